@@ -1,0 +1,48 @@
+"""Encoded tables: what the engine sees of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal as Choice
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Choice["key", "nominal", "numeric"]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One typed column.
+
+    - key: `values` are int32 codes into the dictionary of `domain` (columns of one domain can be joined), -1 is null;
+    - nominal: `values` are int32 codes into `categories` (sorted strings), -1 is missing, -2 a value that the dictionary does not hold;
+    - numeric: `values` are float64, NaN is missing; with `is_date`, days since 1970-01-01.
+    """
+
+    name: str
+    kind: Kind
+    values: NDArray[np.int32] | NDArray[np.float64]
+    domain: str | None = None
+    categories: NDArray[np.object_] | None = None
+    is_date: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of equal length, in schema order."""
+
+    name: str
+    columns: Mapping[str, Column]
+    n_rows: int
+
+    @property
+    def keys(self) -> list[Column]:
+        """The columns that joins may follow."""
+        return [column for column in self.columns.values() if column.kind == "key"]
+
+    @property
+    def attributes(self) -> list[Column]:
+        """The columns that tests may look at."""
+        return [column for column in self.columns.values() if column.kind != "key"]

@@ -1,0 +1,52 @@
+"""Exceptions. Each message names the thing, the place and the way out, in one sentence."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HornBoostError(Exception):
+    """Base of every error that HornBoost raises on purpose; the command line prints it as one sentence."""
+
+
+class DataError(HornBoostError, ValueError):
+    """A table, schema or file cannot be used as it is."""
+
+    @classmethod
+    def unknown_column(cls, table: str, column: str, known: Iterable[str]) -> DataError:
+        return cls(f"table '{table}': there is no column '{column}'{did_you_mean(column, known)}")
+
+    @classmethod
+    def unknown_table(cls, table: str, known: Iterable[str]) -> DataError:
+        return cls(f"there is no table '{table}'{did_you_mean(table, known)}")
+
+
+class ClauseError(HornBoostError, ValueError):
+    """A clause cannot be parsed, or does not fit the database."""
+
+
+class ModelError(HornBoostError, ValueError):
+    """A model file cannot be read, or does not fit the database."""
+
+
+class LimitError(HornBoostError):
+    """A refinement or query would exceed a limit that protects the user's machine."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of an error sentence: the nearest known name, or all of them when few.
+
+    >>> did_you_mean("mol", ["molecule_id", "element"])
+    "; did you mean 'molecule_id'?"
+    >>> did_you_mean("x", ["element"])
+    "; known are 'element'"
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = close or [other for other in names if name and name.lower() in other.lower()][:1]
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    if 0 < len(names) <= 12:
+        return "; known are " + ", ".join(f"'{other}'" for other in names)
+    return ""
