@@ -1,0 +1,103 @@
+"""Random choices about examples: a counter-based hash of (seed, round, row content), so that neither the position of a row nor the
+rows beside it matter, and leaving out a row of weight 0 changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_NAN = np.uint64(0x7FF8000000000000)
+_MISSING_TEXTS = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})
+
+
+def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014), elementwise; it maps distinct states to distinct hashes."""
+    z = state + _GAMMA
+    z = (z ^ (z >> np.uint64(30))) * _MIX_1
+    z = (z ^ (z >> np.uint64(27))) * _MIX_2
+    return z ^ (z >> np.uint64(31))
+
+
+def example_hash(seed: int, round: int, content_hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A fresh 64-bit hash of each example for this seed and round.
+
+    >>> content = content_hash([np.array([1.0, 2.0, 1.0])])
+    >>> first, second, third = example_hash(0, 1, content)
+    >>> first == third, first == second
+    (np.True_, np.False_)
+    """
+    counter = splitmix64(np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
+    counter = splitmix64(counter ^ np.array([round & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
+    return splitmix64(content_hashes ^ counter)
+
+
+def uniform(hashes: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The hashes as numbers in [0, 1), from their upper 53 bits.
+
+    >>> uniform(np.array([0, 1 << 63], dtype=np.uint64))
+    array([0. , 0.5])
+    """
+    return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def content_hash(columns: NDArray[Any] | Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+    """A 64-bit hash of each row of a 2-d array, or of columns of equal length: numbers, booleans, or text (any other object by its `str`).
+
+    Equal numbers hash alike whatever their type (1 and 1.0, 0.0 and -0.0), so do all missing values.
+
+    >>> content_hash(np.array([[1, 2], [3, 4], [1, 2]])).tolist() == content_hash([np.array([1.0, 3.0, 1.0]), np.array([2.0, 4.0, 2.0])]).tolist()
+    True
+    """
+    if isinstance(columns, np.ndarray) and columns.ndim == 2:
+        columns = [columns[:, j] for j in range(columns.shape[1])]
+    if not len(columns):
+        raise ValueError("content_hash needs at least one column")
+    state = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        state = splitmix64(state ^ _column_bits(np.asarray(column)))
+    return state
+
+
+def _column_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
+    if column.dtype.kind not in "biuf":
+        return _text_bits(column)
+    values = column.astype(np.float64) + 0.0  # adding 0.0 turns -0.0 into 0.0
+    bits = values.view(np.uint64)
+    return np.where(np.isnan(values), _NAN, bits)
+
+
+def _text_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
+    texts, codes = np.unique(column.astype(str), return_inverse=True)
+    hashes = np.fromiter((_text_hash(text) for text in texts), dtype=np.uint64, count=len(texts))
+    return hashes[codes]
+
+
+def _text_hash(text: str) -> int:
+    if text in _MISSING_TEXTS:
+        return int(_NAN)
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def tell_apart(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Make the hashes of examples of equal content differ, by their rank among their equals; a first occurrence keeps its hash.
+
+    >>> first, second, copy = tell_apart(np.array([7, 5, 7], dtype=np.uint64))
+    >>> first, second, copy == first
+    (np.uint64(7), np.uint64(5), np.False_)
+    """
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    is_first = np.ones(len(hashes), dtype=np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    positions = np.arange(len(hashes), dtype=np.uint64)
+    ranks = positions - np.maximum.accumulate(np.where(is_first, positions, np.uint64(0)))
+    result = hashes.copy()
+    result[order] = np.where(ranks > 0, splitmix64(ordered ^ splitmix64(ranks)), ordered)
+    return result
