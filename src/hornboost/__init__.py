@@ -1,1 +1,39 @@
-"""HornBoost learns small, readable ensembles of first-order rules straight from many tables."""
+"""HornBoost learns small, readable ensembles of first-order rules straight from many tables.
+
+Public names are imported from their modules when they are first used, so that `import hornboost` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hornboost import datasets as datasets
+    from hornboost.data import Database as Database
+    from hornboost.logic.clause import Clause as Clause
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "Clause": "hornboost.logic.clause",
+    "Database": "hornboost.data",
+    "datasets": "hornboost.datasets",
+}
+"""Where each public name is defined; a name that is the last part of its module stands for the module itself."""
+
+__all__ = sorted(_PUBLIC)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'hornboost' has no attribute '{name}'")
+    path = _PUBLIC[name]
+    module = importlib.import_module(path)
+    value = module if path == f"hornboost.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,7 @@
+"""The command `hornboost`."""
+
+from __future__ import annotations
+
+from hornboost.cli.app import main
+
+__all__ = ["main"]
