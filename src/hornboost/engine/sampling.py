@@ -1,5 +1,7 @@
-"""Random choices about examples: a counter-based hash of (seed, round, row content), so that neither the position of a row nor the
-rows beside it matter, and leaving out a row of weight 0 changes nothing."""
+"""Random choices about examples, by a counter-based hash of (seed, round, row content).
+
+Neither the position of a row nor the rows beside it matter, so leaving out a row of weight 0 changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
-def example_hash(seed: int, round: int, content_hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def example_hash(seed: int, round_: int, content_hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A fresh 64-bit hash of each example for this seed and round.
 
     >>> content = content_hash([np.array([1.0, 2.0, 1.0])])
@@ -34,7 +36,7 @@ def example_hash(seed: int, round: int, content_hashes: NDArray[np.uint64]) -> N
     (np.True_, np.False_)
     """
     counter = splitmix64(np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
-    counter = splitmix64(counter ^ np.array([round & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
+    counter = splitmix64(counter ^ np.array([round_ & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
     return splitmix64(content_hashes ^ counter)
 
 
@@ -52,7 +54,8 @@ def content_hash(columns: NDArray[Any] | Sequence[NDArray[Any]]) -> NDArray[np.u
 
     Equal numbers hash alike whatever their type (1 and 1.0, 0.0 and -0.0), so do all missing values.
 
-    >>> content_hash(np.array([[1, 2], [3, 4], [1, 2]])).tolist() == content_hash([np.array([1.0, 3.0, 1.0]), np.array([2.0, 4.0, 2.0])]).tolist()
+    >>> rows, columns = np.array([[1, 2], [3, 4]]), [np.array([1.0, 3.0]), np.array([2.0, 4.0])]
+    >>> bool((content_hash(rows) == content_hash(columns)).all())
     True
     """
     if isinstance(columns, np.ndarray) and columns.ndim == 2:
