@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal as Choice
+
+from hornboost.errors import ClauseError, did_you_mean
 
 Op = Choice["=", ">=", "<=", "missing"]
 
@@ -19,6 +22,11 @@ class Test:
     op: Op
     value: str | float | None = None
 
+    def __str__(self) -> str:
+        from hornboost.logic.text import print_test
+
+        return print_test(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:
@@ -28,6 +36,16 @@ class Literal:
     bindings: tuple[tuple[str, str], ...] = ()
     tests: tuple[Test, ...] = ()
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the literal in the order of its bindings, each once."""
+        return tuple(dict.fromkeys(variable for _, variable in self.bindings))
+
+    def __str__(self) -> str:
+        from hornboost.logic.text import print_literal
+
+        return print_literal(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -36,14 +54,93 @@ class Head:
     label: str
     value: str
 
+    def __str__(self) -> str:
+        from hornboost.logic.text import print_head
+
+        return print_head(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:
     """`head :- body.`; `body[0]` is the literal of the target table.
 
-    `unequal` holds the pairs of variables that must denote distinct objects.
+    It covers the target row of `body[0]` when each other literal finds a row such that all tests hold, a variable that occurs more than
+    once has one non-null value, and the variables of each pair in `unequal` have distinct non-null values. Two literals may find the
+    same row.
+
+    >>> clause = Clause.parse('active="1" :- drug(drug=D, lumo<=-1.2), atom(drug=D, element="c", charge>=0.142).')
+    >>> print(clause)
+    active="1" :- drug(drug=D, lumo<=-1.2), atom(drug=D, element="c", charge>=0.142).
+    >>> clause.variables, clause.length
+    (('D',), 3)
     """
 
     head: Head
     body: tuple[Literal, ...]
     unequal: tuple[tuple[str, str], ...] = field(default=())
+
+    @classmethod
+    def parse(cls, text: str) -> Clause:
+        """The clause that `text` spells (see `hornboost.logic.text` for the grammar)."""
+        from hornboost.logic.text import parse_clause
+
+        return parse_clause(text)
+
+    def __str__(self) -> str:
+        from hornboost.logic.text import print_clause
+
+        return print_clause(self)
+
+    @property
+    def root(self) -> Literal:
+        """The literal of the target table."""
+        return self.body[0]
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """The body without the root."""
+        return self.body[1:]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the body in order of appearance."""
+        return tuple(dict.fromkeys(variable for literal in self.body for _, variable in literal.bindings))
+
+    @property
+    def length(self) -> int:
+        """The root's tests, and for each other literal its tests or 1 when it has none (seed 001, and DESIGN's `max_length`)."""
+        return len(self.root.tests) + sum(max(1, len(literal.tests)) for literal in self.literals)
+
+    def with_head(self, label: str, value: str) -> Clause:
+        """The same body under another head.
+
+        >>> str(Clause.parse('class="a" :- examples(x>=1).').with_head("class", "b"))
+        'class="b" :- examples(x>=1).'
+        """
+        return replace(self, head=Head(label, value))
+
+    def rooted(self, target: str) -> Clause:
+        """The same clause with its first literal over the target table in front.
+
+        >>> str(Clause.parse('y="1" :- b(a=K, x>=1), a(a=K).').rooted("a"))
+        'y="1" :- a(a=K), b(a=K, x>=1).'
+        """
+        for position, literal in enumerate(self.body):
+            if literal.table == target:
+                return self if position == 0 else replace(self, body=(literal, *self.body[:position], *self.body[position + 1 :]))
+        raise ClauseError(
+            f"the clause '{self}' has no literal over the target table '{target}'"
+            + did_you_mean(target, [literal.table for literal in self.body])
+        )
+
+    def to_prolog(self, columns: Mapping[str, Sequence[str]] | None = None) -> str:
+        """The clause in Prolog; `columns` gives each table's columns in the order of its arguments."""
+        from hornboost.logic.prolog import clause_to_prolog
+
+        return clause_to_prolog(self, columns)
+
+    def to_sql(self, dialect: str = "duckdb", key: str | Sequence[str] | None = None) -> str:
+        """One SELECT of the key columns of the target rows that the clause covers."""
+        from hornboost.logic.sql import clause_to_sql
+
+        return clause_to_sql(self, dialect, key)

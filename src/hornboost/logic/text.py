@@ -1,0 +1,243 @@
+r"""Clauses as text: `head :- literal, ..., A != B.`, parsed and printed so that each undoes the other.
+
+Names and constants share the double quotes, since a constant stands only after an operator and a name only before one. A name that is an
+identifier other than `is` and `missing` may go without them. A variable is an unquoted name that starts with an upper-case letter.
+Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have their usual meaning.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import NoReturn
+
+from hornboost.errors import ClauseError
+from hornboost.logic.clause import Clause, Head, Literal, Op, Test
+
+_TOKEN = re.compile(
+    r"""(?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]inf\b)
+      | (?P<name>[^\W\d]\w*)
+      | (?P<symbol>:-|!=|>=|<=|[=(),.])
+      | (?P<space>\s+)
+      | (?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_NAME = re.compile(r"[^\W\d]\w*")
+_KEYWORDS = frozenset({"is", "missing"})
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED = {character: "\\" + letter for letter, character in _ESCAPES.items()}
+
+
+def print_clause(clause: Clause) -> str:
+    """The text of a clause, on one line."""
+    goals = [print_literal(literal) for literal in clause.body]
+    goals += [f"{left} != {right}" for left, right in clause.unequal]
+    return f"{print_head(clause.head)} :- {', '.join(goals)}."
+
+
+def print_head(head: Head) -> str:
+    return f"{_print_name(head.label)}={_quote(head.value)}"
+
+
+def print_literal(literal: Literal) -> str:
+    arguments = [f"{_print_name(column)}={variable}" for column, variable in literal.bindings]
+    arguments += [print_test(test) for test in literal.tests]
+    return f"{_print_name(literal.table)}({', '.join(arguments)})"
+
+
+def print_test(test: Test) -> str:
+    if test.op == "missing":
+        return f"{_print_name(test.column)} is missing"
+    return f"{_print_name(test.column)}{test.op}{_quote(test.value) if isinstance(test.value, str) else print_number(test.value)}"
+
+
+def print_number(value: float | None) -> str:
+    """The shortest text that reads back as the same float.
+
+    >>> print_number(3.0), print_number(0.1), print_number(1e300)
+    ('3', '0.1', '1e+300')
+    """
+    if value is None:
+        raise ClauseError("a test with '>=' or '<=' needs a number or an ISO date as its value")
+    return repr(float(value)).removesuffix(".0")
+
+
+def _print_name(name: str) -> str:
+    return name if _NAME.fullmatch(name) and name not in _KEYWORDS else _quote(name)
+
+
+def _quote(text: str) -> str:
+    return '"' + "".join(map(_print_character, text)) + '"'
+
+
+def _print_character(character: str) -> str:
+    if character in _ESCAPED:
+        return _ESCAPED[character]
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
+
+
+def parse_clause(text: str) -> Clause:
+    """The clause that `text` spells.
+
+    >>> parse_clause('good="1" :- loan(account=A, "paid on">="1998-01-01"), card(account=A, kind is missing).').body[1].tests
+    (Test(column='kind', op='missing', value=None),)
+    """
+    return _Parser(text).clause()
+
+
+class _Parser:
+    """Recursive descent over the tokens of one clause; `kind`, `token` and `position` describe the next token."""
+
+    def __init__(self, text: str) -> None:
+        matches = [match for match in _TOKEN.finditer(text) if match.lastgroup != "space"]
+        self._tokens = [(str(match.lastgroup), match.group(), match.start()) for match in matches]
+        self._tokens.append(("end", "", len(text.rstrip())))
+        self._next = 0
+
+    @property
+    def kind(self) -> str:
+        return self._tokens[self._next][0]
+
+    @property
+    def token(self) -> str:
+        return self._tokens[self._next][1]
+
+    @property
+    def position(self) -> int:
+        return self._tokens[self._next][2] + 1
+
+    def clause(self) -> Clause:
+        head = self._head()
+        self._expect(":-", "':-' after the head")
+        body: list[Literal] = []
+        unequal: list[tuple[str, str]] = []
+        places: dict[str, int] = {}
+        while True:
+            if self._tokens[min(self._next + 1, len(self._tokens) - 1)][1] == "!=":
+                unequal.append(self._inequality(places))
+            else:
+                body.append(self._literal())
+            if self.token != ",":
+                break
+            self._next += 1
+        self._expect(".", "',' or the final '.'")
+        if self.kind != "end":
+            self._fail("the end of the text after the final '.'")
+        if not body:
+            raise ClauseError("the clause has no literal; write at least the target table's, as in 'class=\"1\" :- examples().'")
+        clause = Clause(head, tuple(body), tuple(unequal))
+        for variable in sorted(places.keys() - set(clause.variables), key=places.__getitem__):
+            raise ClauseError(f"clause, position {places[variable]}: the variable {variable} is bound to no column; bind it in a literal")
+        return clause
+
+    def _head(self) -> Head:
+        label = self._name("the label column")
+        self._expect("=", f"'=' after the label '{label}'")
+        if self.kind != "string":
+            self._fail("the predicted value in double quotes")
+        return Head(label, self._string())
+
+    def _inequality(self, places: dict[str, int]) -> tuple[str, str]:
+        places.setdefault(self.token, self.position)
+        left = self._variable()
+        self._expect("!=", "'!='")
+        places.setdefault(self.token, self.position)
+        return left, self._variable()
+
+    def _variable(self, what: str = "a variable, as in 'A'") -> str:
+        if self.kind != "name" or not self.token[0].isupper():
+            self._fail(what)
+        return self._take()
+
+    def _literal(self) -> Literal:
+        table = self._name("a table or a variable")
+        self._expect("(", f"'(' after the table '{table}'")
+        bindings: list[tuple[str, str]] = []
+        tests: list[Test] = []
+        while self.token != ")" or bindings or tests:
+            self._argument(table, bindings, tests)
+            if self.token != ",":
+                break
+            self._next += 1
+        self._expect(")", f"',' or ')' in the literal of '{table}'")
+        return Literal(table, tuple(bindings), tuple(tests))
+
+    def _argument(self, table: str, bindings: list[tuple[str, str]], tests: list[Test]) -> None:
+        column = self._name(f"a column of '{table}'")
+        operator = self.token if self.kind in ("symbol", "name") else ""
+        if operator == "is":
+            self._next += 1
+            self._expect("missing", "'missing' after 'is'")
+            tests.append(Test(column, "missing"))
+        elif operator == "=":
+            self._next += 1
+            if self.kind == "string":
+                tests.append(Test(column, "=", self._string()))
+            else:
+                bindings.append((column, self._variable("a variable, as in 'A', or a constant in double quotes")))
+        elif operator in (">=", "<="):
+            self._next += 1
+            op: Op = ">=" if operator == ">=" else "<="
+            tests.append(Test(column, op, self._bound()))
+        else:
+            self._fail(f"'=', '>=', '<=' or 'is missing' after the column '{column}'")
+
+    def _bound(self) -> str | float:
+        if self.kind == "number" or self.token == "inf":
+            return float(self._take())
+        if self.kind != "string" or not _is_date(self.token[1:-1]):
+            self._fail("a number or an ISO date in double quotes")
+        return self._string()
+
+    def _name(self, what: str) -> str:
+        if self.kind == "string":
+            return self._string()
+        if self.kind != "name" or self.token in _KEYWORDS:
+            self._fail(what)
+        return self._take()
+
+    def _string(self) -> str:
+        start, token = self.position, self._take()
+
+        def replace(match: re.Match[str]) -> str:
+            code = match.group(1)
+            if code in _ESCAPES:
+                return _ESCAPES[code]
+            if len(code) > 1 and int(code[1:], 16) < 0x110000:
+                return chr(int(code[1:], 16))
+            raise ClauseError(
+                f"clause, position {start + match.start() + 1}: '{match.group()}' is no escape; "
+                r"write '\\' for a backslash"
+            )
+
+        return _ESCAPE.sub(replace, token[1:-1])
+
+    def _expect(self, token: str, what: str) -> None:
+        if self.token != token:
+            self._fail(what)
+        self._next += 1
+
+    def _take(self) -> str:
+        self._next += 1
+        return self._tokens[self._next - 1][1]
+
+    def _fail(self, what: str) -> NoReturn:
+        if self.kind == "end":
+            found = "the text ends"
+        elif self.token == '"':
+            found = "a double quote is never closed"
+        else:
+            found = f"found {' '.join(self.token.split())}"
+        raise ClauseError(f"clause, position {self.position}: expected {what}, but {found}")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
