@@ -27,7 +27,7 @@ def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
-def example_hash(seed: int, round_: int, content_hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def example_hash(seed: int, round: int, content_hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A fresh 64-bit hash of each example for this seed and round.
 
     >>> content = content_hash([np.array([1.0, 2.0, 1.0])])
@@ -36,7 +36,7 @@ def example_hash(seed: int, round_: int, content_hashes: NDArray[np.uint64]) -> 
     (np.True_, np.False_)
     """
     counter = splitmix64(np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
-    counter = splitmix64(counter ^ np.array([round_ & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
+    counter = splitmix64(counter ^ np.array([round & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
     return splitmix64(content_hashes ^ counter)
 
 

@@ -1,0 +1,217 @@
+"""The recall-precision curve and the exact area under it (Oliphant, Burnside and Shavlik 2009, section 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["RecallPrecisionCurve", "RecallPrecisionDisplay", "area_between", "aurpc", "recall_precision_curve"]
+
+_SERIES_BELOW = 0.05
+_SERIES_TERMS = 14
+
+
+class RecallPrecisionCurve(NamedTuple):
+    """Recall rising from 0, the precision there, and the lowest score that is counted as positive (infinite at recall 0)."""
+
+    recall: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+
+
+def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayLike) -> NDArray[np.float64]:
+    """The integral of precision over true positives from point A to point B, elementwise, where false positives grow linearly between them.
+
+    Points are weights of true and false positives, 0 <= A <= B. Divided by the weight of all positives it is an area under the
+    recall-precision curve. From (0, 0) it is the horizontal extension of B to recall 0.
+
+    >>> float(area_between(0, 0, 3, 1))  # 3 at precision 3/4
+    2.25
+    >>> area_between([2, 2], [1, 1], [2, 3], [5, 2]).round(6)  # no true positive more, no area
+    array([0.      , 0.627706])
+    """
+    tp_a, fp_a, tp_b, fp_b = (np.asarray(points, dtype=np.float64) for points in (tp_a, fp_a, tp_b, fp_b))
+    d = tp_b - tp_a
+    n_a = tp_a + fp_a
+    n_b = tp_b + fp_b
+    growth = d + (fp_b - fp_a)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        q = growth / n_a
+        # q·φ₁ and q·φ₂ instead of φ₁ and φ₂, so that a tiny n_a does not overflow
+        log_q = np.log1p(q)
+        far = d / growth * (tp_a * log_q + d * (1.0 - log_q / q))
+        near = d / n_a * (tp_a * _alternating_series(q, 1) + d * _alternating_series(q, 2))
+        from_nothing = tp_b * (tp_b / n_b)
+    area = np.where(q < _SERIES_BELOW, near, np.where(np.isfinite(q), far, from_nothing))
+    return np.asarray(np.where(d > 0, area, 0.0), dtype=np.float64)
+
+
+def _alternating_series(q: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+    """1/first - q/(first + 1) + q²/(first + 2) - ..., by Horner's rule; exact to the last digits below `_SERIES_BELOW`."""
+    total = np.zeros_like(q)
+    for k in reversed(range(_SERIES_TERMS)):
+        total = 1.0 / (k + first) - q * total
+    return total
+
+
+def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None) -> float:
+    """The area under the recall-precision curve, by the closed form of its integral.
+
+    Between two neighbouring scores the curve is the one that random order within ties gives in expectation (false positives grow linearly
+    with true positives); it is extended horizontally to recall 0, and ends at recall 1 with every example called positive.
+
+    >>> aurpc([1, 1, 0, 0], [0.9, 0.8, 0.2, 0.1])
+    1.0
+    >>> aurpc([1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5])  # all tied: the share of positives
+    0.25
+    """
+    tp, fp, _ = _ranked_counts(y, score, sample_weight, pos_label)
+    areas = area_between(np.r_[0.0, tp[:-1]], np.r_[0.0, fp[:-1]], tp, fp)
+    return float(areas.sum() / tp[-1])
+
+
+def recall_precision_curve(
+    y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+) -> RecallPrecisionCurve:
+    """The points of the curve, one for each distinct score, with the horizontal extension to recall 0 in front.
+
+    >>> curve = recall_precision_curve([1, 0, 1], [0.9, 0.5, 0.1])
+    >>> curve.recall, curve.precision.round(2), curve.thresholds
+    (array([0. , 0.5, 0.5, 1. ]), array([1.  , 1.  , 0.5 , 0.67]), array([inf, 0.9, 0.5, 0.1]))
+    """
+    tp, fp, thresholds = _ranked_counts(y, score, sample_weight, pos_label)
+    precision = tp / (tp + fp)
+    return RecallPrecisionCurve(np.r_[0.0, tp / tp[-1]], np.r_[precision[0], precision], np.r_[np.inf, thresholds])
+
+
+def _ranked_counts(
+    y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Weight of true and of false positives down to each distinct score, best first, and these scores."""
+    labels, scores = np.asarray(y), np.asarray(score, dtype=np.float64)
+    if labels.ndim != 1 or scores.shape != labels.shape:
+        raise DataError(f"'y' and 'score' must be of one dimension and equally long. Got shapes {labels.shape} and {scores.shape} instead.")
+    if np.isnan(scores).any():
+        raise DataError("'score' holds NaN, which has no place in a ranking; drop these examples or give them a score.")
+    weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != labels.shape or not (weights >= 0).all():
+        raise DataError("'sample_weight' must hold one number of at least 0 for each example.")
+    counted = weights > 0
+    labels, scores, weights = labels[counted], scores[counted], weights[counted]
+    is_positive = labels == _positive_label(labels, pos_label)
+    if not is_positive.any():
+        raise DataError("there is no positive example in 'y', so recall is not defined.")
+    order = np.argsort(-scores, kind="stable")
+    ends = np.flatnonzero(np.r_[scores[order][1:] != scores[order][:-1], True])
+    tp = np.cumsum(np.where(is_positive, weights, 0.0)[order])[ends]
+    fp = np.cumsum(np.where(is_positive, 0.0, weights)[order])[ends]
+    return tp, fp, scores[order][ends]
+
+
+def _positive_label(labels: NDArray[Any], pos_label: Any) -> Any:
+    values = np.unique(labels)
+    if len(values) > 2:
+        raise DataError(f"'y' must hold two classes. Got {len(values)} instead; score one class against the rest.")
+    if pos_label is not None:
+        return pos_label
+    if labels.dtype.kind in "biuf" and set(values.tolist()) <= {-1, 0, 1}:
+        return 1
+    raise DataError(f"'y' holds the classes {values.tolist()}; say by 'pos_label' which of them is the positive one.")
+
+
+class RecallPrecisionDisplay:
+    """A recall-precision curve to be drawn with matplotlib, curved between its points as `aurpc` integrates it.
+
+    >>> display = RecallPrecisionDisplay.from_predictions([1, 0, 1], [0.9, 0.5, 0.1], ax=False)
+    >>> round(display.aurpc, 4)
+    0.7973
+    """
+
+    def __init__(self, recall: ArrayLike, precision: ArrayLike, *, aurpc: float, name: str | None = None, prevalence: float) -> None:
+        self.recall = np.asarray(recall, dtype=np.float64)
+        self.precision = np.asarray(precision, dtype=np.float64)
+        self.aurpc = aurpc
+        self.name = name
+        self.prevalence = prevalence
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | bool | None = None,
+        **line: Any,
+    ) -> RecallPrecisionDisplay:
+        """Draw the curve of a fitted two-class classifier: its `decision_function`, or else its probability of the positive class."""
+        classes = list(estimator.classes_)
+        if len(classes) != 2:
+            raise DataError(f"a recall-precision curve needs a two-class model. {type(estimator).__name__} has {len(classes)} classes.")
+        positive = classes[1] if pos_label is None else pos_label
+        column = classes.index(positive)
+        if hasattr(estimator, "decision_function"):
+            score = estimator.decision_function(X) * (1.0 if column == 1 else -1.0)
+        else:
+            score = estimator.predict_proba(X)[:, column]
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(y, score, sample_weight=sample_weight, pos_label=positive, name=name, ax=ax, **line)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        score: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | bool | None = None,
+        **line: Any,
+    ) -> RecallPrecisionDisplay:
+        """Draw the curve of scores (on `ax`, on new axes by default); with `ax=False` only compute it."""
+        tp, fp, _ = _ranked_counts(y, score, sample_weight, pos_label)
+        recall, precision = _interpolated(tp, fp)
+        area = aurpc(y, score, sample_weight, pos_label=pos_label)
+        display = cls(recall, precision, aurpc=area, name=name, prevalence=float(tp[-1] / (tp[-1] + fp[-1])))
+        return display if ax is False else display.plot(ax=None if ax is None or ax is True else ax, **line)
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, plot_chance_level: bool = False, **line: Any
+    ) -> RecallPrecisionDisplay:
+        """Draw the curve and keep `ax_`, `figure_` and `line_`, as the displays of scikit-learn do."""
+        import matplotlib.pyplot as plt
+
+        axes = plt.subplots()[1] if ax is None else ax
+        name = self.name if name is None else name
+        label = f"AURPC = {self.aurpc:.3f}" if name is None else f"{name} (AURPC = {self.aurpc:.3f})"
+        (self.line_,) = axes.plot(self.recall, self.precision, **{"label": label, **line})
+        if plot_chance_level:
+            axes.axhline(self.prevalence, color="k", linestyle="--", label=f"Chance level (AURPC = {self.prevalence:.3f})")
+        axes.set(xlabel="Recall", ylabel="Precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        axes.legend(loc="best")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+
+def _interpolated(tp: NDArray[np.float64], fp: NDArray[np.float64], step: float = 0.005) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Recall and precision along the curve, with further points between vertices that are more than `step` apart in recall."""
+    tp, fp = np.r_[0.0, tp], np.r_[0.0, fp]
+    pieces = np.maximum(1, np.ceil(np.diff(tp) / (step * tp[-1]))).astype(np.int64)
+    segment = np.repeat(np.arange(len(pieces)), pieces)
+    first = np.cumsum(pieces) - pieces
+    share = (np.arange(len(segment)) - first[segment] + 1) / pieces[segment]
+    true = tp[segment] + share * np.diff(tp)[segment]
+    false = fp[segment] + share * np.diff(fp)[segment]
+    precision = true / (true + false)
+    return np.r_[0.0, true / tp[-1]], np.r_[precision[0], precision]
