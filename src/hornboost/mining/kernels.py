@@ -1,0 +1,73 @@
+"""Compiled loops of the mutual-information selection: one pass over the candidates for one chosen column."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_PAIRS = np.uint64(0x5555555555555555)
+_NIBBLES = np.uint64(0x3333333333333333)
+_BYTES = np.uint64(0x0F0F0F0F0F0F0F0F)
+_COUNT = np.uint64(0x7F)
+_ONE, _TWO, _FOUR, _EIGHT, _SIXTEEN, _THIRTY_TWO = (np.uint64(shift) for shift in (1, 2, 4, 8, 16, 32))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _popcount(word):  # type: ignore[no-untyped-def]
+    word = word - ((word >> _ONE) & _PAIRS)
+    word = (word & _NIBBLES) + ((word >> _TWO) & _NIBBLES)
+    word = (word + (word >> _FOUR)) & _BYTES
+    word = word + (word >> _EIGHT)
+    word = word + (word >> _SIXTEEN)
+    word = word + (word >> _THIRTY_TWO)
+    return word & _COUNT
+
+
+@njit(nogil=True, cache=True)
+def shared_counts(packed: NDArray[np.uint64], column: int, out: NDArray[np.int64]) -> None:
+    """out[k] = number of examples on which both `column` and k are true."""
+    for k in range(packed.shape[0]):
+        total = np.uint64(0)
+        for word in range(packed.shape[1]):
+            total += _popcount(packed[column, word] & packed[k, word])
+        out[k] = np.int64(total)
+
+
+@njit(nogil=True, cache=True)
+def shared_weights(packed: NDArray[np.uint64], rows: NDArray[np.int64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """out[k] = weight of those of `rows` on which k is true."""
+    for k in range(packed.shape[0]):
+        total = 0.0
+        for row in rows:
+            if (packed[k, row >> 6] >> np.uint64(row & 63)) & _ONE:
+                total += weights[row]
+        out[k] = total
+
+
+@njit(nogil=True, cache=True)
+def information_with(
+    codes: NDArray[np.uint16],
+    n_values: NDArray[np.int64],
+    other: NDArray[np.uint16],
+    n_other: int,
+    weights: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """out[k] = I(k; other) in nats, seed 001, equation (1); `codes` holds a column a row."""
+    table = np.empty((n_values.max(), n_other))
+    for k in range(codes.shape[0]):
+        used = table[: n_values[k]]
+        used[:] = 0.0
+        for row in range(codes.shape[1]):
+            used[codes[k, row], other[row]] += weights[row]
+        by_value = used.sum(axis=1)
+        by_other = used.sum(axis=0)
+        total = by_value.sum()
+        information = 0.0
+        for value in range(used.shape[0]):
+            for against in range(n_other):
+                joint = used[value, against]
+                if joint > 0.0:
+                    information += joint * np.log(joint * total / (by_value[value] * by_other[against]))
+        out[k] = max(information / total, 0.0)

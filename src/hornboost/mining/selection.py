@@ -1,0 +1,269 @@
+"""Feature selection by mutual information: mRMR and mLynx's stochastic search (seed 001, section 3 and Algorithm 1).
+
+A step costs one pass over the candidates: the pairwise information of the column just chosen is added to a running sum, and kept for
+later restarts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.mining import kernels
+from hornboost.mining.bayes import training_error
+
+MEMORY = 256 * 2**20
+"""Bytes of pairwise information that a search keeps; beyond them a row is computed again when it is asked for."""
+
+_BLOCK = 1024
+
+
+class Columns(Protocol):
+    """Discrete columns that can tell their information about each other."""
+
+    n_features: int
+    n_values: NDArray[np.int64]
+
+    def about(self, classes: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
+        """I(f_k; c) of every column k, in nats."""
+
+    def pairwise(self, column: int) -> NDArray[np.float64]:
+        """I(f_k; f_column) of every column k, in nats."""
+
+    def codes(self, subset: list[int]) -> NDArray[Any]:
+        """The values of some columns, a column a row."""
+
+
+class BooleanColumns:
+    """Columns of two values, a bit an example."""
+
+    def __init__(self, blocks: Iterator[NDArray[np.bool_]], weights: NDArray[np.float64]) -> None:
+        self._n_rows = len(weights)
+        self._weights = weights
+        self._equal = bool(np.all(weights == weights[0]))
+        self._packed = np.concatenate([_pack(block) for block in blocks])
+        self.n_features = len(self._packed)
+        self.n_values = np.full(self.n_features, 2)
+        self._total = float(weights.sum())
+        everything = _pack(np.ones((1, self._n_rows), dtype=bool))
+        self._true = self._shared(np.concatenate([everything, self._packed]), 0)[1:]
+
+    def about(self, classes: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
+        by_class = np.bincount(classes, self._weights, minlength=n_classes)
+        members = np.stack([classes == j for j in range(n_classes)])
+        stacked = np.concatenate([_pack(members), self._packed])
+        joint = np.stack([self._shared(stacked, j)[n_classes:] for j in range(n_classes)])
+        cells = _x_log_x(joint).sum(axis=0) + _x_log_x(by_class[:, None] - joint).sum(axis=0)
+        return self._information(cells, _x_log_x(by_class).sum())
+
+    def pairwise(self, column: int) -> NDArray[np.float64]:
+        both = self._shared(self._packed, column)
+        only, other = self._true[column] - both, self._true - both
+        cells = _x_log_x(both) + _x_log_x(only) + _x_log_x(other) + _x_log_x(self._total - only - other - both)
+        own = self._true[column]
+        return self._information(cells, _x_log_x(own) + _x_log_x(self._total - own))
+
+    def codes(self, subset: list[int]) -> NDArray[Any]:
+        return np.unpackbits(self._packed[subset].view(np.uint8), axis=1, count=self._n_rows, bitorder="little")
+
+    def _information(self, cells: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+        own = _x_log_x(self._true) + _x_log_x(self._total - self._true)
+        information: NDArray[np.float64] = np.maximum((cells - own - other + _x_log_x(self._total)) / self._total, 0.0)
+        return information
+
+    def _shared(self, packed: NDArray[np.uint64], column: int) -> NDArray[np.float64]:
+        """The weight on which both `column` and each of `packed` are true."""
+        if self._equal:
+            counts = np.empty(len(packed), dtype=np.int64)
+            kernels.shared_counts(packed, column, counts)
+            shared: NDArray[np.float64] = counts * self._weights[0]
+            return shared
+        out = np.empty(len(packed))
+        rows = np.flatnonzero(np.unpackbits(packed[column].view(np.uint8), count=self._n_rows, bitorder="little"))
+        kernels.shared_weights(packed, rows, self._weights, out)
+        return out
+
+
+class DiscreteColumns:
+    """Columns of any few values: `codes` holds a column a row, column k has the codes 0 … n_values[k] - 1."""
+
+    def __init__(self, codes: NDArray[np.uint16], n_values: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        self.n_features = len(codes)
+        self._codes = codes
+        self.n_values = n_values
+        self._weights = weights
+
+    def about(self, classes: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
+        out = np.empty(self.n_features)
+        kernels.information_with(self._codes, self.n_values, classes.astype(np.uint16), n_classes, self._weights, out)
+        return out
+
+    def pairwise(self, column: int) -> NDArray[np.float64]:
+        out = np.empty(self.n_features)
+        kernels.information_with(self._codes, self.n_values, self._codes[column], int(self.n_values[column]), self._weights, out)
+        return out
+
+    def codes(self, subset: list[int]) -> NDArray[Any]:
+        return self._codes[subset]
+
+
+@dataclass
+class Information:
+    """What a search asks: relevance I(f; c), pairwise rows kept between restarts, and the judge err_D(S).
+
+    >>> blocks = iter([np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=bool)])
+    >>> information = Information.of(BooleanColumns(blocks, np.ones(4)), np.array([0, 0, 1, 1]), 2, np.ones(4))
+    >>> information.relevance.round(4)
+    array([0.6931, 0.    ])
+    >>> information.error([0]), information.error([1])
+    (0.0, 2.0)
+    """
+
+    columns: Columns
+    classes: NDArray[np.int64]
+    n_classes: int
+    weights: NDArray[np.float64]
+    relevance: NDArray[np.float64]
+    _rows: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    _errors: dict[frozenset[int], float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, columns: Columns, classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]) -> Information:
+        """Measure the relevance of all columns."""
+        return cls(columns, classes, n_classes, weights, columns.about(classes, n_classes))
+
+    def pairwise(self, column: int) -> NDArray[np.float64]:
+        """I(f_k; f_column) for every k."""
+        row = self._rows.get(column)
+        if row is None:
+            row = self.columns.pairwise(column)
+            if (len(self._rows) + 1) * row.nbytes <= MEMORY:
+                self._rows[column] = row
+        return row
+
+    def error(self, subset: list[int]) -> float:
+        """The weight of training examples that Bayes on these columns gets wrong."""
+        key = frozenset(subset)
+        if key not in self._errors:
+            members = sorted(key)
+            codes, n_values = self.columns.codes(members), self.columns.n_values[members]
+            self._errors[key] = training_error(codes, n_values, self.classes, self.n_classes, self.weights)
+        return self._errors[key]
+
+
+class _Construction:
+    """The set S while it grows: its members in order, and the summed redundancy of every candidate."""
+
+    def __init__(self, information: Information) -> None:
+        self._information = information
+        self._redundancy = np.zeros(len(information.relevance))
+        self._free = np.ones(len(information.relevance), dtype=bool)
+        self.chosen: list[int] = []
+
+    def add(self, column: int) -> None:
+        self.chosen.append(column)
+        self._free[column] = False
+        self._redundancy += self._information.pairwise(column)
+
+    def best(self) -> tuple[int, float]:
+        """The candidate of the largest mRMR, equation (5), the first one where several are equal, and its mRMR."""
+        score = self._information.relevance - self._redundancy / max(len(self.chosen), 1)
+        score[~self._free] = -np.inf
+        column = int(np.argmax(score))
+        return column, float(score[column])
+
+    def candidate(self, u: float) -> int:
+        """The candidate at the fraction u of those left, in column order."""
+        free = np.flatnonzero(self._free)
+        return int(free[int(u * len(free))])
+
+
+def greedy(information: Information, max_features: int, alpha: float = -np.inf) -> list[int]:
+    """Steps of mRMR from the most relevant column on, while its mRMR is above `alpha`; the columns in the order of their choice."""
+    construction = _Construction(information)
+    while len(construction.chosen) < max_features:
+        column, score = construction.best()
+        if score <= alpha:
+            break
+        construction.add(column)
+    return construction.chosen
+
+
+@dataclass(frozen=True)
+class Restart:
+    """One construction of Algorithm 1: the columns in the order of their choice, and the error that judged them."""
+
+    columns: tuple[int, ...]
+    error: float
+
+
+def stochastic(
+    information: Information,
+    uniform: Callable[[], float],
+    *,
+    restarts: int = 100,
+    walk_probability: float = 0.05,
+    alpha: float = 1e-2,
+    max_features: int | None = None,
+) -> tuple[Restart, list[Restart]]:
+    """Algorithm 1: the best construction, and all of them.
+
+    `uniform` gives numbers in [0, 1), one for each `rand(0,1)` and one for each random choice of a column, in the order of the lines.
+    A walk step leaves `improve` true. The training error judges once, at the end of a construction, as the prose says; a later one must
+    be strictly better.
+    """
+    size = information.columns.n_features if max_features is None else min(max_features, information.columns.n_features)
+    best: Restart | None = None
+    history: list[Restart] = []
+    for _ in range(restarts):
+        construction = _Construction(information)
+        construction.add(construction.candidate(uniform()))
+        improve = True
+        while improve and len(construction.chosen) < size:
+            if walk_probability < uniform():
+                column, score = construction.best()
+                improve = score > alpha
+            else:
+                column = construction.candidate(uniform())
+            if improve:
+                construction.add(column)
+        history.append(Restart(tuple(construction.chosen), information.error(construction.chosen)))
+        if best is None or history[-1].error < best.error:
+            best = history[-1]
+    if best is None:
+        raise ValueError("Algorithm 1 needs at least one restart")
+    return best, history
+
+
+def _pack(block: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """64 examples a word, the first one lowest; the last word is filled up with zeros."""
+    octets = np.packbits(block, axis=1, bitorder="little")
+    padded = np.pad(octets, ((0, 0), (0, -octets.shape[1] % 8)))
+    return np.ascontiguousarray(padded).view(np.uint64)
+
+
+def _x_log_x(x: Any) -> NDArray[np.float64]:
+    x = np.asarray(x, dtype=np.float64)
+    product: NDArray[np.float64] = x * np.log(np.where(x > 0.0, x, 1.0))
+    return product
+
+
+def encode(X: Any, weights: NDArray[np.float64]) -> Columns:
+    """Columns of a dense or sparse matrix: bits where every column has at most two values, otherwise codes by sorted value."""
+    if hasattr(X, "tocsc"):
+        X = X.tocsc()
+        if np.all(X.data == 1):
+            return BooleanColumns((X[:, a : a + _BLOCK].toarray().astype(bool).T for a in range(0, X.shape[1], _BLOCK)), weights)
+        X = X.toarray()
+    X = np.asarray(X)
+    if X.dtype == bool or (X.dtype.kind in "iuf" and np.all((X == 0) | (X == 1))):
+        return BooleanColumns((X[:, a : a + _BLOCK].astype(bool).T for a in range(0, X.shape[1], _BLOCK)), weights)
+    encoded = [np.unique(column.astype(str) if X.dtype == object else column, return_inverse=True) for column in X.T]
+    n_values = np.array([len(values) for values, _ in encoded])
+    if n_values.max() <= 2:
+        return BooleanColumns(iter([np.stack([codes for _, codes in encoded]).astype(bool)]), weights)
+    return DiscreteColumns(np.stack([codes for _, codes in encoded]).astype(np.uint16), n_values, weights)

@@ -1,0 +1,58 @@
+"""The Bernoulli Bayes classifier of mLynx."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.naive_bayes import BernoulliNB
+
+from hornboost.mining.bayes import BernoulliBayes, training_error
+
+
+@pytest.fixture
+def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 2, (60, 7)), rng.integers(0, 3, 60), rng.integers(1, 4, 60).astype(float)
+
+
+def test_a_hand_case_gives_the_formula_of_section_2():
+    # class 0: two examples, x true in one; class 1: one example, x true: p = (1+1)/(2+2), (1+1)/(1+2)
+    model = BernoulliBayes.fit([[1], [0], [1]], [0, 0, 1], n_classes=2)
+    np.testing.assert_allclose(model.p, [[1 / 2], [2 / 3]])
+    np.testing.assert_allclose(model.discriminants([[1]]), [[np.log(1 / 2) + np.log(2 / 3), np.log(2 / 3) + np.log(1 / 3)]])
+    np.testing.assert_allclose(model.posteriors([[1]]), [[(1 / 3) / (1 / 3 + 2 / 9), (2 / 9) / (1 / 3 + 2 / 9)]])
+    np.testing.assert_allclose(model.log_odds, [[0.0], [np.log(2)]])
+
+
+def test_posteriors_equal_those_of_scikit_learn_with_weights_and_three_classes(data):
+    X, y, w = data
+    ours = BernoulliBayes.fit(X, y, 3, w)
+    theirs = BernoulliNB(alpha=1.0).fit(X, y, w)
+    np.testing.assert_allclose(ours.posteriors(X), theirs.predict_proba(X), rtol=1e-10)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_a_weight_is_a_number_of_repetitions(data):
+    X, y, w = data
+    repeated = np.repeat(np.arange(60), w.astype(int))
+    np.testing.assert_allclose(BernoulliBayes.fit(X, y, 3, w).p, BernoulliBayes.fit(X[repeated], y[repeated], 3).p)
+
+
+def test_sparse_and_dense_matrices_give_one_model(data):
+    X, y, w = data
+    dense, thin = BernoulliBayes.fit(X, y, 3, w), BernoulliBayes.fit(sparse.csr_matrix(X), y, 3, w)
+    np.testing.assert_allclose(dense.posteriors(X), thin.posteriors(sparse.csr_matrix(X)))
+
+
+def test_a_class_without_weight_is_never_predicted(data):
+    X, y, w = data
+    model = BernoulliBayes.fit(X, y, 4, w)
+    np.testing.assert_array_equal(model.posteriors(X)[:, 3], 0.0)
+    assert np.isfinite(model.posteriors(X)).all()
+
+
+def test_the_training_error_of_boolean_columns_is_that_of_the_classifier(data):
+    X, y, w = data
+    wrong = BernoulliBayes.fit(X, y, 3, w).predict(X) != y
+    assert training_error(X.T, np.full(7, 2), y, 3, w) == w[wrong].sum() > 0
