@@ -1,0 +1,188 @@
+"""The joint distribution of class and attribute when an example reaches many rows: its mass is spread evenly over them.
+
+A path is given as CSR offsets, one more than there are examples: example i reaches the entries offsets[i] … offsets[i+1] − 1. An entry
+carries a code (nominal value, rank of a number, or interval); negative codes are missing. An example of mass 0 is as if it were not there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hornboost.features import kernels
+from hornboost.features.discretisation import CutFinder, mdl_cuts, merged
+from hornboost.features.information import entropy, mutual_information
+
+__all__ = [
+    "Discretised",
+    "Joint",
+    "Spread",
+    "cmi_of_paths",
+    "cmi_of_rows",
+    "discretise",
+    "offsets_of",
+    "rank_codes",
+    "spread_joint",
+    "spread_numeric",
+    "spread_shares",
+]
+
+Ints = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+
+_DENSE_PAIRS = 1 << 20
+"""Above this many pairs of values the pairs that occur are numbered anew, so that a table never outgrows the data."""
+
+
+class Joint(NamedTuple):
+    """Joint masses, class × value, and the number of examples that contributed to them."""
+
+    table: Floats
+    n_examples: int
+
+
+class Discretised(NamedTuple):
+    """Joint masses, class × interval, and the cut points between the intervals."""
+
+    table: Floats
+    n_examples: int
+    cuts: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """For each example the distinct values that it reaches and their shares; the last value stands for missing or absent.
+
+    It does not depend on masses, so that one round's spread serves all later rounds.
+    """
+
+    starts: Ints
+    codes: Ints
+    shares: Floats
+    n_values: int
+
+
+def offsets_of(examples: Ints, n_examples: int) -> NDArray[np.int64]:
+    """CSR offsets of entries that are sorted by example.
+
+    >>> offsets_of(np.array([0, 0, 2]), 4)
+    array([0, 2, 2, 3, 3])
+    """
+    offsets = np.zeros(n_examples + 1, dtype=np.int64)
+    np.cumsum(np.bincount(examples, minlength=n_examples), out=offsets[1:])
+    return offsets
+
+
+def rank_codes(values: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+    """The rank of each number among the distinct ones (−1 for NaN), and the distinct numbers in order.
+
+    >>> rank_codes([2.5, np.nan, 1.0, 2.5])
+    (array([ 1, -1,  0,  1], dtype=int32), array([1. , 2.5]))
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    known = ~np.isnan(numbers)
+    distinct, inverse = np.unique(numbers[known], return_inverse=True)
+    codes = np.full(len(numbers), -1, dtype=np.int32)
+    codes[known] = inverse
+    return codes, distinct
+
+
+def spread_joint(offsets: Ints, codes: Ints, masses: ArrayLike, classes: Ints, n_values: int, n_classes: int = 2) -> Joint:
+    """Joint masses of class and value: each example's mass spread evenly over the entries where it has a value.
+
+    >>> spread_joint(np.array([0, 2, 3]), np.array([0, 1, 1]), [0.5, 0.5], np.array([0, 1]), n_values=2)
+    Joint(table=array([[0.25, 0.25],
+           [0.  , 0.5 ]]), n_examples=2)
+    """
+    table = np.zeros((n_classes, n_values), dtype=np.float64)
+    contributing = kernels.spread_into(offsets, codes, np.asarray(masses, dtype=np.float64), classes, -1, table)
+    return Joint(table, contributing)
+
+
+def discretise(joint: Joint, distinct: Floats, find_cuts: CutFinder = mdl_cuts) -> Discretised:
+    """Cut the joint masses of class and rank into intervals, by MDL or by another cut finder such as `repartition_cuts`."""
+    cuts = find_cuts(distinct, joint.table, joint.n_examples)
+    return Discretised(merged(distinct, joint.table, cuts), joint.n_examples, cuts)
+
+
+def spread_numeric(
+    offsets: Ints, values: ArrayLike, masses: ArrayLike, classes: Ints, n_classes: int = 2, find_cuts: CutFinder = mdl_cuts
+) -> Discretised:
+    """Joint masses of class and interval of a number, NaN left out; the cuts are found on the same masses.
+
+    A caller that asks again with other masses keeps the ranks: `discretise(spread_joint(offsets, codes, …), distinct)`.
+
+    >>> offsets, values = np.arange(9), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    >>> spread_numeric(offsets, values, np.full(8, 0.125), np.repeat([0, 1], 4)).cuts
+    array([4.5])
+    """
+    codes, distinct = rank_codes(values)
+    return discretise(spread_joint(offsets, codes, masses, classes, len(distinct), n_classes), distinct, find_cuts)
+
+
+def spread_shares(offsets: Ints, codes: Ints, n_values: int) -> Spread:
+    """The distribution of each example over the values it reaches, missing or absent being the value n_values.
+
+    >>> spread_shares(np.array([0, 2, 2]), np.array([1, 1]), n_values=2)
+    Spread(starts=array([0, 1, 2]), codes=array([1, 2], dtype=int32), shares=array([1., 1.]), n_values=3)
+    """
+    n_examples = len(offsets) - 1
+    room = len(codes) + n_examples
+    starts = np.zeros(n_examples + 1, dtype=np.int64)
+    out_codes, out_shares = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float64)
+    used = kernels.distinct_shares(offsets, codes, n_values, starts, out_codes, out_shares)
+    return Spread(starts, out_codes[:used].copy(), out_shares[:used].copy(), n_values + 1)
+
+
+def cmi_of_rows(
+    offsets: Ints, given: Ints, codes: Ints, masses: ArrayLike, classes: Ints, n_given: int, n_values: int, n_classes: int = 2
+) -> float:
+    """CMI(C, F_j|F_k) of two attributes of one table: their values are paired row by row, missing or absent a value of its own.
+
+    >>> given, codes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> round(cmi_of_rows(np.arange(5), given, codes, [1, 1, 1, 1], np.array([0, 1, 1, 0]), 2, 2), 6)  # exclusive or: ln 2
+    0.693147
+    """
+    width = n_values + 1
+    pairs = np.where(given >= 0, given, n_given).astype(np.int64) * width + np.where(codes >= 0, codes, n_values)
+    n_pairs = (n_given + 1) * width
+    absent = n_pairs - 1
+    if n_pairs > _DENSE_PAIRS:
+        distinct, pairs = np.unique(np.append(pairs, absent), return_inverse=True)
+        pairs, n_pairs = pairs[:-1], len(distinct)
+        absent = n_pairs - 1
+    table = np.zeros((n_classes, n_pairs), dtype=np.float64)
+    kernels.spread_into(offsets, pairs, np.asarray(masses, dtype=np.float64), classes, absent, table)
+    return mutual_information(table)
+
+
+def cmi_of_paths(given: Spread, feature: Spread, masses: ArrayLike, classes: Ints, n_classes: int = 2) -> float:
+    """CMI(C, F_j|F_k) of attributes on different paths: within an example, the product of its two distributions.
+
+    >>> given = spread_shares(np.arange(5), np.array([0, 0, 1, 1]), 2)
+    >>> feature = spread_shares(np.arange(5), np.array([0, 1, 0, 1]), 2)
+    >>> round(cmi_of_paths(given, feature, [1, 1, 1, 1], np.array([0, 1, 1, 0])), 6)
+    0.693147
+    """
+    mass = np.asarray(masses, dtype=np.float64)
+    total = float(mass.sum())
+    if not total > 0.0:
+        return 0.0
+    order = np.argsort(given.codes, kind="stable")
+    examples = np.repeat(np.arange(len(given.starts) - 1), np.diff(given.starts))[order]
+    remainder = kernels.product_conditional_entropy(
+        offsets_of(given.codes, given.n_values),
+        examples,
+        given.shares[order],
+        feature.starts,
+        feature.codes,
+        feature.shares,
+        mass,
+        classes,
+        feature.n_values,
+        n_classes,
+    )
+    return max(0.0, entropy(np.bincount(classes, weights=mass, minlength=n_classes)) - remainder / total)
