@@ -22,7 +22,7 @@ _PUBLIC = {
 }
 """Where each public name is defined; a name that is the last part of its module stands for the module itself."""
 
-__all__ = sorted(_PUBLIC)  # noqa: PLE0605
+__all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,1 +1,11 @@
+"""Generated data sets with planted rules, of any size: what is learned from them can be compared with the truth."""
 
+from __future__ import annotations
+
+from hornboost.datasets.banking import bank, write_bank
+from hornboost.datasets.chemistry import molecules
+from hornboost.datasets.generated import Generated
+from hornboost.datasets.pairs import skewed_pairs
+from hornboost.datasets.railway import trains
+
+__all__ = ["Generated", "bank", "molecules", "skewed_pairs", "trains", "write_bank"]

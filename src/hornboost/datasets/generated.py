@@ -1,0 +1,168 @@
+"""What a generator returns: tables, the rules planted in them, and the way into a `Database` or a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Literal as Choice
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """Type of a generated column; a key names the domain whose constants it shares with other keys."""
+
+    kind: Choice["key", "nominal", "numeric"]
+    domain: str | None = None
+
+
+NOMINAL = ColumnSpec("nominal")
+NUMERIC = ColumnSpec("numeric")
+
+
+def key(domain: str) -> ColumnSpec:
+    return ColumnSpec("key", domain)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The schema of a generated data set; the label is "1" for the examples that a planted rule covers, else "0"."""
+
+    name: str
+    title: str
+    target: str
+    key: tuple[str, ...]
+    label: str
+    tables: Mapping[str, Mapping[str, ColumnSpec]]
+    primary_keys: Mapping[str, tuple[str, ...]]
+    foreign_keys: tuple[tuple[str, str], ...]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """A generated data set: Arrow tables, and `rules`, the planted rules as text.
+
+    Without noise the positive examples are exactly those that some rule covers.
+
+    >>> from hornboost.datasets import trains
+    >>> data = trains(10, seed=1)
+    >>> sorted(data.tables)
+    ['car', 'load', 'train']
+    >>> data.rules[1]
+    'eastbound="1" :- train(train=T), car(train=T, capacity>=90, capacity<=96).'
+    """
+
+    plan: Plan = field(repr=False)
+    tables: Mapping[str, pa.Table] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The planted rules, in the syntax of `hornboost.Clause.parse`."""
+        return self.plan.rules
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """True for the positive examples, in the order of the target table."""
+        label = self.tables[self.plan.target].column(self.plan.label).to_numpy(zero_copy_only=False)
+        positives: NDArray[np.bool_] = label == "1"
+        return positives
+
+    def database(self) -> Database:
+        """The tables as a `Database`, with the keys and links of the plan (nothing is inferred)."""
+        from hornboost.data import Database
+
+        keys = {
+            table: {name: column.domain for name, column in columns.items() if column.kind == "key"}
+            for table, columns in self.plan.tables.items()
+        }
+        return Database.from_frames(
+            dict(self.tables),
+            target=self.plan.target,
+            key=list(self.plan.key),
+            label=self.plan.label,
+            positive="1",
+            foreign_keys=list(self.plan.foreign_keys),
+            keys=keys,
+        )
+
+    def write(self, folder: str | Path) -> Path:
+        """Write a Parquet file a table and `schema.toml`, as `Database.from_folder` reads them; returns the folder."""
+        return write_parquet(self.plan, [self.tables], folder)
+
+
+def write_parquet(plan: Plan, chunks: Iterable[Mapping[str, pa.Table]], folder: str | Path) -> Path:
+    """Write chunk after chunk as row groups, so that memory holds one chunk; `schema.toml` comes last and marks a complete folder."""
+    import pyarrow.parquet as pq
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    writers: dict[str, pq.ParquetWriter] = {}
+    rows = dict.fromkeys(plan.tables, 0)
+    positives = 0
+    try:
+        for chunk in chunks:
+            for name, table in chunk.items():
+                if name not in writers:
+                    writers[name] = pq.ParquetWriter(folder / f"{name}.parquet", table.schema)
+                writers[name].write_table(table)
+                rows[name] += table.num_rows
+            positives += Generated(plan, chunk).labels.sum()
+    finally:
+        for writer in writers.values():
+            writer.close()
+    (folder / "schema.toml").write_text(_toml(plan, rows, int(positives)), encoding="utf-8")
+    return folder
+
+
+def _toml(plan: Plan, rows: Mapping[str, int], positives: int) -> str:
+    examples = rows[plan.target]
+    task = [
+        f"table = {json.dumps(plan.target)}",
+        f"key = {json.dumps(plan.key)}",
+        f"label = {json.dumps(plan.label)}",
+        'positive = "1"',
+        'negative = "0"',
+        f"examples = {examples}",
+        f"positives = {positives}",
+        f"negatives = {examples - positives}",
+    ]
+    lines = [f"name = {json.dumps(plan.name)}", f"title = {json.dumps(plan.title)}", "notes = ["]
+    lines += [f"  {json.dumps('planted rule: ' + rule)}," for rule in plan.rules]
+    lines += ["]", "", "[target]", *task, "", "[[task]]", f"name = {json.dumps(plan.label)}", *task]
+    for table, columns in plan.tables.items():
+        lines += ["", f"[tables.{table}]", f'file = "{table}.parquet"', f"rows = {rows[table]}"]
+        if table in plan.primary_keys:
+            lines.append(f"primary_key = {json.dumps(plan.primary_keys[table])}")
+        lines.append("columns = [")
+        for name, column in columns.items():
+            domain = f", domain = {json.dumps(column.domain)}" if column.domain else ""
+            lines.append(f"  {{ name = {json.dumps(name)}, type = {json.dumps(column.kind)}{domain} }},")
+        lines.append("]")
+    for source, destination in plan.foreign_keys:
+        lines += ["", "[[foreign_keys]]", f"from = {json.dumps(source)}", f"to = {json.dumps(destination)}"]
+    return "\n".join(lines) + "\n"
+
+
+def check_sizes(generator: str, noise: float, **counts: int) -> None:
+    """Refuse sizes below 1 and a noise outside [0, 0.5]."""
+    for name, count in counts.items():
+        if count < 1:
+            raise DataError(f"The '{name}' parameter of {generator} must be an int in [1, inf). Got {count!r} instead.")
+    if not 0 <= noise <= 0.5:
+        raise DataError(f"The 'noise' parameter of {generator} must be a float in [0, 0.5]. Got {noise!r} instead.")
