@@ -185,4 +185,4 @@ def cmi_of_paths(given: Spread, feature: Spread, masses: ArrayLike, classes: Int
         feature.n_values,
         n_classes,
     )
-    return max(0.0, entropy(np.bincount(classes, weights=mass, minlength=n_classes)) - remainder / total)
+    return max(0.0, entropy(np.bincount(classes, weights=mass, minlength=n_classes)) - float(remainder) / total)
