@@ -1,0 +1,285 @@
+"""From a schema, a task and the tables of a reader to encoded tables, examples and folds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.convert import encode_nominal, factorize, to_days, to_numbers
+from hornboost.data.domain import Domain
+from hornboost.data.index import KeyIndex
+from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
+from hornboost.data.source import Source
+from hornboost.data.table import Column, Table
+from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is predicted: the label of a table's rows.
+
+    `positive` and `negative` are values of `y` as text (None with more than two classes, or without a label), `classes` all of them.
+    """
+
+    table: str
+    key: tuple[str, ...] = ()
+    label: str | None = None
+    positive: str | None = None
+    negative: str | None = None
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FoldValues:
+    """The fold of each example: a position in `values`, -1 for none; `problem` says why there are none."""
+
+    values: tuple[str, ...] = ()
+    of_example: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    problem: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """What `Database` keeps: `rows` are the target's rows that are examples, `labels` their classes (None without a label)."""
+
+    tables: dict[str, Table]
+    domains: dict[str, Domain]
+    target: Target
+    rows: NDArray[np.int64]
+    labels: NDArray[np.object_] | None
+    relabelled: bool
+    folds: dict[str, FoldValues]
+    warnings: tuple[str, ...]
+
+
+def hidden_columns(schema: Schema, task: Task) -> set[tuple[str, str]]:
+    """The columns that a learner must not see: the label, and what the task excludes."""
+    hidden = {(task.table, task.label)} if task.label is not None else set()
+    for name in task.exclude_columns:
+        tables = [table for table in schema.tables.values() if any(c.name == name and c.type != "key" for c in table.columns)]
+        if tables:
+            hidden |= {(table.name, name) for table in tables}
+        elif "." in name:
+            hidden.add(split_reference(name, schema.tables))
+        else:
+            hidden |= {(table.name, name) for table in schema.tables.values() if any(c.name == name for c in table.columns)}
+    return hidden
+
+
+def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
+    """Encode what the task lets a learner see, column by column."""
+    warnings = list(_check_columns(schema, task, sources))
+    target = sources[task.table]
+    if target.n_rows == 0:
+        raise DataError(f"{target.location}: the target table '{task.table}' has no rows; choose another target or add examples")
+    rows = _example_rows(task, target)
+    labels, target_of, relabelled = _labels(task, target, rows)
+    hidden = hidden_columns(schema, task)
+    visible = [table for table in schema.tables.values() if table.name not in task.exclude_tables]
+    fold_columns = _read_fold_columns(schema, sources)
+    for table in visible:
+        check_primary_key(table, sources[table.name])
+    tables, domains = _encode(visible, hidden, schema.domains(), sources)
+    folds = {item.name: _fold_values(item, fold_columns, task, tables, rows, schema) for item in schema.folds if item.file is None}
+    return Built(tables, domains, target_of, rows, labels, relabelled, folds, tuple(warnings))
+
+
+def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Iterable[str]:
+    for table in schema.tables.values():
+        if table.name in task.exclude_tables:
+            continue
+        source = sources[table.name]
+        present = set(source.columns)
+        for column in table.columns:
+            if column.name not in present:
+                what = "key column" if column.type == "key" else "column"
+                hint = did_you_mean(column.name, source.columns) or "; add it to the table or take it out of the schema"
+                raise DataError(f"{source.location}: table '{table.name}' has no {what} '{column.name}'{hint}")
+        if table.rows is not None and table.rows != source.n_rows:
+            yield f"{source.location}: table '{table.name}' has {source.n_rows} rows where the schema says {table.rows}"
+        extra = [name for name in source.columns if name not in {column.name for column in table.columns}]
+        if extra:
+            yield f"{source.location}: table '{table.name}' has columns that are not in the schema and are left out: {', '.join(extra[:10])}"
+
+
+def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
+    keep = np.ones(source.n_rows, dtype=bool)
+    for column, values in task.where.items():
+        codes, categories = encode_nominal(source.read(column))
+        wanted = [code for code, category in enumerate(categories) if category in values]
+        keep &= np.isin(codes, wanted)
+    rows = np.flatnonzero(keep)
+    if rows.size == 0:
+        condition = " and ".join(f"{column} = {' or '.join(values)}" for column, values in task.where.items())
+        raise DataError(f"{source.location}: table '{task.table}' has no row where {condition}; correct 'where' of the task")
+    return rows
+
+
+def _labels(task: Task, source: Source, rows: NDArray[np.int64]) -> tuple[NDArray[np.object_] | None, Target, bool]:
+    """Classes of the examples as text, the target, and whether classes were put together under a new name."""
+    if task.label is None:
+        return None, Target(task.table, task.key), False
+    place = f"{source.location}: table '{task.table}', label '{task.label}'"
+    codes, categories = encode_nominal(source.read(task.label))
+    codes = codes[rows]
+    if (codes < 0).any():
+        missing = int((codes < 0).sum())
+        raise DataError(f"{place}: {missing} of {rows.size} examples have no value; fill it in or leave those rows out with 'where'")
+    occurring = [str(categories[code]) for code in np.unique(codes)]
+    for value in task.positive:
+        if value not in occurring and (len(task.positive) > 1 or len(occurring) > 1):
+            raise DataError(f"{place}: the positive value '{value}' does not occur{did_you_mean(value, occurring)}")
+    classes = _classes(task, occurring, place)
+    names = np.array([classes[str(category)] if str(category) in classes else None for category in categories], dtype=object)
+    relabelled = any(classes[value] != value for value in occurring)
+    distinct = tuple(sorted(set(classes.values())))
+    positive, negative = _sides(task, distinct, classes)
+    return names[codes], Target(task.table, task.key, task.label, positive, negative, distinct), relabelled
+
+
+def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:
+    """The class of each value: itself, or the name of the group of values that the task puts together."""
+    if not task.positive:
+        return {value: value for value in occurring}
+    rest = [value for value in occurring if value not in task.positive]
+    if task.negative:
+        for value in rest:
+            if value not in task.negative:
+                raise DataError(f"{place}: the value '{value}' is neither positive nor negative; leave those rows out with 'where'")
+    negative = " or ".join(task.negative) or (rest[0] if len(rest) == 1 else f"not {' or '.join(task.positive)}")
+    return {value: " or ".join(task.positive) for value in task.positive} | {value: negative for value in rest}
+
+
+def _sides(task: Task, distinct: tuple[str, ...], classes: Mapping[str, str]) -> tuple[str | None, str | None]:
+    if not task.positive:
+        return (distinct[1], distinct[0]) if len(distinct) == 2 else (None, None)
+    positive = classes[task.positive[0]]
+    negative = next((name for name in distinct if name != positive), " or ".join(task.negative) or None)
+    return positive, negative
+
+
+def check_primary_key(table: TableSchema, source: Source) -> None:
+    """Refuse a declared primary key that is null or not unique."""
+    import pyarrow as pa
+
+    if not table.primary_key or source.n_rows == 0:
+        return
+    parts = [factorize(source.read(name)) for name in table.primary_key]
+    name = ", ".join(table.primary_key)
+    advice = "correct the rows or take primary_key out of the schema"
+    for column, (codes, _) in zip(table.primary_key, parts, strict=True):
+        if codes.min() < 0:
+            row = int(np.flatnonzero(codes < 0)[0]) + 1
+            raise DataError(f"{source.location}: table '{table.name}', primary key '{name}': row {row} has no '{column}'; {advice}")
+    combined = parts[0][0]
+    for codes, distinct in parts[1:]:
+        packed = combined.astype(np.int64) * max(len(distinct), 1) + codes
+        combined = factorize(pa.chunked_array([packed]))[0]
+    counts = np.bincount(combined)
+    if counts.max() > 1:
+        row = int(np.flatnonzero(combined == int(np.argmax(counts > 1)))[1])
+        values = ", ".join(str(distinct[int(codes[row])].as_py()) for codes, distinct in parts)
+        raise DataError(f"{source.location}: table '{table.name}', primary key '{name}': the value '{values}' occurs twice; {advice}")
+
+
+def _encode(
+    visible: list[TableSchema], hidden: set[tuple[str, str]], domain_of: Mapping[tuple[str, str], str], sources: Mapping[str, Source]
+) -> tuple[dict[str, Table], dict[str, Domain]]:
+    members: dict[str, list[tuple[str, str]]] = {}
+    for (table, column), domain in domain_of.items():
+        if (table, column) not in hidden and any(table == item.name for item in visible):
+            members.setdefault(domain, []).append((table, column))
+    domains: dict[str, Domain] = {}
+    done: dict[tuple[str, str], Column] = {}
+    for name, places in members.items():
+        parts = [factorize(sources[table].read(column)) for table, column in places]
+        for table, column in places:
+            sources[table].drop(column)
+        domains[name], codes = Domain.merge(name, parts)
+        for (table, column), column_codes in zip(places, codes, strict=True):
+            done[table, column] = Column(column, "key", column_codes, domain=name)
+    tables = {}
+    for item in visible:
+        columns = {}
+        for column_schema in item.columns:
+            place = (item.name, column_schema.name)
+            if place not in hidden:
+                columns[column_schema.name] = done.pop(place) if place in done else encode_column(column_schema, sources[item.name])
+                sources[item.name].drop(column_schema.name)
+        tables[item.name] = Table(item.name, columns, sources[item.name].n_rows)
+    return tables, domains
+
+
+def encode_column(column: ColumnSchema, source: Source) -> Column:
+    """A column that is not a key."""
+    place = f"{source.location}: table '{source.name}', column '{column.name}'"
+    return encode_attribute(column.name, column.type, source.read(column.name), place)
+
+
+def encode_attribute(name: str, kind: str, values: pa.ChunkedArray, place: str) -> Column:
+    """Encode values as a nominal, numeric or date attribute; `place` names them in errors."""
+    if kind == "nominal":
+        try:
+            codes, categories = encode_nominal(values)
+        except NotImplementedError:
+            raise DataError(f"{place}: values of type '{values.type}' are no text; convert the column or leave it out") from None
+        return Column(name, "nominal", codes, categories=categories)
+    if kind == "date":
+        return Column(name, "numeric", to_days(values, place), is_date=True)
+    numbers, is_date = to_numbers(values, place)
+    return Column(name, "numeric", numbers, is_date=is_date)
+
+
+def _read_fold_columns(schema: Schema, sources: Mapping[str, Source]) -> dict[str, tuple[NDArray[np.int32], NDArray[np.object_]]]:
+    found = {}
+    for folds in schema.folds:
+        for reference in folds.columns:
+            table, column = split_reference(reference, schema.tables)
+            if table in sources and column in sources[table].columns:
+                found[reference] = encode_nominal(sources[table].read(column))
+    return found
+
+
+def _fold_values(
+    folds: Folds, read: Mapping[str, Any], task: Task, tables: Mapping[str, Table], rows: NDArray[np.int64], schema: Schema
+) -> FoldValues:
+    """The fold of each example, from a column of the target or of a table that the target refers to by its primary key."""
+    for reference in folds.columns:
+        table, _ = split_reference(reference, schema.tables)
+        if reference not in read:
+            continue
+        of_row = _rows_of(table, task, tables, schema)
+        if of_row is None:
+            continue
+        codes, categories = read[reference]
+        names = folds.values or tuple(str(category) for category in categories)
+        place = {value: position for position, value in enumerate(names)}
+        position = np.array([place.get(str(category), -1) for category in categories] + [-1], dtype=np.int32)
+        target_rows = of_row[rows]
+        return FoldValues(names, np.where(target_rows >= 0, position[codes[target_rows]], -1).astype(np.int32))
+    return FoldValues(problem=f"the folds '{folds.name}' belong to {' and '.join(folds.columns)}, not to table '{task.table}'")
+
+
+def _rows_of(table: str, task: Task, tables: Mapping[str, Table], schema: Schema) -> NDArray[np.int64] | None:
+    """For each row of the target its row in another table, -1 for none."""
+    target = tables[task.table]
+    if table == task.table:
+        return np.arange(target.n_rows)
+    primary = schema.tables[table].primary_key
+    if table not in tables or len(primary) != 1 or primary[0] not in tables[table].columns:
+        return None
+    other = tables[table].columns[primary[0]]
+    for key in target.keys:
+        if key.domain == other.domain and key.name in (task.key or (key.name,)):
+            size = int(max(other.values.max(initial=-1), key.values.max(initial=-1))) + 1
+            index = KeyIndex.build(other.values.astype(np.int32), size)
+            known = (key.values >= 0) & (np.diff(index.offsets, append=0)[key.values] > 0)
+            return np.where(known, index.rows[np.where(known, index.offsets[key.values], 0)], -1).astype(np.int64)
+    return None

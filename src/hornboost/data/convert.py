@@ -1,0 +1,286 @@
+"""From Arrow columns to the arrays that the engine reads: codes and distinct values, text, numbers, days."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DAY_MICROSECONDS = 86_400_000_000
+DENSE_SPAN = 4
+"""Integers that spread over at most this many times their number are coded by a lookup table instead of a hash table."""
+
+
+def factorize(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
+    """Codes and distinct values of a column; -1 stands for null.
+
+    >>> import pyarrow as pa
+    >>> codes, distinct = factorize(pa.chunked_array([["b", None, "a", "b"]]))
+    >>> codes.tolist(), distinct.to_pylist()
+    ([0, -1, 1, 0], ['b', 'a'])
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(values.type):
+        return _factorize_dictionary(values)
+    if pa.types.is_integer(values.type) and values.null_count == 0 and len(values):
+        dense = _factorize_dense(values)
+        if dense is not None:
+            return dense
+    if pa.types.is_null(values.type):
+        return np.full(len(values), -1, dtype=np.int32), pa.array([], type=pa.string())
+    return _factorize_dictionary(values.dictionary_encode())
+
+
+def _factorize_dictionary(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
+    import pyarrow as pa
+
+    if values.num_chunks == 0:
+        return np.empty(0, dtype=np.int32), pa.array([], type=values.type.value_type)
+    values = values.unify_dictionaries() if values.num_chunks > 1 else values
+    codes = np.empty(len(values), dtype=np.int32)
+    start = 0
+    for chunk in values.chunks:
+        indices = chunk.indices.fill_null(-1) if chunk.indices.null_count else chunk.indices
+        codes[start : start + len(chunk)] = indices.to_numpy(zero_copy_only=False)
+        start += len(chunk)
+    return codes, values.chunk(0).dictionary
+
+
+def _factorize_dense(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array] | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bounds = pc.min_max(values).as_py()
+    low, span = bounds["min"], bounds["max"] - bounds["min"] + 1
+    if span > DENSE_SPAN * len(values) + 1024 or bounds["max"] >= 2**63:
+        return None
+    shifted = np.empty(len(values), dtype=np.int32 if span < 2**31 else np.int64)
+    start = 0
+    for chunk in values.chunks:
+        np.subtract(chunk.to_numpy(zero_copy_only=False), low, out=shifted[start : start + len(chunk)], casting="unsafe")
+        start += len(chunk)
+    present = np.zeros(span, dtype=bool)
+    present[shifted] = True
+    rank = np.cumsum(present, dtype=np.int32)
+    rank -= 1
+    return rank[shifted], pa.array(np.flatnonzero(present) + low)
+
+
+def to_text(distinct: pa.Array) -> pa.Array:
+    """Distinct values as nominal text: whole numbers without a decimal point, booleans as true and false, NaN as null.
+
+    >>> import pyarrow as pa
+    >>> to_text(pa.array([1.0, 2.5, float("nan")])).to_pylist(), to_text(pa.array([True])).to_pylist()
+    (['1', '2.5', None], ['true'])
+    """
+    import pyarrow as pa
+
+    kind = distinct.type
+    if pa.types.is_string(kind):
+        return distinct
+    if pa.types.is_floating(kind):
+        return pa.array([_number_text(value) for value in distinct.cast(pa.float64()).to_pylist()], type=pa.string())
+    if pa.types.is_decimal(kind):
+        return pa.array([None if value is None else _decimal_text(str(value)) for value in distinct.to_pylist()], type=pa.string())
+    if pa.types.is_date(kind):
+        return distinct.cast(pa.date32()).cast(pa.string())
+    if pa.types.is_timestamp(kind):
+        return pa.array([None if value is None else value.isoformat() for value in distinct.to_pylist()], type=pa.string())
+    return distinct.cast(pa.string())
+
+
+def _number_text(value: float | None) -> str | None:
+    if value is None or value != value:
+        return None
+    return str(int(value)) if value.is_integer() and abs(value) < 2**63 else repr(value)
+
+
+def _decimal_text(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def value_text(value: Any) -> str:
+    """A single Python value as nominal text, by the same rules as `to_text`.
+
+    >>> value_text(1.0), value_text(True), value_text("A")
+    ('1', 'true', 'A')
+    """
+    import pyarrow as pa
+
+    if isinstance(value, str):
+        return value
+    text = to_text(pa.array([value.item() if isinstance(value, np.generic) else value]))[0].as_py()
+    if text is None:
+        raise DataError("a missing value cannot be a class or a filter; name a value that occurs in the column")
+    return str(text)
+
+
+def to_key_values(distinct: pa.Array) -> pa.Array:
+    """Distinct key values as int64 where all are whole numbers (also as text without leading zeros), otherwise as text."""
+    import pyarrow as pa
+
+    kind = distinct.type
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return distinct.cast(pa.int64())
+    text = to_text(distinct)
+    return as_integers(text) if as_integers(text) is not None else text
+
+
+def as_integers(text: pa.Array) -> pa.Array | None:
+    """Text as int64 if that loses nothing: '7' is a number, '007' and 'd7' are not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(text) == text.null_count:
+        return None
+    if not pc.all(pc.match_substring_regex(text, r"^(0|-?[1-9][0-9]{0,17})$")).as_py():
+        return None
+    return text.cast(pa.int64())
+
+
+def remap(codes: NDArray[np.int32], mapping: NDArray[np.int32]) -> NDArray[np.int32]:
+    """`mapping[codes]`, with -1 staying -1."""
+    return np.append(mapping, np.int32(-1)).astype(np.int32)[codes]
+
+
+def encode_nominal(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
+    """Codes into sorted text categories.
+
+    >>> import pyarrow as pa
+    >>> codes, categories = encode_nominal(pa.chunked_array([[2, 1, None, 2]]))
+    >>> codes.tolist(), list(categories)
+    ([1, 0, -1, 1], ['1', '2'])
+    """
+    codes, distinct = factorize(values)
+    text = to_text(distinct).to_numpy(zero_copy_only=False).astype(object)
+    categories = np.array(sorted({value for value in text if value is not None}), dtype=object)
+    place = {value: code for code, value in enumerate(categories)}
+    mapping = np.array([place.get(value, -1) for value in text], dtype=np.int32)
+    return remap(codes, mapping), categories
+
+
+def to_numbers(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.float64], bool]:
+    """float64 values with NaN for missing, and whether they are days since 1970-01-01; `place` names the column in errors."""
+    import pyarrow as pa
+
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values, kind = values.cast(kind.value_type), kind.value_type
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return to_days(values, place), True
+    if pa.types.is_duration(kind):
+        return _to_numpy(values.cast(pa.duration("us")).cast(pa.int64())) / DAY_MICROSECONDS, False
+    if is_text(kind):
+        return parse_numbers(values, place), False
+    try:
+        return _to_numpy(values.cast(pa.float64(), safe=False)), False
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(f"{place}: values of type '{kind}' are not numbers; convert the column or leave it out") from None
+
+
+def parse_numbers(values: pa.ChunkedArray, place: str) -> NDArray[np.float64]:
+    """Text as numbers, or an error with the first value that is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(values.cast(pa.string()))
+    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    try:
+        return _to_numpy(text.cast(pa.float64()))
+    except pa.ArrowInvalid:
+        row, value = first_failure(text, pa.float64())
+        raise DataError(f"{place}: row {row + 1} holds '{value}', which is not a number; correct it or declare the column nominal") from None
+
+
+def first_failure(text: pa.ChunkedArray, kind: pa.DataType) -> tuple[int, str]:
+    """Row and value of the first text that does not convert."""
+    import pyarrow as pa
+
+    codes, distinct = factorize(text)
+    bad = []
+    for code, value in enumerate(distinct.to_pylist()):
+        try:
+            pa.array([value]).cast(kind)
+        except pa.ArrowInvalid:
+            bad.append(code)
+    row = int(np.flatnonzero(np.isin(codes, bad))[0])
+    return row, distinct[int(codes[row])].as_py()
+
+
+def to_days(values: pa.ChunkedArray, place: str) -> NDArray[np.float64]:
+    """Dates, times or ISO 8601 text as days since 1970-01-01.
+
+    >>> import pyarrow as pa
+    >>> to_days(pa.chunked_array([["1970-01-02", None]]), "t").tolist()
+    [1.0, nan]
+    """
+    import pyarrow as pa
+
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values, kind = values.cast(kind.value_type), kind.value_type
+    if pa.types.is_null(kind):
+        return np.full(len(values), np.nan)
+    if is_text(kind):
+        values = _parse_dates(values, place)
+        kind = values.type
+    if pa.types.is_date(kind):
+        return _to_numpy(values.cast(pa.date32()).cast(pa.int32()))
+    if pa.types.is_timestamp(kind):
+        return _to_numpy(values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())) / DAY_MICROSECONDS
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return _to_numpy(values.cast(pa.float64()))
+    raise DataError(f"{place}: values of type '{kind}' are not dates; use ISO 8601 dates such as 1993-07-05")
+
+
+def _parse_dates(values: pa.ChunkedArray, place: str) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    try:
+        return values.cast(pa.date32())
+    except pa.ArrowInvalid:
+        pass
+    try:
+        return values.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        row, value = first_failure(values.cast(pa.string()), pa.timestamp("us"))
+        raise DataError(f"{place}: row {row + 1} holds '{value}', which is not a date; use ISO 8601 dates such as 1993-07-05") from None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is text of any width."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def natural_type(kind: pa.DataType) -> str | None:
+    """The column type that an Arrow type stands for: nominal, numeric or date; None when there is none."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return "nominal"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_duration(kind):
+        return "numeric"
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return "date"
+    return None
+
+
+def _to_numpy(values: pa.ChunkedArray) -> NDArray[np.float64]:
+    result = np.empty(len(values), dtype=np.float64)
+    start = 0
+    for chunk in values.chunks:
+        part = result[start : start + len(chunk)]
+        part[:] = chunk.to_numpy(zero_copy_only=False)
+        start += len(chunk)
+    return result

@@ -1,0 +1,252 @@
+"""`Database`: typed, encoded tables, the examples of a task, and the indexes that joins follow."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.build import Built, Target, build, hidden_columns
+from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text
+from hornboost.data.domain import Domain
+from hornboost.data.frames import arrow_columns, encode_rows, examples_frame
+from hornboost.data.index import KeyIndex
+from hornboost.data.schema import Schema, Task
+from hornboost.data.schema_file import format_schema, write_schema
+from hornboost.data.source import Source
+from hornboost.data.table import Table
+from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from hornboost.logic import Clause
+
+
+class Database:
+    """Tables that rules are learned from, and the rows to predict. It never changes, so copies of it are itself.
+
+    Made by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`, `from_srlearn`, `from_arff`.
+
+    >>> import pandas as pd
+    >>> train = pd.DataFrame({"train": [1, 2], "east": ["yes", "no"]})
+    >>> car = pd.DataFrame({"train": [1, 1, 2], "load": ["box", None, "disc"]})
+    >>> db = Database.from_frames({"train": train, "car": car}, target="train", key="train", label="east", positive="yes")
+    >>> X, y = db.examples()
+    >>> list(X.columns), list(y)
+    (['train'], ['yes', 'no'])
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        task: Task,
+        sources: Mapping[str, Source],
+        *,
+        frame: Any = None,
+        folder: Path | None = None,
+        inferred: Sequence[str] = (),
+        warnings: Sequence[str] = (),
+    ) -> None:
+        """Encode the tables of a reader; `frame` is the target as it came in, where it came in as a frame."""
+        built = build(schema, task, sources)
+        self._schema = schema
+        self._task = task
+        self._built = built
+        self._hidden = frozenset(column for table, column in hidden_columns(schema, task) if table == task.table)
+        self._folder = folder
+        self._inferred = tuple(inferred)
+        self._warnings = (*warnings, *built.warnings)
+        self._frames = examples_frame(built, self._hidden, frame) if frame is not None else None
+        self._start_caches()
+
+    def _start_caches(self) -> None:
+        self._lock = threading.Lock()
+        self._indexes: dict[tuple[str, str], KeyIndex] = {}
+        self._links: tuple[Link, ...] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_indexes", "_links")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start_caches()
+
+    def __copy__(self) -> Database:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Database:
+        return self
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The facts, encoded, without the label and what the task excludes."""
+        return MappingProxyType(self._built.tables)
+
+    @property
+    def domains(self) -> Mapping[str, Domain]:
+        """The dictionaries of the key columns."""
+        return MappingProxyType(self._built.domains)
+
+    @property
+    def target(self) -> Target:
+        """What is predicted."""
+        return self._built.target
+
+    @property
+    def schema(self) -> Schema:
+        """The schema as read or inferred, with the columns and tables that the task hides."""
+        return self._schema
+
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """What was not given but inferred, a sentence each."""
+        return self._inferred
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The foreign keys between visible columns, with the number of values that lead nowhere."""
+        if self._links is None:
+            self._links = count_dangling(self._schema, self._built.tables, self._built.domains)
+        return self._links
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know about the data, a sentence each."""
+        dangling = [
+            f"{link.dangling} of {link.rows} rows of {link.table}.{link.column} refer to no row of {link.to_table}.{link.to_column}"
+            for link in self.links
+            if link.dangling
+        ]
+        return (*self._warnings, *dangling)
+
+    def examples(self, held_out: str | None = None) -> tuple[Any, Any]:
+        """The rows to predict as a frame of keys and attributes, and their labels (None if the target has no label).
+
+        `held_out` names folds that are a file of their own (a test set) and gives the examples of that file.
+        """
+        if held_out is not None:
+            return self._held_out(held_out).examples()
+        if self._frames is None:
+            return examples_frame(self._built, self._hidden, None)
+        return self._frames
+
+    def _held_out(self, name: str) -> Database:
+        from hornboost.data.readers.folder import read_held_out
+
+        files = [folds for folds in self._schema.folds if folds.file is not None]
+        for folds in files:
+            if folds.name == name and self._folder is not None:
+                return Database(*read_held_out(self._folder, self._schema, self._task, folds))
+        raise DataError(f"there is no held-out file '{name}'{did_you_mean(name, [folds.name for folds in files])}")
+
+    def folds(self, name: str | None = None) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Known folds as (train, test) positions in `examples()`; without a name the first that the schema gives.
+
+        Folds with the values "train" and "test" are one split; an example without a fold is in no part.
+        """
+        known = [folds.name for folds in self._schema.folds]
+        if not known:
+            raise DataError(f"{self._schema.location}: the schema names no folds; use the splitters of sklearn.model_selection")
+        name = known[0] if name is None else name
+        if name not in known:
+            raise DataError(f"{self._schema.location}: there are no folds '{name}'{did_you_mean(name, known)}")
+        if name not in self._built.folds:
+            raise DataError(f"{self._schema.location}: the folds '{name}' are a file of their own; use examples(held_out='{name}')")
+        folds = self._built.folds[name]
+        if folds.problem is not None:
+            raise DataError(f"{self._schema.location}: {folds.problem}")
+        tests = [folds.values.index("test")] if set(folds.values) == {"train", "test"} else list(range(len(folds.values)))
+        return [
+            (np.flatnonzero((folds.of_example >= 0) & (folds.of_example != test)), np.flatnonzero(folds.of_example == test))
+            for test in tests
+        ]
+
+    def encode(self, X: Any) -> Table:
+        """The rows of a frame as the root of a join tree, in the codes of this database.
+
+        Columns that the target table does not have become further attributes. Keys that the database does not know get codes
+        from the size of their domain upwards, unknown nominal values -2, missing ones -1.
+        """
+        return encode_rows(X, self._built.tables[self.target.table], self._built.domains, self._hidden)
+
+    def index(self, table: str, column: str) -> KeyIndex:
+        """The rows of each key of a column, built when first asked for."""
+        place = (table, column)
+        found = self._indexes.get(place)
+        if found is None:
+            if table not in self._built.tables:
+                raise DataError.unknown_table(table, self._built.tables)
+            columns = self._built.tables[table].columns
+            if column not in columns:
+                raise DataError.unknown_column(table, column, columns)
+            domain = columns[column].domain
+            if domain is None:
+                raise DataError(f"table '{table}': the column '{column}' is no key; only keys can be joined")
+            built = KeyIndex.build(columns[column].values.astype(np.int32, copy=False), self._built.domains[domain].size)
+            with self._lock:
+                found = self._indexes.setdefault(place, built)
+        return found
+
+    def covers(self, clause: Clause) -> NDArray[np.bool_]:
+        """Which of the examples a clause covers."""
+        from hornboost.engine import covers
+
+        result: NDArray[np.bool_] = covers(self, clause)
+        return result
+
+    def describe(self) -> Any:
+        """A DataFrame with a row per column: table, rows, type, domain, distinct values, missing values, links."""
+        return describe_frame(self)
+
+    def to_schema_toml(self) -> str:
+        """The schema, as read or inferred, in the format of `schema.toml`."""
+        return format_schema(self._schema)
+
+    def write_schema(self, path: str | Path) -> None:
+        """Write the schema as a `schema.toml`, all or nothing."""
+        write_schema(self._schema, path)
+
+    def __repr__(self) -> str:
+        return summary_text(self)
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
+
+    @classmethod
+    def from_single(cls, X: Any, name: str = "examples") -> Database:
+        """One table without keys or label: text, categories and booleans are nominal, the rest numeric.
+
+        >>> import numpy as np
+        >>> list(Database.from_single(np.zeros((2, 3))).tables["examples"].columns)
+        ['x0', 'x1', 'x2']
+        """
+        from hornboost.data.readers.frames import single_table
+
+        return cls(*single_table(arrow_columns(X), name))
+
+    @classmethod
+    def from_folder(cls, folder: str | Path, task: str | None = None, **options: Any) -> Database:
+        """CSV, CSV.gz and Parquet files with a `schema.toml`, or without one by inference.
+
+        `task` names a task of the schema. The options `target`, `key`, `label`, `positive`, `negative`, `where`, `exclude_columns`
+        and `exclude_tables` state the task where there is no schema, or change the schema's.
+        """
+        from hornboost.data.readers.folder import read_folder
+
+        return cls(**read_folder(Path(folder), task, options))
+
+    @classmethod
+    def from_frames(cls, frames: Mapping[str, Any], target: str, **options: Any) -> Database:
+        """Data frames (pandas, polars, Arrow) by table name.
+
+        `key` is one column of the target or a list; `label`, `positive`, `negative`, `where`, `exclude_columns` and
+        `exclude_tables` state the task; `foreign_keys` are pairs of `"table.column"`; `keys` gives further key columns as
+        `{table: {column: domain}}`; `types` overrides types as `{"table.column": type}`. Links that are not given are inferred.
+        """
+        from hornboost.data.readers.frames import read_frames
+
+        return cls(**read_frames(frames, target, options))

@@ -1,0 +1,125 @@
+"""A database in words: links with their dangling keys, a frame with a row per column, text and HTML summaries."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hornboost.data.domain import Domain
+from hornboost.data.schema import Schema
+from hornboost.data.table import Column, Table
+
+if TYPE_CHECKING:
+    from hornboost.data.database import Database
+
+
+@dataclass(frozen=True)
+class Link:
+    """A foreign key, the number of rows with a value in it, and how many of those refer to no row."""
+
+    table: str
+    column: str
+    to_table: str
+    to_column: str
+    rows: int
+    dangling: int
+
+
+def count_dangling(schema: Schema, tables: Mapping[str, Table], domains: Mapping[str, Domain]) -> tuple[Link, ...]:
+    """The foreign keys between visible columns."""
+    links = []
+    for key in schema.foreign_keys:
+        start = tables[key.table].columns.get(key.column) if key.table in tables else None
+        end = tables[key.to_table].columns.get(key.to_column) if key.to_table in tables else None
+        if start is None or end is None:
+            continue
+        present = np.zeros(domains[str(end.domain)].size + 1, dtype=bool)
+        present[end.values] = True
+        given = start.values[start.values >= 0].astype(np.int32, copy=False)
+        links.append(Link(key.table, key.column, key.to_table, key.to_column, given.size, int((~present[given]).sum())))
+    return tuple(links)
+
+
+def type_name(column: Column) -> str:
+    """The type of a column as a schema writes it."""
+    return "date" if column.is_date else column.kind
+
+
+def missing_count(column: Column) -> int:
+    """How many rows have no value."""
+    return int(np.isnan(column.values).sum() if column.kind == "numeric" else (column.values < 0).sum())
+
+
+def describe_frame(database: Database) -> Any:
+    """A row per column of each table."""
+    import pandas as pd
+
+    rows = []
+    for table in database.tables.values():
+        for column in table.columns.values():
+            links = [link for link in database.links if (link.table, link.column) == (table.name, column.name)]
+            rows.append(
+                {
+                    "table": table.name,
+                    "rows": table.n_rows,
+                    "column": column.name,
+                    "type": type_name(column),
+                    "domain": column.domain or "",
+                    "distinct": int(np.unique(column.values[_present(column)]).size),
+                    "missing": missing_count(column),
+                    "links": "; ".join(_link_text(link) for link in links),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _present(column: Column) -> Any:
+    return ~np.isnan(column.values) if column.kind == "numeric" else column.values >= 0
+
+
+def _link_text(link: Link) -> str:
+    return f"{link.to_table}.{link.to_column}" + (f" ({link.dangling} dangling)" if link.dangling else "")
+
+
+def headline(database: Database) -> str:
+    """One line: how much there is, and what is predicted."""
+    rows = sum(table.n_rows for table in database.tables.values())
+    target = database.target
+    what = f"predict {target.table}.{target.label}" if target.label is not None else f"rows of {target.table}, no label"
+    if target.positive is not None:
+        what += f' (positive "{target.positive}")'
+    tables = len(database.tables)
+    return f"Database: {tables} table{'' if tables == 1 else 's'}, {rows:,} rows; {what}"
+
+
+def _columns_text(table: Table) -> str:
+    names = [f"{column.name}:{type_name(column)}" for column in table.columns.values()]
+    return ", ".join(names[:12]) + (f", … ({len(names)} columns)" if len(names) > 12 else "")
+
+
+def summary_text(database: Database) -> str:
+    """The tables, their links and the warnings, a line each."""
+    width = max(len(name) for name in database.tables)
+    lines = [headline(database)]
+    lines += [f"  {name:<{width}} {table.n_rows:>10,} rows  {_columns_text(table)}" for name, table in database.tables.items()]
+    lines += [f"  {link.table}.{link.column} -> {_link_text(link)}" for link in database.links]
+    lines += [f"  inferred: {note}" for note in database.inferred]
+    lines += [f"  warning: {warning}" for warning in database.warnings]
+    return "\n".join(lines)
+
+
+def summary_html(database: Database) -> str:
+    """The same for a notebook; every name is escaped."""
+    rows = "".join(
+        f"<tr><td>{html.escape(name)}</td><td>{table.n_rows:,}</td><td>{html.escape(_columns_text(table))}</td></tr>"
+        for name, table in database.tables.items()
+    )
+    notes = [f"{link.table}.{link.column} → {_link_text(link)}" for link in database.links]
+    notes += [f"inferred: {note}" for note in database.inferred] + [f"warning: {warning}" for warning in database.warnings]
+    items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    head = "<tr><th>table</th><th>rows</th><th>columns</th></tr>"
+    return f"<div><p>{html.escape(headline(database))}</p><table>{head}{rows}</table><ul>{items}</ul></div>"

@@ -1,0 +1,93 @@
+"""Dictionaries of identifiers that key columns share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.convert import factorize, remap, to_key_values, to_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The distinct identifiers of a set of key columns: code `c` stands for `values[c]` (int64 or text)."""
+
+    name: str
+    values: pa.Array
+
+    @property
+    def size(self) -> int:
+        """The number of identifiers."""
+        return len(self.values)
+
+    @classmethod
+    def merge(cls, name: str, parts: Sequence[tuple[NDArray[np.int32], pa.Array]]) -> tuple[Domain, list[NDArray[np.int32]]]:
+        """One dictionary over the (codes, distinct values) of several columns, and each column's codes into it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        distinct = [to_key_values(values) for _, values in parts]
+        if all(values.type == pa.int64() for values in distinct):
+            values = pa.array(np.unique(np.concatenate([part.drop_null().to_numpy() for part in distinct])))
+        else:
+            distinct = [to_text(values) for values in distinct]
+            values = pc.unique(pa.chunked_array(distinct, type=pa.string())).drop_null()
+        codes = []
+        for (column, original), own in zip(parts, distinct, strict=True):
+            same = len(own) == len(original) and own.equals(values)
+            codes.append(column if same else remap(column, _index_in(own, values)))
+        return cls(name, values), codes
+
+    def encode(self, values: Any) -> NDArray[np.int32]:
+        """Codes of a list or array of identifiers: -1 for null, distinct codes from `size` upwards for those that are unknown.
+
+        >>> import pyarrow as pa
+        >>> Domain("person", pa.array(["ann", "bob"])).encode(["bob", None, "eve", "ann", "dan", "eve"]).tolist()
+        [1, -1, 2, 0, 3, 2]
+        """
+        import pyarrow as pa
+
+        column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
+        return self.encode_together([column])[0]
+
+    def encode_together(self, columns: Sequence[pa.ChunkedArray]) -> list[NDArray[np.int32]]:
+        """Codes of several columns, an unknown identifier having the same code in each."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        parts = [factorize(column) for column in columns]
+        distinct = [to_key_values(values) for _, values in parts]
+        known = self.values
+        if any(values.type != known.type for values in distinct):
+            known, distinct = to_text(known), [to_text(values) for values in distinct]
+        codes = [_index_in(values, known) for values in distinct]
+        new = [values.filter(pa.array(code < 0)) for values, code in zip(distinct, codes, strict=True)]
+        unknown = pc.unique(pa.chunked_array(new, type=known.type)).drop_null()
+        for values, code in zip(distinct, codes, strict=True):
+            fresh = _index_in(values, unknown)
+            code[fresh >= 0] = fresh[fresh >= 0] + self.size
+        return [remap(column, code) for (column, _), code in zip(parts, codes, strict=True)]
+
+    def decode(self, codes: NDArray[np.int32]) -> pa.Array:
+        """The identifiers of some codes; null for codes that stand for none."""
+        import pyarrow as pa
+
+        known = (codes >= 0) & (codes < self.size)
+        return self.values.take(pa.array(np.where(known, codes, 0), mask=~known))
+
+
+def _index_in(values: pa.Array, within: pa.Array) -> NDArray[np.int32]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(within) == 0 or len(values) == 0:
+        return np.full(len(values), -1, dtype=np.int32)
+    found = pc.index_in(values, value_set=within, skip_nulls=True)
+    return np.array(found.fill_null(pa.scalar(-1, pa.int32())).to_numpy(zero_copy_only=False), dtype=np.int32)

@@ -1,0 +1,165 @@
+"""Frames in and out: rows of any narwhals frame or array to an encoded root, and examples back to frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.build import Built, encode_attribute
+from hornboost.data.convert import factorize, natural_type, remap, to_text
+from hornboost.data.domain import Domain
+from hornboost.data.table import Column, Table
+from hornboost.dtypes import UNSEEN
+from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def arrow_columns(X: Any, names: Iterable[str] | None = None) -> dict[str, pa.ChunkedArray]:
+    """The columns of a frame or of a two-dimensional array, whose columns are called x0, x1, … unless `names` says otherwise."""
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2:
+            raise DataError(f"an array of examples must have two dimensions, and this one has {X.ndim}; reshape it to rows and columns")
+        columns = list(names) if names is not None else [f"x{position}" for position in range(X.shape[1])]
+        if len(columns) != X.shape[1]:
+            raise DataError(f"the array has {X.shape[1]} columns where {len(columns)} are expected; pass the columns of the training data")
+        return {name: array_column(X[:, position]) for position, name in enumerate(columns)}
+    frame = eager(X)
+    return {str(name): series_column(frame[name]) for name in frame.columns}
+
+
+def eager(frame: Any) -> Any:
+    """A narwhals DataFrame over a pandas, polars or Arrow frame."""
+    import narwhals as nw
+
+    try:
+        wrapped = nw.from_native(frame)
+    except TypeError:
+        kind = type(frame).__name__
+        raise DataError(f"a table of type '{kind}' is no data frame; pass a pandas, polars or Arrow frame") from None
+    return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+
+
+def series_column(series: Any) -> pa.ChunkedArray:
+    """A narwhals series in Arrow; Python objects of mixed types become text."""
+    import pyarrow as pa
+
+    try:
+        column = series.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return _as_text(series.to_list())
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def array_column(values: NDArray[Any]) -> pa.ChunkedArray:
+    """One column of an array; objects are numbers if all are, otherwise text."""
+    import pyarrow as pa
+
+    if values.dtype != object:
+        return pa.chunked_array([pa.array(np.ascontiguousarray(values), from_pandas=True)])
+    try:
+        return pa.chunked_array([pa.array(values, from_pandas=True)])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return _as_text(values.tolist())
+
+
+def _as_text(values: Iterable[Any]) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    from hornboost.data.convert import value_text
+
+    return pa.chunked_array([pa.array([None if value is None or value != value else value_text(value) for value in values], pa.string())])
+
+
+def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Iterable[str]) -> Table:
+    """The rows of a frame or array as a table in the codes of `table`; see `Database.encode`."""
+    columns = arrow_columns(X, table.columns)
+    for name in table.columns:
+        if name not in columns:
+            what = "key column" if table.columns[name].kind == "key" else "column"
+            hint = did_you_mean(name, columns) or "; pass the columns of the examples"
+            raise DataError(f"the rows passed in for table '{table.name}' have no {what} '{name}'{hint}")
+    encoded = _encode_keys(columns, table, domains)
+    for name, values in columns.items():
+        place = f"the rows passed in for table '{table.name}', column '{name}'"
+        if name in table.columns:
+            if name not in encoded:
+                encoded[name] = _encode_as(table.columns[name], values, place)
+        elif name not in hidden:
+            kind = natural_type(values.type)
+            if kind is None:
+                raise DataError(f"{place}: values of type '{values.type}' are neither text nor numbers; convert or drop the column")
+            encoded[name] = encode_attribute(name, kind, values, place)
+    n_rows = len(next(iter(columns.values()))) if columns else 0
+    order = [*table.columns, *(name for name in columns if name in encoded and name not in table.columns)]
+    return Table(table.name, {name: encoded[name] for name in order}, n_rows)
+
+
+def _encode_keys(columns: Mapping[str, pa.ChunkedArray], table: Table, domains: Mapping[str, Domain]) -> dict[str, Column]:
+    members: dict[str, list[str]] = {}
+    for column in table.keys:
+        members.setdefault(str(column.domain), []).append(column.name)
+    encoded = {}
+    for domain, names in members.items():
+        codes = domains[domain].encode_together([columns[name] for name in names])
+        encoded.update({name: Column(name, "key", code, domain=domain) for name, code in zip(names, codes, strict=True)})
+    return encoded
+
+
+def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
+    if column.kind == "numeric":
+        return encode_attribute(column.name, "date" if column.is_date else "numeric", values, place)
+    assert column.categories is not None
+    codes, distinct = factorize(values)
+    code_of = {category: code for code, category in enumerate(column.categories)}
+    mapping = [-1 if text is None else code_of.get(text, UNSEEN) for text in to_text(distinct).to_pylist()]
+    return Column(column.name, "nominal", remap(codes, np.array(mapping, dtype=np.int32)), categories=column.categories)
+
+
+def examples_frame(built: Built, hidden: Iterable[str], frame: Any) -> tuple[Any, Any]:
+    """Examples and labels: rows of the frame that came in, or of the encoded target table as pandas."""
+    import narwhals as nw
+
+    target = built.target
+    if frame is None:
+        X = decode_table(built.tables[target.table], built.domains, built.rows)
+        if built.labels is None:
+            return X, None
+        import pandas as pd
+
+        return X, pd.Series(built.labels, name=target.label)
+    whole = eager(frame)
+    if built.rows.size < len(whole):
+        whole = whole[built.rows.tolist()]
+    X = whole.select([name for name in whole.columns if name not in hidden]).to_native()
+    if built.labels is None:
+        return X, None
+    y = whole[target.label]
+    if built.relabelled:
+        y = nw.new_series(y.name, built.labels.tolist(), backend=y.implementation)
+        if nw.get_native_namespace(y).__name__ == "pandas":
+            y = nw.maybe_set_index(y, index=nw.maybe_get_index(whole))
+    return X, y.to_native()
+
+
+def decode_table(table: Table, domains: Mapping[str, Domain], rows: NDArray[np.int64]) -> Any:
+    """Rows of an encoded table as a pandas DataFrame."""
+    import pandas as pd
+
+    values: dict[str, Any] = {}
+    for column in table.columns.values():
+        own = column.values[rows] if rows.size < table.n_rows else column.values
+        if column.kind == "key":
+            values[column.name] = domains[str(column.domain)].decode(own.astype(np.int32, copy=False)).to_pandas()
+        elif column.kind == "nominal":
+            assert column.categories is not None
+            values[column.name] = np.append(column.categories, np.array([None], dtype=object))[own.astype(np.int32, copy=False)]
+        elif column.is_date:
+            values[column.name] = pd.to_datetime(own, unit="D")
+        else:
+            values[column.name] = own
+    return pd.DataFrame(values, index=pd.RangeIndex(rows.size))

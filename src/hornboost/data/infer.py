@@ -1,0 +1,264 @@
+"""A schema from tables that have none: types, keys by uniqueness, links by name and inclusion. Each guess is noted in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hornboost.data.convert import factorize, natural_type, to_key_values, to_text
+from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, ForeignKey, Schema, TableSchema, split_reference
+from hornboost.data.source import Source
+from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+INCLUSION = 0.9
+"""The share of distinct values that must be found in the referenced column for a link to be inferred."""
+
+GENERIC = frozenset(["id", "key", "code", "name", "nr", "no", "number", "uid", "uuid", "pk"])
+ENDINGS = ("", "id", "key", "code", "nr", "no", "uid", "pk")
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What inference looks at in a column that could be a key: its distinct values as identifiers, and whether it is unique."""
+
+    values: pa.Array
+    unique: bool
+
+
+@dataclass(eq=False)
+class Hints:
+    """What a reader or the user already knows; None for `foreign_keys` means that links are to be inferred."""
+
+    foreign_keys: Sequence[ForeignKey] | None = None
+    primary_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    nominal: Iterable[tuple[str, str]] = ()
+
+
+def infer_schema(sources: Mapping[str, Source], hints: Hints, location: str) -> tuple[Schema, list[str], list[str]]:
+    """The schema, the notes on what was inferred, and warnings about columns that cannot be used."""
+    return _Inference(sources, hints, location).run()
+
+
+class _Inference:
+    def __init__(self, sources: Mapping[str, Source], hints: Hints, location: str) -> None:
+        self.sources = sources
+        self.hints = hints
+        self.location = location
+        self.notes: list[str] = []
+        self.warnings: list[str] = []
+        self.types: dict[tuple[str, str], str] = {}
+        self.given: set[tuple[str, str]] = set()
+        self.domains: dict[tuple[str, str], str | None] = {}
+        self.profiles: dict[tuple[str, str], Profile] = {}
+        self.primary: dict[str, tuple[str, ...]] = dict(hints.primary_keys)
+        self.links: list[ForeignKey] = list(hints.foreign_keys or ())
+
+    def run(self) -> tuple[Schema, list[str], list[str]]:
+        self._natural_types()
+        self._given_keys()
+        self._primary_keys()
+        if self.hints.foreign_keys is None:
+            self._foreign_keys()
+            self._shared_names()
+        tables = {
+            name: TableSchema(
+                name,
+                tuple(
+                    ColumnSchema(column, self.types[name, column], self.domains.get((name, column)))  # type: ignore[arg-type]
+                    for column in source.columns
+                    if (name, column) in self.types
+                ),
+                self.primary.get(name, ()),
+            )
+            for name, source in self.sources.items()
+        }
+        return Schema(tables, tuple(self.links), location=self.location), self.notes, self.warnings
+
+    def _natural_types(self) -> None:
+        overrides = {split_reference(reference, self.sources): kind for reference, kind in self.hints.types.items()}
+        for (table, column), kind in overrides.items():
+            self._require(table, column, "types")
+            if kind not in COLUMN_TYPES:
+                raise DataError(f"{self.location}: types: unknown type '{kind}' of {table}.{column}{did_you_mean(kind, COLUMN_TYPES)}")
+        self.given |= overrides.keys()
+        for name, source in self.sources.items():
+            for column in source.columns:
+                place = (name, column)
+                if place in overrides or place in self.hints.nominal:
+                    self.types[place] = overrides.get(place, "nominal")
+                    self.given.add(place)
+                    continue
+                values = source.read(column)
+                kind = natural_type(values.type)
+                if kind is None:
+                    self.warnings.append(f"{source.location}: {name}.{column} is left out: values of type '{values.type}' are not supported")
+                    continue
+                if self._could_be_key(values.type):
+                    self._profile(place, values)
+                    if kind == "numeric" and self._is_flag(self.profiles[place].values):
+                        kind = "nominal"
+                        self.notes.append(f"{name}.{column} holds only 0 and 1: nominal")
+                self.types[place] = kind
+
+    def _profile(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
+        codes, distinct = factorize(values)
+        unique = len(codes) > 0 and len(distinct) == len(codes) and bool((codes >= 0).all())
+        self.profiles[place] = Profile(to_key_values(distinct), unique)
+
+    @staticmethod
+    def _could_be_key(kind: pa.DataType) -> bool:
+        import pyarrow as pa
+
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+        return bool(whole or (natural_type(kind) == "nominal" and not pa.types.is_boolean(kind) and not pa.types.is_null(kind)))
+
+    @staticmethod
+    def _is_flag(values: pa.Array) -> bool:
+        return 0 < len(values) <= 2 and set(values.to_pylist()) <= {0, 1}
+
+    def _require(self, table: str, column: str, place: str) -> None:
+        if table not in self.sources:
+            raise DataError(f"{self.location}: {place}: there is no table '{table}'{did_you_mean(table, self.sources)}")
+        columns = self.sources[table].columns
+        if column not in columns:
+            raise DataError(f"{self.location}: {place}: table '{table}' has no column '{column}'{did_you_mean(column, columns)}")
+
+    def _given_keys(self) -> None:
+        for table, columns in self.hints.keys.items():
+            for column, domain in columns.items():
+                self._require(table, column, "keys")
+                self._make_key((table, column))
+                self.domains[table, column] = domain
+        for link in self.links:
+            for table, column in ((link.table, link.column), (link.to_table, link.to_column)):
+                self._require(table, column, f"the foreign key {link}")
+                self._make_key((table, column))
+        for table, names in self.primary.items():
+            for column in names:
+                self._require(table, column, f"the primary key of '{table}'")
+                if (table, column) in self.profiles and (table, column) not in self.given:
+                    self._make_key((table, column))
+
+    def _make_key(self, place: tuple[str, str]) -> None:
+        self.types[place] = "key"
+
+    def _free(self, place: tuple[str, str]) -> bool:
+        """Whether inference may make the column a key."""
+        return place in self.profiles and place not in self.given
+
+    def _primary_keys(self) -> None:
+        for name, source in self.sources.items():
+            if name in self.primary:
+                continue
+            unique = [column for column in source.columns if (name, column) in self.profiles and self.profiles[name, column].unique]
+            named = [column for column in unique if _plain(column) in _names_of(name) | {"id"}]
+            declared = [column for column in unique if self.types[name, column] == "key"]
+            first = [column for column in unique[:1] if column == source.columns[0] and _is_id(column)]
+            for column in [*declared, *named, *first][:1]:
+                if self.types[name, column] == "key" or self._free((name, column)):
+                    self.primary[name] = (column,)
+                    self._make_key((name, column))
+                    self.notes.append(f"{name}.{column} is the primary key: its values are unique")
+
+    def _foreign_keys(self) -> None:
+        parents = {(table, names[0]) for table, names in self.primary.items() if len(names) == 1 and (table, names[0]) in self.profiles}
+        for place in self.profiles:
+            if not self._free(place) or len(self.profiles[place].values) == 0:
+                continue
+            found = [
+                (match, -self._inclusion(place, parent), parent)
+                for parent in sorted(parents)
+                if parent != place and (match := _match(place, parent)) is not None
+            ]
+            found = [item for item in found if -item[1] >= INCLUSION]
+            if not found:
+                continue
+            _, share, parent = min(found)
+            if self._reaches(parent, place):
+                continue
+            self._make_key(place)
+            self.links.append(ForeignKey(*place, *parent))
+            self.notes.append(f"{'.'.join(place)} refers to {'.'.join(parent)}: the names agree and {-share:.0%} of its values are found there")
+
+    def _reaches(self, start: tuple[str, str], end: tuple[str, str]) -> bool:
+        following = [(link.to_table, link.to_column) for link in self.links if (link.table, link.column) == start]
+        return any(place == end or self._reaches(place, end) for place in following)
+
+    def _inclusion(self, child: tuple[str, str], parent: tuple[str, str]) -> float:
+        import pyarrow.compute as pc
+
+        one, other = self.profiles[child].values, self.profiles[parent].values
+        if one.type != other.type:
+            return 0.0
+        return float(np.mean(pc.is_in(one, value_set=other).to_numpy(zero_copy_only=False)))
+
+    def _shared_names(self) -> None:
+        """Identifiers that several tables hold without a table of their own."""
+        linked = {(link.table, link.column) for link in self.links} | {(link.to_table, link.to_column) for link in self.links}
+        by_name: dict[str, list[tuple[str, str]]] = {}
+        for place in self.profiles:
+            if place not in linked and self.domains.get(place) is None and (self._free(place) or self.types[place] == "key"):
+                by_name.setdefault(_plain(place[1]), []).append(place)
+        for name, places in by_name.items():
+            keys = [place for place in places if self.types[place] == "key"]
+            if name in GENERIC or not (keys or _is_id(places[0][1])):
+                continue
+            alike = [place for place in places if place in keys or self._overlap(place, (keys or places)[0])]
+            for place in alike:
+                self._make_key(place)
+                if len(alike) > 1:
+                    self.domains[place] = places[0][1]
+            text = ", ".join(".".join(place) for place in alike)
+            if len(alike) > 1:
+                self.notes.append(f"{text} hold the same identifiers: their names agree and values are shared")
+            elif alike[0] not in keys:
+                self.notes.append(f"{text} is a key by its name")
+
+    def _overlap(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        import pyarrow.compute as pc
+
+        values = to_text(self.profiles[one].values), to_text(self.profiles[other].values)
+        return one == other or bool(pc.any(pc.is_in(values[0], value_set=values[1])).as_py())
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _is_id(name: str) -> bool:
+    """Whether a column is an identifier by its name.
+
+    >>> [_is_id(name) for name in ("account_id", "accountId", "id", "paid", "foreign key")]
+    [True, True, True, False, True]
+    """
+    return re.search(r"(^|[^a-zA-Z])(id|key|uid|uuid|pk)$|[a-z](Id|ID|Key)$", name, re.IGNORECASE if "_" in name or " " in name else 0) is not None
+
+
+def _names_of(table: str) -> set[str]:
+    """What a column that identifies the rows of a table may be called."""
+    plain = _plain(table)
+    stems = {plain, plain.removesuffix("s"), re.sub("ies$", "y", plain), plain.removesuffix("es")}
+    return {stem + ending for stem in stems if stem for ending in ENDINGS} | {"id" + stem for stem in stems if stem}
+
+
+def _match(child: tuple[str, str], parent: tuple[str, str]) -> int | None:
+    """How well a column's name points to a primary key: 0 the same name, 1 named after the table, 2 with a number or role; None not."""
+    name, key = _plain(child[1]), _plain(parent[1])
+    if name == key and key not in GENERIC:
+        return 0
+    names = _names_of(parent[0]) | ({key} if key not in GENERIC else set())
+    if child[0] != parent[0] and name in names:
+        return 1
+    if re.sub(r"[0-9]+$", "", name) in names or any(len(other) >= 4 and name.endswith(other) for other in names):
+        return 2
+    return None

@@ -1,0 +1,26 @@
+"""Compiled loops of the data layer."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def counting_sort(codes: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Rows grouped by code in row order: offsets per code, and the rows; codes outside [0, size) are left out."""
+    offsets = np.zeros(size + 1, dtype=np.int64)
+    for code in codes:
+        if 0 <= code < size:
+            offsets[code + 1] += 1
+    for code in range(size):
+        offsets[code + 1] += offsets[code]
+    place = offsets[:-1].copy()
+    rows = np.empty(offsets[size], dtype=np.int32)
+    for row in range(codes.size):
+        code = codes[row]
+        if 0 <= code < size:
+            rows[place[code]] = row
+            place[code] += 1
+    return offsets, rows

@@ -1,0 +1,91 @@
+"""CSV and CSV.gz files to Arrow, with errors that name file, row and column."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK_BYTES = 1 << 24
+"""A row must fit into a block: 16 MB hold one of 10,000 columns and more."""
+
+
+def csv_header(path: Path) -> list[str]:
+    """The column names of the first line."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
+            names = next(csv.reader(lines), [])
+    except UnicodeDecodeError:
+        raise _not_utf8(path) from None
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path.name}: the file cannot be read ({error}); check that it is complete") from None
+    if not names:
+        raise DataError(f"{path.name}: the file is empty; write a line of column names first")
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise DataError(f"{path.name}: the column '{name}' occurs twice in the first line; rename one of them")
+    return names
+
+
+def read_csv(path: Path, types: Mapping[str, str] | None) -> pa.Table:
+    """The columns named in `types` (key, nominal, numeric, date); without types every column, as text."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+
+    header = csv_header(path)
+    text = pa.dictionary(pa.int32(), pa.string())
+    wanted = {name: text for name in header} if types is None else {name: text for name in types if name in header}
+    for name, kind in (types or {}).items():
+        if kind == "numeric" and name in wanted:
+            wanted[name] = pa.float64()
+    try:
+        return pacsv.read_csv(
+            path,
+            read_options=pacsv.ReadOptions(block_size=BLOCK_BYTES),
+            parse_options=pacsv.ParseOptions(newlines_in_values=True),
+            convert_options=pacsv.ConvertOptions(
+                column_types=wanted, include_columns=list(wanted), null_values=[""], strings_can_be_null=True
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _explain(path, header, types, str(error)) from None
+    except OSError as error:
+        raise DataError(f"{path.name}: the file cannot be read ({error}); check that it is complete") from None
+
+
+def _explain(path: Path, header: list[str], types: Mapping[str, str] | None, message: str) -> DataError:
+    from hornboost.data.convert import parse_numbers
+
+    if "UTF8" in message:
+        return _not_utf8(path)
+    if types is not None and "conversion error" in message:
+        as_text = read_csv(path, {name: "nominal" for name, kind in types.items() if kind == "numeric"})
+        for name, values in zip(as_text.column_names, as_text.columns, strict=True):
+            try:
+                parse_numbers(values.cast("string"), f"{path.name}: table '{table_name(path)}', column '{name}'")
+            except DataError as error:
+                return error
+    found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message) or re.search(r"()Expected (\d+) columns, got (\d+)", message)
+    if found is not None:
+        row = f"row {found[1]} has" if found[1] else "a row has"
+        return DataError(f"{path.name}: {row} {found[3]} fields where the first line names {found[2]}; correct the row or its quotes")
+    return DataError(f"{path.name}: the file is no CSV that can be read ({message.splitlines()[0]}); write it as RFC 4180 in UTF-8")
+
+
+def _not_utf8(path: Path) -> DataError:
+    return DataError(f"{path.name}: the file is not UTF-8 text; save it in that encoding")
+
+
+def table_name(path: Path) -> str:
+    """The name of the table in a file: `atom` for `atom.csv.gz`."""
+    return re.sub(r"(\.csv\.gz|\.csv|\.parquet|\.pq)$", "", path.name)

@@ -1,0 +1,105 @@
+"""A folder of CSV, CSV.gz and Parquet files, with a `schema.toml` or without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hornboost.data.readers.csv import read_csv, table_name
+from hornboost.data.readers.options import task_from_options
+from hornboost.data.schema import Folds, Schema, TableSchema, Task
+from hornboost.data.schema_file import read_schema
+from hornboost.data.source import ArrowSource, Source
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+
+class ParquetSource:
+    """A Parquet file, or a folder of them with the same columns, read a column at a time."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        self.name = name
+        self.location = path.name
+        try:
+            schemas = [pq.read_schema(part) for part in paths]
+            text = [field.name for field in schemas[0] if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+            self._files = [pq.ParquetFile(part, read_dictionary=text) for part in paths]
+        except (pa.ArrowInvalid, OSError) as error:
+            reason = str(error).splitlines()[0]
+            raise DataError(f"{path.name}: the file is no Parquet that can be read ({reason}); write it again") from None
+        if any(schema.names != schemas[0].names for schema in schemas):
+            raise DataError(f"{path.name}: its files do not have the same columns; write them with the same columns")
+        self.columns: list[str] = list(schemas[0].names)
+        self.n_rows = sum(file.metadata.num_rows for file in self._files)
+
+    def read(self, column: str) -> pa.ChunkedArray:
+        import pyarrow as pa
+
+        parts = [file.read(columns=[column]).column(0) for file in self._files]
+        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+
+    def drop(self, column: str) -> None:
+        pass
+
+
+def read_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `Database` for a folder."""
+    if not folder.is_dir():
+        raise DataError(f"there is no folder '{folder}'; give the folder that holds the tables and schema.toml")
+    if not (folder / "schema.toml").exists():
+        from hornboost.data.readers.inferred import infer_folder
+
+        return infer_folder(folder, task, options)
+    schema = read_schema(folder / "schema.toml")
+    chosen = task_from_options(schema, schema.task(task) if task or "target" not in options else None, options)
+    tables = [table for table in schema.tables.values() if table.name not in chosen.exclude_tables]
+    sources = {table.name: open_table(folder, table, schema.location) for table in tables}
+    return {"schema": schema, "task": chosen, "sources": sources, "folder": folder}
+
+
+def read_held_out(folder: Path, schema: Schema, task: Task, folds: Folds) -> tuple[Schema, Task, dict[str, Source]]:
+    """Schema, task and source of a file of examples that are not in the target table."""
+    table = schema.tables[task.table]
+    only = TableSchema(table.name, table.columns, (), folds.file)
+    part = Schema({table.name: only}, location=schema.location)
+    names = {column.name for column in table.columns}
+    alone = Task(task.table, task.key, task.label, task.positive, task.negative, task.where,
+                 tuple(name for name in task.exclude_columns if name.removeprefix(table.name + ".") in names))
+    return part, alone, {table.name: open_table(folder, only, schema.location)}
+
+
+def open_table(folder: Path, table: TableSchema, location: str) -> Source:
+    """The file of a table."""
+    path = folder / table.file if table.file is not None else _find(folder, table.name)
+    if path is None or not path.exists():
+        wanted = table.file or " or ".join(table.name + suffix for suffix in SUFFIXES)
+        raise DataError(f"{location}: the file '{wanted}' of table '{table.name}' is not in the folder; add it or correct [tables.{table.name}]")
+    return open_file(path, table.name, {column.name: column.type for column in table.columns})
+
+
+def open_file(path: Path, name: str, types: Mapping[str, str] | None) -> Source:
+    """A file as a table: Parquet in its own types, CSV in the given ones, or as text."""
+    if path.is_dir() or path.suffix == ".parquet":
+        return ParquetSource(name, path)
+    if not path.name.endswith((".csv", ".csv.gz")):
+        raise DataError(f"{path.name}: only .csv, .csv.gz and .parquet files can be read; convert the file")
+    table = read_csv(path, types)
+    return ArrowSource(name, table, path.name)
+
+
+def table_files(folder: Path) -> Sequence[Path]:
+    """The files of a folder that hold tables, by name."""
+    return sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIXES) and not path.name.startswith("."))
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    return next((path for path in table_files(folder) if table_name(path) == name), None)

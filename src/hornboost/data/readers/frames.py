@@ -1,0 +1,59 @@
+"""Data frames of any kind that narwhals knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hornboost.data.convert import natural_type
+from hornboost.data.frames import eager, series_column
+from hornboost.data.readers.inferred import infer_task
+from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
+from hornboost.data.source import ArrowSource, Source
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class FrameSource:
+    """A frame whose columns become Arrow when they are asked for."""
+
+    def __init__(self, name: str, frame: Any) -> None:
+        self.name = name
+        self.location = "frames"
+        self._frame = eager(frame)
+        self.n_rows = len(self._frame)
+        names = list(self._frame.columns)
+        self._names = {str(name): name for name in names}
+        self.columns = list(self._names)
+
+    def read(self, column: str) -> pa.ChunkedArray:
+        return series_column(self._frame[self._names[column]])
+
+    def drop(self, column: str) -> None:
+        pass
+
+
+def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `Database` for a dictionary of frames."""
+    if not frames:
+        raise DataError("frames: there are no tables; pass a dictionary from table names to data frames")
+    sources: dict[str, Source] = {str(name): FrameSource(str(name), frame) for name, frame in frames.items()}
+    if target not in sources:
+        raise DataError.unknown_table(target, sources)
+    return infer_task(sources, "frames", {"target": target, **options}) | {"frame": frames[target]}
+
+
+def single_table(columns: Mapping[str, pa.ChunkedArray], name: str) -> tuple[Schema, Task, dict[str, Source]]:
+    """Schema, task and source of one table without keys and label."""
+    import pyarrow as pa
+
+    kinds = {}
+    for column, values in columns.items():
+        kind = natural_type(values.type)
+        if kind is None:
+            raise DataError(f"column '{column}': values of type '{values.type}' are neither text nor numbers; convert or drop the column")
+        kinds[column] = ColumnSchema(column, kind)  # type: ignore[arg-type]
+    schema = Schema({name: TableSchema(name, tuple(kinds.values()))}, location="frame")
+    return schema, Task(name), {name: ArrowSource(name, pa.table(dict(columns)), "frame")}

@@ -1,0 +1,51 @@
+"""The options by which every reader states a task, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hornboost.data.convert import value_text
+from hornboost.data.schema import Schema, Task
+from hornboost.errors import DataError, did_you_mean
+
+TASK_OPTIONS = ("target", "key", "label", "positive", "negative", "where", "exclude_columns", "exclude_tables")
+
+
+def check_options(options: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse an option that no reader knows."""
+    for name in options:
+        if name not in known:
+            raise DataError(f"there is no option '{name}'{did_you_mean(name, known)}")
+
+
+def task_from_options(schema: Schema, task: Task | None, options: Mapping[str, Any]) -> Task:
+    """The schema's task with the options put over it, checked against the schema."""
+    check_options(options, TASK_OPTIONS)
+    given = {name: value for name, value in options.items() if value is not None}
+    if task is None:
+        task = Task(table=str(given["target"]))
+    changes: dict[str, Any] = {}
+    if "target" in given:
+        changes["table"] = str(given["target"])
+    if "label" in given:
+        changes["label"] = str(given["label"])
+    for name in ("key", "positive", "negative", "exclude_columns", "exclude_tables"):
+        if name in given:
+            changes[name] = listed(given[name])
+    if "where" in given:
+        changes["where"] = {str(column): listed(values) for column, values in given["where"].items()}
+    changed = replace(task, **changes)
+    replace(schema, target=changed, tasks=(), location=schema.location).validate()
+    return changed
+
+
+def listed(value: Any) -> tuple[str, ...]:
+    """One value or several, as text.
+
+    >>> listed("a"), listed([0, 1]), listed(True)
+    (('a',), ('0', '1'), ('true',))
+    """
+    values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    return tuple(value_text(element) for element in values)

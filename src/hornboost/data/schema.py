@@ -1,0 +1,238 @@
+"""What a database is said to hold: typed columns, keys, links, tasks and folds. No data, only names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal as Choice
+from typing import get_args
+
+from hornboost.errors import DataError, did_you_mean
+
+ColumnType = Choice["key", "nominal", "numeric", "date"]
+COLUMN_TYPES: tuple[str, ...] = get_args(ColumnType)
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """One column; `domain` names the identifiers that key columns share without a foreign key between them."""
+
+    name: str
+    type: ColumnType
+    domain: str | None = None
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """One table; `file` is relative to the folder of the schema, `rows` the number of rows that the schema promises."""
+
+    name: str
+    columns: tuple[ColumnSchema, ...]
+    primary_key: tuple[str, ...] = ()
+    file: str | None = None
+    rows: int | None = None
+
+    def column(self, name: str) -> ColumnSchema:
+        """The column of this name, or an error that suggests one."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError.unknown_column(self.name, name, [column.name for column in self.columns])
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """A reference from one key column to another."""
+
+    table: str
+    column: str
+    to_table: str
+    to_column: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column} -> {self.to_table}.{self.to_column}"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to predict, for which rows, and what a learner must not see.
+
+    A plain name in `exclude_columns` hides that column in every table where it is not a key; `table.column` hides one column.
+    """
+
+    table: str
+    key: tuple[str, ...] = ()
+    label: str | None = None
+    positive: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exclude_columns: tuple[str, ...] = ()
+    exclude_tables: tuple[str, ...] = ()
+    name: str = ""
+    examples: int | None = None
+    positives: int | None = None
+    negatives: int | None = None
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Known folds: the values of a column of the target (one of `columns`, as `table.column`), or a held-out table in `file`."""
+
+    name: str
+    columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Tables, links, tasks and folds; `location` is the file they were read from, for messages."""
+
+    tables: Mapping[str, TableSchema]
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    target: Task | None = None
+    tasks: tuple[Task, ...] = ()
+    folds: tuple[Folds, ...] = ()
+    name: str = ""
+    title: str = ""
+    location: str = "schema"
+
+    def table(self, name: str) -> TableSchema:
+        """The table of this name, or an error that suggests one."""
+        if name not in self.tables:
+            raise DataError.unknown_table(name, self.tables)
+        return self.tables[name]
+
+    def task(self, name: str | None = None) -> Task:
+        """The task of this name; without a name `[target]`, or the first task when there is no `[target]`."""
+        if name is None:
+            if self.target is not None:
+                return self.target
+            if self.tasks:
+                return self.tasks[0]
+            raise DataError(f"{self.location}: there is no [target] and no [[task]]; add a [target] with table, key, label and positive")
+        for task in self.tasks:
+            if task.name == name:
+                return task
+        raise DataError(f"{self.location}: there is no task '{name}'{did_you_mean(name, [task.name for task in self.tasks])}")
+
+    def domains(self) -> dict[tuple[str, str], str]:
+        """The domain of each key column: columns joined by foreign keys or by an equal `domain` name share one.
+
+        A domain is called by the `domain` name where one is given, otherwise by its first referenced column.
+        """
+        keys = [(table.name, column) for table in self.tables.values() for column in table.columns if column.type == "key"]
+        groups = _UnionFind([(table, column.name) for table, column in keys])
+        named: dict[str, tuple[str, str]] = {}
+        for table, column in keys:
+            if column.domain is not None:
+                groups.union(named.setdefault(column.domain, (table, column.name)), (table, column.name))
+        for link in self.foreign_keys:
+            groups.union((link.to_table, link.to_column), (link.table, link.column))
+        names: dict[tuple[str, str], str] = {}
+        for table, column in keys:
+            if column.domain is not None:
+                names.setdefault(groups.find((table, column.name)), column.domain)
+        for link in self.foreign_keys:
+            names.setdefault(groups.find((link.to_table, link.to_column)), f"{link.to_table}.{link.to_column}")
+        return {
+            (table, column.name): names.get(groups.find((table, column.name)), f"{table}.{column.name}") for table, column in keys
+        }
+
+    def validate(self) -> Schema:
+        """This schema, if every name in it refers to something."""
+        if not self.tables:
+            raise DataError(f"{self.location}: there are no tables; add a [tables.NAME] for each file")
+        for table in self.tables.values():
+            self._validate_table(table)
+        for link in self.foreign_keys:
+            self._validate_link(link)
+        for name, count in Counter(task.name for task in self.tasks).items():
+            if count > 1:
+                raise DataError(f"{self.location}: the task '{name}' is given twice; rename one of them")
+        for task in ([self.target] if self.target else []) + list(self.tasks):
+            self._validate_task(task)
+        for folds in self.folds:
+            for reference in folds.columns:
+                self._resolve(reference, f"the folds '{folds.name}'")
+        return self
+
+    def _validate_table(self, table: TableSchema) -> None:
+        names = [column.name for column in table.columns]
+        for name, count in Counter(names).items():
+            if count > 1:
+                raise DataError(f"{self.location}: table '{table.name}' has the column '{name}' twice; rename or remove one of them")
+        for name in table.primary_key:
+            self._column(table.name, name, f"the primary key of table '{table.name}'")
+
+    def _validate_link(self, link: ForeignKey) -> None:
+        for table, column in ((link.table, link.column), (link.to_table, link.to_column)):
+            found = self._column(table, column, f"the foreign key {link}")
+            if found.type != "key":
+                raise DataError(f"{self.location}: the foreign key {link} needs '{table}.{column}' of type 'key', not '{found.type}'")
+
+    def _validate_task(self, task: Task) -> None:
+        place = f"the task '{task.name}'" if task.name else "[target]"
+        if task.table not in self.tables:
+            raise DataError(f"{self.location}: {place}: there is no table '{task.table}'{did_you_mean(task.table, self.tables)}")
+        columns = {column.name for column in self.tables[task.table].columns}
+        for name in (*task.key, *([task.label] if task.label else []), *task.where):
+            if name not in columns:
+                raise DataError(f"{self.location}: {place}: table '{task.table}' has no column '{name}'{did_you_mean(name, columns)}")
+        for name in task.key:
+            if self.tables[task.table].column(name).type != "key":
+                raise DataError(f"{self.location}: {place}: the key column '{task.table}.{name}' must have type 'key'")
+        for name in task.exclude_tables:
+            if name not in self.tables:
+                raise DataError(f"{self.location}: {place}: exclude_tables names no table '{name}'{did_you_mean(name, self.tables)}")
+        if task.table in task.exclude_tables:
+            raise DataError(f"{self.location}: {place}: exclude_tables hides the target table '{task.table}' itself; remove it there")
+        everywhere = {column.name for table in self.tables.values() for column in table.columns}
+        for name in task.exclude_columns:
+            if name not in everywhere:
+                self._resolve(name, f"exclude_columns of {place}")
+
+    def _resolve(self, reference: str, place: str) -> None:
+        table, _, column = reference.partition(".")
+        if not column:
+            known = {column.name for table in self.tables.values() for column in table.columns}
+            raise DataError(f"{self.location}: {place}: no table has a column '{reference}'{did_you_mean(reference, known)}")
+        self._column(table, column, place)
+
+    def _column(self, table: str, column: str, place: str) -> ColumnSchema:
+        if table not in self.tables:
+            raise DataError(f"{self.location}: {place}: there is no table '{table}'{did_you_mean(table, self.tables)}")
+        for found in self.tables[table].columns:
+            if found.name == column:
+                return found
+        known = [found.name for found in self.tables[table].columns]
+        raise DataError(f"{self.location}: {place}: table '{table}' has no column '{column}'{did_you_mean(column, known)}")
+
+
+class _UnionFind:
+    def __init__(self, items: Iterable[tuple[str, str]]) -> None:
+        self._parent = {item: item for item in items}
+
+    def find(self, item: tuple[str, str]) -> tuple[str, str]:
+        while self._parent[item] != item:
+            item = self._parent[item]
+        return item
+
+    def union(self, one: tuple[str, str], other: tuple[str, str]) -> None:
+        self._parent[self.find(other)] = self.find(one)
+
+
+def split_reference(reference: str, tables: Iterable[str]) -> tuple[str, str]:
+    """`table.column` in two; the longest table name wins, as names may contain dots.
+
+    >>> split_reference("atom.drug", ["drug", "atom"])
+    ('atom', 'drug')
+    """
+    for table in sorted(tables, key=len, reverse=True):
+        if reference.startswith(table + "."):
+            return table, reference[len(table) + 1 :]
+    table, _, column = reference.partition(".")
+    if not column:
+        raise DataError(f"'{reference}' is not of the form 'table.column'; write the table before the column")
+    return table, column

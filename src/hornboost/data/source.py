@@ -1,0 +1,52 @@
+"""Tables before they are encoded: a reader hands over Arrow columns one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Source(Protocol):
+    """One table of a reader."""
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+
+    @property
+    def location(self) -> str:
+        """Where the table is, for messages: a file, or the name of a database."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns, in order."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    def read(self, column: str) -> pa.ChunkedArray:
+        """The values of a column."""
+
+    def drop(self, column: str) -> None:
+        """The column will not be asked for again: what is held of it may be freed."""
+
+
+class ArrowSource:
+    """A table in memory."""
+
+    def __init__(self, name: str, table: pa.Table, location: str) -> None:
+        self.name = name
+        self.location = location
+        self.columns: list[str] = list(table.column_names)
+        self.n_rows: int = table.num_rows
+        self._columns = dict(zip(table.column_names, table.columns, strict=True))
+
+    def read(self, column: str) -> pa.ChunkedArray:
+        return self._columns[column]
+
+    def drop(self, column: str) -> None:
+        self._columns.pop(column, None)
