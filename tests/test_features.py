@@ -200,3 +200,11 @@ def test_a_feature_that_is_always_absent_adds_nothing_to_the_given_one(path):
         own = [given[e] for e in entries(offsets, example)] or [-1]
         np.add.at(table[classes[example]], own, masses[example] / len(own))
     assert cmi_of_paths(spread_shares(offsets, given, 4), nothing, masses, classes, 3) == pytest.approx(mutual_information(table))
+
+
+def test_classes_may_be_booleans():
+    offsets, codes, classes = np.array([0, 2, 3], dtype=np.int32), np.array([0, 1, 1]), np.array([False, True])
+    assert spread_joint(offsets, codes, [1, 1], classes, 2).table.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+    given = spread_shares(offsets, codes, 2)
+    # of the mass 2, 1.25 lies where both values are 1: ¼ of the first class, 1 of the second
+    assert cmi_of_paths(given, given, [1, 1], classes) == pytest.approx(math.log(2) - 0.625 * entropy([1, 4]))

@@ -97,9 +97,7 @@ def spread_joint(offsets: Ints, codes: Ints, masses: ArrayLike, classes: Ints, n
     Joint(table=array([[0.25, 0.25],
            [0.  , 0.5 ]]), n_examples=2)
     """
-    table = np.zeros((n_classes, n_values), dtype=np.float64)
-    contributing = kernels.spread_into(offsets, codes, np.asarray(masses, dtype=np.float64), classes, -1, table)
-    return Joint(table, contributing)
+    return _spread(offsets, codes, masses, classes, -1, (n_classes, n_values))
 
 
 def discretise(joint: Joint, distinct: Floats, find_cuts: CutFinder = mdl_cuts) -> Discretised:
@@ -133,7 +131,9 @@ def spread_shares(offsets: Ints, codes: Ints, n_values: int) -> Spread:
     room = len(codes) + n_examples
     starts = np.zeros(n_examples + 1, dtype=np.int64)
     out_codes, out_shares = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float64)
-    used = kernels.distinct_shares(offsets, codes, n_values, starts, out_codes, out_shares)
+    used = kernels.distinct_shares(
+        np.asarray(offsets, dtype=np.int64), np.asarray(codes, dtype=np.int32), n_values, starts, out_codes, out_shares
+    )
     return Spread(starts, out_codes[:used].copy(), out_shares[:used].copy(), n_values + 1)
 
 
@@ -154,9 +154,7 @@ def cmi_of_rows(
         distinct, pairs = np.unique(np.append(pairs, absent), return_inverse=True)
         pairs, n_pairs = pairs[:-1], len(distinct)
         absent = n_pairs - 1
-    table = np.zeros((n_classes, n_pairs), dtype=np.float64)
-    kernels.spread_into(offsets, pairs, np.asarray(masses, dtype=np.float64), classes, absent, table)
-    return mutual_information(table)
+    return mutual_information(_spread(offsets, pairs, masses, classes, absent, (n_classes, n_pairs)).table)
 
 
 def cmi_of_paths(given: Spread, feature: Spread, masses: ArrayLike, classes: Ints, n_classes: int = 2) -> float:
@@ -167,7 +165,7 @@ def cmi_of_paths(given: Spread, feature: Spread, masses: ArrayLike, classes: Int
     >>> round(cmi_of_paths(given, feature, [1, 1, 1, 1], np.array([0, 1, 1, 0])), 6)
     0.693147
     """
-    mass = np.asarray(masses, dtype=np.float64)
+    mass, labels = np.asarray(masses, dtype=np.float64), np.asarray(classes, dtype=np.int64)
     total = float(mass.sum())
     if not total > 0.0:
         return 0.0
@@ -181,8 +179,22 @@ def cmi_of_paths(given: Spread, feature: Spread, masses: ArrayLike, classes: Int
         feature.codes,
         feature.shares,
         mass,
-        classes,
+        labels,
         feature.n_values,
         n_classes,
     )
-    return max(0.0, entropy(np.bincount(classes, weights=mass, minlength=n_classes)) - float(remainder) / total)
+    return max(0.0, entropy(np.bincount(labels, weights=mass, minlength=n_classes)) - float(remainder) / total)
+
+
+def _spread(offsets: Ints, codes: Ints, masses: ArrayLike, classes: Ints, absent: int, shape: tuple[int, int]) -> Joint:
+    # one number type for each argument, so that the kernel is compiled once
+    table = np.zeros(shape, dtype=np.float64)
+    contributing = kernels.spread_into(
+        np.asarray(offsets, dtype=np.int64),
+        np.asarray(codes, dtype=np.int32),
+        np.asarray(masses, dtype=np.float64),
+        np.asarray(classes, dtype=np.int64),
+        absent,
+        table,
+    )
+    return Joint(table, int(contributing))
