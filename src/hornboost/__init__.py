@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hornboost import datasets as datasets
+    from hornboost import metrics as metrics
     from hornboost.data import Database as Database
     from hornboost.logic.clause import Clause as Clause
 
@@ -19,6 +20,7 @@ _PUBLIC = {
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
     "datasets": "hornboost.datasets",
+    "metrics": "hornboost.metrics",
 }
 """Where each public name is defined; a name that is the last part of its module stands for the module itself."""
 

@@ -1,4 +1,7 @@
-"""The application: its verbs, the version, and what a user sees when something goes wrong."""
+"""The application: its verbs, the version, and what a user sees when something goes wrong.
+
+A verb is a module of its own that imports nothing heavy before it runs, so that `--help` answers at once.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ from typing import Annotated
 import typer
 
 from hornboost import __version__
+from hornboost.cli.demo import demo
 from hornboost.errors import HornBoostError
 
 app = typer.Typer(
     name="hornboost",
     help="Learn small, readable ensembles of first-order rules straight from many tables.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 
 
 def _show_version(asked: bool) -> None:
