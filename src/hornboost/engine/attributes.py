@@ -1,0 +1,121 @@
+"""Every attribute of a table as int32 codes in value order, so that one kernel scans nominal and numeric columns alike."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Column, Table
+from hornboost.dtypes import CODE, MISSING
+from hornboost.logic.clause import Test
+
+
+class Attributes:
+    """The codes of a table's attributes, encoded when first asked for.
+
+    A nominal attribute keeps its dictionary's codes; a numeric one is replaced by the rank of its value among the distinct
+    values of the column, so that every threshold is a code. Columns of a key domain in `constants` count as nominal.
+    """
+
+    def __init__(self, table: Table, constants: dict[str, NDArray[np.object_]] | None = None) -> None:
+        self.table = table
+        domains = constants or {}
+        self.columns: list[Column] = [
+            column for column in table.columns.values() if column.kind != "key" or column.domain in domains
+        ]
+        self.number = {column.name: k for k, column in enumerate(self.columns)}
+        self.numeric = np.array([column.kind == "numeric" for column in self.columns], dtype=np.bool_)
+        self.sizes = np.zeros(len(self.columns), np.int64)
+        self.values: list[NDArray[np.float64] | NDArray[np.object_] | None] = [None] * len(self.columns)
+        self._domains = domains
+        self._codes = np.empty((len(self.columns), table.n_rows), CODE)
+        self._lock = threading.Lock()
+
+    def codes(self, selected: Sequence[int]) -> NDArray[np.int32]:
+        """The matrix of codes, a row an attribute; the rows of `selected` are filled."""
+        if any(self.values[k] is None for k in selected):
+            with self._lock:
+                for k in selected:
+                    if self.values[k] is None:
+                        self._encode(k)
+        return self._codes
+
+    def _encode(self, k: int) -> None:
+        column = self.columns[k]
+        if column.kind == "numeric":
+            distinct, self._codes[k] = _ranks(np.asarray(column.values, np.float64))
+            self.values[k] = distinct
+            self.sizes[k] = distinct.size
+        else:
+            self._codes[k] = column.values
+            values = self._domains[column.domain or ""] if column.kind == "key" else column.categories
+            assert values is not None
+            self.sizes[k] = len(values)
+            self.values[k] = values
+
+    def test(self, k: int, offset: int) -> Test:
+        """The condition that `build_pairs` numbers `offset` from the base of attribute `k`."""
+        column, size, values = self.columns[k], int(self.sizes[k]), self.values[k]
+        assert values is not None
+        if not self.numeric[k]:
+            return Test(column.name, "missing") if offset == size else Test(column.name, "=", str(values[offset]))
+        if offset == 2 * size:
+            return Test(column.name, "missing")
+        op = ">=" if offset < size else "<="
+        value = float(values[size - 1 - offset if offset < size else offset - size])
+        return Test(column.name, op, _iso_date(value) if column.is_date else value)
+
+
+def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """The distinct values in rising order and each value's rank among them, -1 for NaN; linear in the rows."""
+    import pyarrow as pa
+
+    values = values + 0.0  # -0.0 and 0.0 are one value
+    encoded = pa.array(values, from_pandas=True).dictionary_encode()
+    distinct = np.asarray(encoded.dictionary.to_numpy(zero_copy_only=False), np.float64)
+    rank = np.empty(distinct.size + 1, CODE)
+    order = np.argsort(distinct, kind="stable")
+    rank[order] = np.arange(distinct.size, dtype=CODE)
+    rank[-1] = MISSING
+    indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return distinct[order], rank[indices]
+
+
+def _iso_date(days: float) -> str:
+    """Days since 1970-01-01 as an ISO date, with the time of day when there is one."""
+    if days == int(days):
+        return str(np.datetime64(int(days), "D"))
+    return str(np.datetime64(round(days * 86_400_000_000), "us"))
+
+
+def days_since_epoch(text: str) -> float:
+    """An ISO date or date-time as days since 1970-01-01.
+
+    >>> days_since_epoch("1970-01-02T12:00")
+    1.5
+    """
+    return float((np.datetime64(text, "us") - np.datetime64("1970-01-01", "us")) / np.timedelta64(86_400_000_000, "us"))
+
+
+def satisfies(column: Column, test: Test, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_]:
+    """Which rows pass a test; a missing value satisfies no comparison."""
+    values = column.values if rows is None else column.values[rows]
+    if test.op == "missing":
+        return np.isnan(values) if column.kind == "numeric" else values == MISSING
+    if test.op == "=":
+        if column.kind == "numeric":
+            return np.asarray(values == float(test.value or "nan"))
+        return np.asarray(values == code_of(column, str(test.value)))
+    threshold = days_since_epoch(test.value) if isinstance(test.value, str) else test.value
+    return np.asarray(values >= threshold if test.op == ">=" else values <= threshold)
+
+
+def code_of(column: Column, value: str) -> int:
+    """The code of a nominal constant, or one that no row has."""
+    assert column.categories is not None
+    at = int(np.searchsorted(column.categories, value)) if len(column.categories) else 0
+    known = at < len(column.categories) and column.categories[at] == value
+    return at if known else -3

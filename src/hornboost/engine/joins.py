@@ -1,0 +1,147 @@
+"""Which literals may be added to a clause: joins over key columns of one domain, with look-ahead and closing variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hornboost.data.table import Table
+from hornboost.engine.tree import Join, Ref, Spec, State
+
+FIRST_NEW = -1
+"""Number of the first literal of a chain that is not yet in the tree; the next is one less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """The attributes that a learner may look at, and the tables it may join to reach them."""
+
+    attributes: frozenset[tuple[str, str]]
+    tables: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Literals that are added together below one node: the last one carries the test, those before it lead there."""
+
+    node: int
+    joins: tuple[Join, ...]
+
+    @property
+    def table(self) -> str:
+        return self.joins[-1].table
+
+
+class JoinGraph:
+    """The joins between the tables of a database, and those that say nothing new."""
+
+    def __init__(self, tables: Mapping[str, Table], root: Table) -> None:
+        self.tables = tables
+        self.root = root
+        self._unique = {
+            (table.name, column.name): _is_unique(column.values) for table in tables.values() for column in table.keys
+        }
+        self._by_domain: dict[str, list[tuple[str, str]]] = {}
+        for table in tables.values():
+            if table.name == root.name and not table.attributes:
+                continue  # other rows of a target without attributes tell nothing
+            for column in table.keys:
+                self._by_domain.setdefault(column.domain or "", []).append((table.name, column.name))
+        self._determined: dict[tuple[str, str, str, str, str, str], bool] = {}
+
+    def chains(self, state: State, node: int, visible: Visible | None, max_depth: int, look_ahead: int) -> Iterator[Chain]:
+        """Every chain of at most `look_ahead` literals that starts from a variable of the node, shorter ones first."""
+        room = min(look_ahead, max_depth - state.depth(node))
+        if room < 1:
+            return
+        spec = state.specs[node]
+        singles = [join for column in self._own_columns(spec, node == 0) for join in self._joins(spec.table, Ref(node, column), node == 0)]
+        singles = [join for join in singles if visible is None or join.table in visible.tables]
+        for join in singles:
+            yield Chain(node, (join,))
+            for closed in self._closings(state, node, join, spec):
+                yield Chain(node, (closed,))
+        if room < 2:
+            return
+        for first in singles:
+            reached = Spec(first.table, node, first)
+            for column in self._own_columns(reached, False):
+                for second in self._joins(first.table, Ref(FIRST_NEW, column), False):
+                    if visible is not None and second.table not in visible.tables:
+                        continue
+                    if not self._is_detour(first, second):
+                        yield Chain(node, (first, second))
+                    for closed in self._closings(state, node, second, None, barred=first.source):
+                        yield Chain(node, (first, closed))
+
+    def _own_columns(self, spec: Spec, is_root: bool) -> list[str]:
+        """The key columns of a node that are variables of their own, not joined with an ancestor's."""
+        table = self.root if is_root else self.tables[spec.table]
+        bound = {spec.join.column, *(column for column, _ in spec.join.equal)} if spec.join else set()
+        return [column.name for column in table.keys if column.name not in bound]
+
+    def _joins(self, table: str, source: Ref, is_root: bool) -> Iterator[Join]:
+        domain = (self.root if is_root else self.tables[table]).columns[source.column].domain
+        for other, column in self._by_domain.get(domain or "", []):
+            same_row = other == table and column == source.column and self._unique[other, column]
+            if not same_row:
+                yield Join(other, column, source)
+
+    def _closings(self, state: State, node: int, join: Join, source: Spec | None, barred: Ref | None = None) -> Iterator[Join]:
+        """The same join with one more key of the literal equal to another variable on the path."""
+        for column in self.tables[join.table].keys:
+            if column.name == join.column:
+                continue
+            for k in state.path(node):
+                spec = state.specs[k]
+                for own in self._own_columns(spec, k == 0):
+                    variable = Ref(k, own)
+                    table = self.root if k == 0 else self.tables[spec.table]
+                    if variable in (join.source, barred) or table.columns[own].domain != column.domain:
+                        continue
+                    if source is not None and self._is_implied(source, join, column.name, variable):
+                        continue
+                    yield replace(join, equal=((column.name, variable),))
+
+    def _is_implied(self, source: Spec, join: Join, column: str, variable: Ref) -> bool:
+        """Whether the source's row carries the variable itself, and the data make the joined rows carry it too."""
+        assert join.source is not None
+        if source.join is None or source.join.source != variable:
+            return False
+        return self.determines(source.table, join.source.column, source.join.column, join.table, join.column, column)
+
+    def _is_detour(self, first: Join, second: Join) -> bool:
+        """Whether the second literal's rows are those that a direct join with the first one's source reaches."""
+        assert second.source is not None
+        domain = self.tables[first.table].columns[first.column].domain
+        return any(
+            column.domain == domain
+            and column.name != second.column
+            and self.determines(first.table, second.source.column, first.column, second.table, second.column, column.name)
+            for column in self.tables[second.table].keys
+        )
+
+    def determines(self, table: str, out: str, carried: str, other: str, joined: str, column: str) -> bool:
+        """Whether other.joined = table.out always brings other.column = table.carried."""
+        key = (table, out, carried, other, joined, column)
+        if key not in self._determined:
+            mine, theirs = self.tables[table].columns, self.tables[other].columns
+            codes, values = mine[out].values, mine[carried].values
+            size = int(max(codes.max(initial=-1), theirs[joined].values.max(initial=-1))) + 1
+            smallest = np.full(size + 1, np.iinfo(np.int32).max, np.int32)
+            largest = np.full(size + 1, -1, np.int32)
+            known = codes >= 0
+            np.minimum.at(smallest, codes[known], values[known])
+            np.maximum.at(largest, codes[known], values[known])
+            at = theirs[joined].values
+            reached = (at >= 0) & (largest[at] >= 0)
+            target = theirs[column].values[reached]
+            self._determined[key] = bool(np.all((smallest[at[reached]] == target) & (largest[at[reached]] == target)))
+        return self._determined[key]
+
+
+def _is_unique(codes: np.ndarray[tuple[int], np.dtype[np.int32]]) -> bool:
+    known = codes[codes >= 0]
+    return bool(known.size == 0 or np.bincount(known).max() == 1)
