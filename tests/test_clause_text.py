@@ -26,7 +26,7 @@ conditions = st.one_of(
 literals = st.builds(
     Literal,
     names,
-    st.lists(st.tuples(names, variables), max_size=3).map(tuple),
+    st.dictionaries(names, variables, max_size=3).map(lambda columns: tuple(columns.items())),
     st.lists(conditions, max_size=3).map(tuple),
 )
 
@@ -100,6 +100,8 @@ def test_a_threshold_prints_as_its_shortest_text(value: float, text: str) -> Non
         ('y="1" :- a(x>3).', "clause, position 13: expected '=', '>=', '<=' or 'is missing' after the column 'x', but found >"),
         ('y="1" :- a(x>="c").', 'clause, position 15: expected a number or an ISO date in double quotes, but found "c"'),
         ('y="1" :- a(x>=nan).', "clause, position 15: expected a number or an ISO date in double quotes, but found nan"),
+        ('y="1" :- a(x>="1998-13-01").', 'clause, position 15: expected a number or an ISO date in double quotes, but found "1998-13-01"'),
+        ('y="1" :- a(x=A, x=B).', "clause: the column 'x' of 'a' is bound twice; use one variable in both places"),
         ('y="1" :- a(x is null).', "clause, position 17: expected 'missing' after 'is', but found null"),
         ('y="1" :- a(x=A,).', "clause, position 16: expected a column of 'a', but found )"),
         ('y="1" :- a(x=A', "clause, position 15: expected ',' or ')' in the literal of 'a', but the text ends"),

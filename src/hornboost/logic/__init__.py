@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hornboost.logic.canonical import canonical
 from hornboost.logic.clause import Clause, Head, Literal, Test
+from hornboost.logic.sql import coverage_condition
+from hornboost.logic.subsumption import subsumes
 
-__all__ = ["Clause", "Head", "Literal", "Test"]
+__all__ = ["Clause", "Head", "Literal", "Test", "canonical", "coverage_condition", "subsumes"]

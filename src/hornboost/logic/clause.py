@@ -30,7 +30,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """One table of the body: key columns bound to variables, and tests on its columns."""
+    """One table of the body: key columns bound to variables, each at most once, and tests on its columns."""
 
     table: str
     bindings: tuple[tuple[str, str], ...] = ()

@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NAME = re.compile(r"[^\W\d]\w*")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
 _KEYWORDS = frozenset({"is", "missing"})
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
@@ -179,6 +180,8 @@ class _Parser:
                 tests.append(Test(column, "=", self._string()))
             else:
                 bindings.append((column, self._variable("a variable, as in 'A', or a constant in double quotes")))
+                if column in [name for name, _ in bindings[:-1]]:
+                    raise ClauseError(f"clause: the column '{column}' of '{table}' is bound twice; use one variable in both places")
         elif operator in (">=", "<="):
             self._next += 1
             op: Op = ">=" if operator == ">=" else "<="
@@ -237,7 +240,6 @@ class _Parser:
 
 def _is_date(text: str) -> bool:
     try:
-        datetime.fromisoformat(text)
+        return bool(_DATE.fullmatch(text) and datetime.fromisoformat(text))
     except ValueError:
         return False
-    return True
