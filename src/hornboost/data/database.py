@@ -250,3 +250,63 @@ class Database:
         from hornboost.data.readers.frames import read_frames
 
         return cls(**read_frames(frames, target, options))
+
+    @classmethod
+    def from_duckdb(cls, database: Any, target: str | None = None, *, schema: str = "main", **options: Any) -> Database:
+        """A DuckDB file or open connection; keys and links come from its constraints, and are inferred if it has none.
+
+        The options are those of `from_frames`.
+        """
+        from hornboost.data.readers.sql import read_duckdb
+
+        return cls(**read_duckdb(database, {"target": target, **options}, schema))
+
+    @classmethod
+    def from_sqlite(cls, path: str | Path, target: str | None = None, **options: Any) -> Database:
+        """A SQLite file; keys and links come from its constraints, and are inferred if it has none.
+
+        The options are those of `from_frames`.
+        """
+        from hornboost.data.readers.sql import read_sqlite
+
+        return cls(**read_sqlite(path, {"target": target, **options}))
+
+    @classmethod
+    def from_postgres(cls, uri: str, target: str | None = None, *, schema: str = "public", **options: Any) -> Database:
+        """A PostgreSQL database by its address; keys and links come from its constraints, and are inferred if it has none.
+
+        The options are those of `from_frames`.
+        """
+        from hornboost.data.readers.sql import read_postgres
+
+        return cls(**read_postgres(uri, {"target": target, **options}, schema))
+
+    @classmethod
+    def from_aleph(cls, stem: str | Path) -> Database:
+        """Aleph's files `stem.b`, `stem.f` and `stem.n`: ground facts, modes and examples.
+
+        Arguments typed `+` or `-` are keys, unless they are numbers; arguments typed `#` are attributes.
+        """
+        from hornboost.data.readers.aleph import read_aleph
+
+        return cls(**read_aleph(stem))
+
+    @classmethod
+    def from_srlearn(cls, folder: str | Path, modes: Sequence[str] | None = None, part: str = "train") -> Database:
+        """A folder of srlearn or BoostSRL: `facts.txt`, `pos.txt`, `neg.txt` and modes, also as `train/train_facts.txt` and so on.
+
+        `modes` replaces the background file; `part` is "train" or "test" where the folder has both.
+        """
+        from hornboost.data.readers.srlearn import read_srlearn
+
+        return cls(**read_srlearn(folder, modes, part))
+
+    @classmethod
+    def from_arff(cls, path: str | Path, label: str | None = None, **options: Any) -> Database:
+        """One table in an ARFF file; the last attribute is the label unless one is named.
+
+        The options `positive`, `negative`, `where` and `exclude_columns` state the task.
+        """
+        from hornboost.data.readers.arff import read_arff
+
+        return cls(**read_arff(path, {"label": label, **options}))

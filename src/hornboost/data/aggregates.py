@@ -1,0 +1,346 @@
+"""Aggregates of the rows that an example reaches over foreign keys: which there are, what they are called, and their values, by DuckDB.
+
+In the SQL, tables and columns go by their positions and nominal values by their codes, so that no text of the user is ever part of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.describe import Link
+from hornboost.data.table import Column, Table
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+NUMERIC = ("mean", "sum", "min", "max", "std")
+SPREAD = ("distinct", "mode", "mode_share")
+FUNCTIONS = ("count", "share", *NUMERIC, *SPREAD)
+
+_SQL = {"mean": "avg", "sum": "sum", "min": "min", "max": "max", "std": "stddev_samp"}
+_SPLIT_ROWS = 1_000_000
+"""From this many rows on, the columns of one table are computed by several workers."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step over a foreign key, in either direction; `single` where it leads to one row at most."""
+
+    table: str
+    column: str
+    to_table: str
+    to_column: str
+    single: bool
+
+
+@dataclass(frozen=True)
+class Path:
+    """Steps from the target to a table, and the name under which its columns are shown."""
+
+    steps: tuple[Step, ...]
+    label: str = ""
+
+    @property
+    def table(self) -> str:
+        return self.steps[-1].to_table
+
+    @property
+    def single(self) -> bool:
+        return all(step.single for step in self.steps)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One column to compute: `function` is one of FUNCTIONS, or "value" on a path that leads to one row at most."""
+
+    name: str
+    function: str
+    path: Path
+    column: str | None = None
+    where: tuple[str, str] | None = None
+
+
+def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, max_depth: int) -> list[Path]:
+    """All paths of at most `max_depth` steps from the target that visit no table twice, the shortest first.
+
+    A step follows a foreign key in either direction; where there is none at all, it joins key columns of one domain.
+    """
+    steps: list[Step] = []
+    for link in links:
+        unique = _unique(tables[link.to_table].columns[link.to_column])
+        steps.append(Step(link.table, link.column, link.to_table, link.to_column, single=unique))
+        steps.append(Step(link.to_table, link.to_column, link.table, link.column, single=False))
+    if not links:
+        keys = [(table.name, column) for table in tables.values() for column in table.keys]
+        steps = [Step(a, x.name, b, y.name, single=False) for a, x in keys for b, y in keys if a != b and x.domain == y.domain]
+    found: list[Path] = []
+    ends: list[tuple[Step, ...]] = [()]
+    for _ in range(max_depth):
+        ends = [(*end, step) for end in ends for step in steps if _continues(end, step, target)]
+        found += [Path(end) for end in ends]
+    return [Path(path.steps, label) for path, label in zip(found, _labels(found), strict=True)]
+
+
+def plan(
+    paths: Sequence[Path],
+    tables: Mapping[str, Table],
+    functions: Sequence[str],
+    dates: str | None,
+    where: Mapping[Path, Mapping[str, Sequence[str]]],
+) -> list[Aggregate]:
+    """The aggregates of every path; `dates` names the example's date that others are subtracted from, `where` the values to look at."""
+    out: list[Aggregate] = []
+    for path in paths:
+        columns = tables[path.table].attributes
+        if path.single:
+            out += [Aggregate(_shown(path, column, dates), "value", path, column.name) for column in columns]
+            continue
+        if "count" in functions:
+            out.append(Aggregate(f"count({path.label})", "count", path))
+        out += _numeric(path, columns, functions, dates, None)
+        spread = [function for function in SPREAD if function in functions]
+        out += [
+            Aggregate(f"{function}({path.label}.{column.name})", function, path, column.name)
+            for column in tables[path.table].columns.values()
+            for function in spread
+            if column.kind == "nominal" or (function == "distinct" and _repeats(path, column))
+        ]
+        for name, values in where.get(path, {}).items():
+            for value in values:
+                shown = f'{path.label} where {name}="{value}"'
+                out += [Aggregate(f"{f}({shown})", f, path, None, (name, value)) for f in ("count", "share") if f in functions]
+                out += _numeric(path, columns, functions, dates, (name, value))
+    return out
+
+
+def _numeric(
+    path: Path, columns: Sequence[Column], functions: Sequence[str], dates: str | None, where: tuple[str, str] | None
+) -> list[Aggregate]:
+    condition = "" if where is None else f' where {where[0]}="{where[1]}"'
+    return [
+        Aggregate(f"{function}({_shown(path, column, dates)}{condition})", function, path, column.name, where)
+        for column in columns
+        if column.kind == "numeric"
+        for function in NUMERIC
+        # a sum of dates counts days of nothing
+        if function in functions and not (column.is_date and function == "sum")
+    ]
+
+
+def _shown(path: Path, column: Column, dates: str | None) -> str:
+    return f"{dates} - {path.label}.{column.name}" if column.is_date and dates is not None else f"{path.label}.{column.name}"
+
+
+class Aggregator:
+    """Computes aggregates for encoded examples; with `as_of`, over the rows dated strictly before the example only."""
+
+    def __init__(self, tables: Mapping[str, Table], target: str, as_of: Mapping[str, str]) -> None:
+        self._tables = tables
+        self._target = target
+        self._as_of = as_of
+
+    def compute(self, examples: Table, aggregates: Sequence[Aggregate]) -> dict[str, NDArray[Any]]:
+        """The values of each aggregate by its name: counts are 0 and all else is missing where nothing is reached."""
+        out = {aggregate.name: self._empty(aggregate, examples.n_rows) for aggregate in aggregates}
+        queries = [query for path, members in _by_path(aggregates) for query in self._queries(path, members)]
+        for (_, members), result in zip(queries, self._run(examples, [sql for sql, _ in queries]), strict=True):
+            example = result.pop("e").filled(0)
+            for aggregate, values in zip(members, result.values(), strict=True):
+                out[aggregate.name][example] = self._decoded(aggregate, values)
+        return out
+
+    def frequent_values(self, examples: Table, paths: Sequence[Path], limit: int) -> dict[Path, dict[str, list[str]]]:
+        """For each nominal column behind a path, the values that most examples reach, in that order and then by value."""
+        wanted = [
+            (path, column)
+            for path in paths
+            if not path.single
+            for column in self._tables[path.table].attributes
+            if column.kind == "nominal"
+        ]
+        queries = []
+        for path, column in wanted:
+            value = self._value(path, column.name)
+            inner = f"SELECT DISTINCT r.e, {value} AS v {self._from(path)} AND {value} IS NOT NULL"
+            queries.append(f"SELECT v, count(*) AS n FROM ({inner}) GROUP BY v ORDER BY n DESC, v LIMIT {int(limit)}")
+        out: dict[Path, dict[str, list[str]]] = {}
+        for (path, column), result in zip(wanted, self._run(examples, queries), strict=True):
+            assert column.categories is not None
+            out.setdefault(path, {})[column.name] = [str(column.categories[code]) for code in result["v"]]
+        return out
+
+    def _queries(self, path: Path, aggregates: Sequence[Aggregate]) -> Iterable[tuple[str, list[Aggregate]]]:
+        """SQL, each with the aggregates that its columns after `e` are."""
+        if path.single:
+            values = ", ".join(f"{self._value(path, a.column)} AS a{i}" for i, a in enumerate(aggregates))
+            yield f"SELECT r.e AS e, {values} {self._from(path)}", list(aggregates)
+            return
+        scalars = [aggregate for aggregate in aggregates if aggregate.function not in SPREAD]
+        parts = _workers() if self._tables[path.table].n_rows >= _SPLIT_ROWS else 1
+        for part in np.array_split(np.arange(len(scalars)), parts):
+            members = [scalars[i] for i in part]
+            if members:
+                values = ", ".join(f"{self._scalar(a)} AS a{i}" for i, a in enumerate(members))
+                yield f"SELECT r.e AS e, {values} {self._from(path)} GROUP BY r.e", members
+        for column in dict.fromkeys(a.column for a in aggregates if a.function in SPREAD):
+            members = [a for a in aggregates if a.function in SPREAD and a.column == column]
+            yield self._spread(path, column, members), members
+
+    def _scalar(self, aggregate: Aggregate) -> str:
+        condition = ""
+        if aggregate.where is not None:
+            column, value = aggregate.where
+            condition = f" FILTER ({self._value(aggregate.path, column)} = {self._code(aggregate.path, column, value)})"
+        if aggregate.function == "count":
+            return f"count(*){condition}"
+        if aggregate.function == "share":
+            return f"count(*){condition} / count(*)"
+        return f"{_SQL[aggregate.function]}({self._value(aggregate.path, aggregate.column)}){condition}"
+
+    def _spread(self, path: Path, column: str | None, aggregates: Sequence[Aggregate]) -> str:
+        """From the count of each value; of equally frequent values the first in value order is the mode."""
+        value = self._value(path, column)
+        inner = f"SELECT r.e AS e, {value} AS v, count(*) AS n {self._from(path)} AND {value} IS NOT NULL GROUP BY r.e, v"
+        sql = {"distinct": "count(*)", "mode": "arg_max(v, (n << 31) - v)", "mode_share": "max(n) / sum(n)"}
+        return f"SELECT e, {', '.join(f'{sql[a.function]} AS a{i}' for i, a in enumerate(aggregates))} FROM ({inner}) GROUP BY e"
+
+    def _from(self, path: Path) -> str:
+        """The join of the path, `r` being the examples and `t0`, `t1`, … the tables along it."""
+        joins, conditions = ["FROM examples r"], ["TRUE"]
+        for i, step in enumerate(path.steps):
+            before = f"r.c{self._position(self._target, step.column)}" if i == 0 else f"t{i - 1}.c{self._position(step.table, step.column)}"
+            table = list(self._tables).index(step.to_table)
+            joins.append(f"JOIN table{table} t{i} ON {before} = t{i}.c{self._position(step.to_table, step.to_column)}")
+            if step.to_table in self._as_of:
+                conditions.append(f"t{i}.c{self._position(step.to_table, self._as_of[step.to_table])} < r.d")
+        return f"{' '.join(joins)} WHERE {' AND '.join(conditions)}"
+
+    def _value(self, path: Path, column: str | None) -> str:
+        assert column is not None
+        plain = f"t{len(path.steps) - 1}.c{self._position(path.table, column)}"
+        return f"(r.d - {plain})" if self._as_of and self._tables[path.table].columns[column].is_date else plain
+
+    def _position(self, table: str, column: str) -> int:
+        return list(self._tables[table].columns).index(column)
+
+    def _code(self, path: Path, column: str, value: str) -> int:
+        categories = self._tables[path.table].columns[column].categories
+        assert categories is not None
+        found = np.flatnonzero(categories == value)
+        return int(found[0]) if len(found) else -1
+
+    def _empty(self, aggregate: Aggregate, n_rows: int) -> NDArray[Any]:
+        if aggregate.function in ("count", "distinct"):
+            return np.zeros(n_rows, dtype=np.int64)
+        return np.full(n_rows, None, dtype=object) if self._is_nominal(aggregate) else np.full(n_rows, np.nan)
+
+    def _decoded(self, aggregate: Aggregate, values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+        if not self._is_nominal(aggregate):
+            return values if aggregate.function in ("count", "distinct") else np.ma.filled(values.astype(np.float64), np.nan)
+        categories = self._tables[aggregate.path.table].columns[str(aggregate.column)].categories
+        assert categories is not None
+        return np.append(categories, np.array([None], dtype=object))[np.ma.filled(values, len(categories))]
+
+    def _is_nominal(self, aggregate: Aggregate) -> bool:
+        if aggregate.function not in ("value", "mode"):
+            return False
+        return self._tables[aggregate.path.table].columns[str(aggregate.column)].kind == "nominal"
+
+    def _run(self, examples: Table, queries: Sequence[str]) -> list[dict[str, Any]]:
+        """The results in the order of the queries.
+
+        Each worker has a DuckDB of one thread: with several, sums of floats differ in their last bits from run to run.
+        """
+        import duckdb
+
+        relations = {"examples": self._examples(examples)}
+        for position, table in enumerate(self._tables.values()):
+            if any(f"table{position} " in sql for sql in queries):
+                relations[f"table{position}"] = _arrow(table)
+        workers = min(_workers(), max(len(queries), 1))
+        idle: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
+        for _ in range(workers):
+            connection = duckdb.connect(config={"threads": 1})
+            for name, relation in relations.items():
+                connection.register(name, relation)
+            idle.put(connection)
+
+        def run(sql: str) -> dict[str, Any]:
+            connection = idle.get()
+            try:
+                return {name: np.ma.asarray(values) for name, values in connection.sql(sql).fetchnumpy().items()}
+            finally:
+                idle.put(connection)
+
+        with ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(run, queries))
+
+    def _examples(self, examples: Table) -> pa.Table:
+        """The example's number `e`, its date `d`, and its keys at the positions that they have in the target table."""
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {"e": pa.array(np.arange(examples.n_rows, dtype=np.int32))}
+        if self._target in self._as_of:
+            columns["d"] = _arrow_column(examples.columns[self._as_of[self._target]])
+        for position, name in enumerate(self._tables[self._target].columns):
+            if name in examples.columns and examples.columns[name].kind == "key":
+                columns[f"c{position}"] = _arrow_column(examples.columns[name])
+        return pa.table(columns)
+
+
+def _continues(end: tuple[Step, ...], step: Step, target: str) -> bool:
+    visited = {target, *(earlier.to_table for earlier in end)}
+    return step.table == (end[-1].to_table if end else target) and step.to_table not in visited
+
+
+def _labels(paths: Sequence[Path]) -> list[str]:
+    """The table's name where one path leads there, otherwise all tables on the way, with the key columns where that is not enough."""
+    short = [path.table for path in paths]
+    long = [".".join(step.to_table for step in path.steps) for path in paths]
+    full = [".".join(f"{step.to_table}[{step.column}={step.to_column}]" for step in path.steps) for path in paths]
+    return [
+        one if short.count(one) == 1 else two if long.count(two) == 1 else three for one, two, three in zip(short, long, full, strict=True)
+    ]
+
+
+def _unique(column: Column) -> bool:
+    codes = column.values[column.values >= 0].astype(np.int64)
+    return len(codes) == 0 or int(np.bincount(codes).max()) == 1
+
+
+def _repeats(path: Path, column: Column) -> bool:
+    """Whether counting the distinct identifiers of a key says more than counting the rows."""
+    return column.kind == "key" and column.name != path.steps[-1].to_column and not _unique(column)
+
+
+def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[Path, list[Aggregate]]]:
+    groups: dict[Path, list[Aggregate]] = {}
+    for aggregate in aggregates:
+        groups.setdefault(aggregate.path, []).append(aggregate)
+    return list(groups.items())
+
+
+def _arrow(table: Table) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({f"c{position}": _arrow_column(column) for position, column in enumerate(table.columns.values())})
+
+
+def _arrow_column(column: Column) -> pa.Array:
+    import pyarrow as pa
+
+    missing = ~np.isfinite(column.values) if column.kind == "numeric" else column.values < 0
+    return pa.array(column.values, mask=missing if missing.any() else None)
+
+
+def _workers() -> int:
+    return os.cpu_count() or 1
