@@ -1,0 +1,155 @@
+"""What every relational estimator shares: examples in (frames, arrays, a database behind them), an additive rule ensemble out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import narwhals.dependencies as frames
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from hornboost.data import Database
+from hornboost.data.frames import arrow_columns
+from hornboost.data.table import Table
+from hornboost.engine import Engine
+from hornboost.engine.sampling import content_hash
+from hornboost.errors import DataError
+from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.search.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+
+class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose model is an `Ensemble`; a subclass has `database`, `random_state` and sets `ensemble_` in `fit`.
+
+    With `database=None` the rows of X are the only table, and every scikit-learn convention for arrays and frames holds.
+    """
+
+    database: Database | None
+    ensemble_: Ensemble
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any, **engine: Any) -> Problem:
+        """Check and encode the training examples; those of weight 0 are left out as if they had not been given."""
+        if y is None:
+            raise ValueError(f"requires y to be passed, but the target y is None; give {type(self).__name__}.fit the classes of the examples.")
+        X = self._checked(X, reset=True)
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        n = len(X)
+        if len(labels) != n:
+            raise DataError(f"X has {n} rows and y has {len(labels)}; they must have the same number.")
+        weights = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+        counted = np.flatnonzero(weights > 0)
+        if counted.size == 0:
+            raise DataError("every example has a sample_weight of 0; at least one must be positive.")
+        if counted.size < n:
+            X, labels, weights = _take(X, counted), labels[counted], weights[counted]
+        if getattr(self, "class_weight", None) is not None:
+            weights = weights * compute_sample_weight(self.class_weight, labels)
+        self.classes_, classes = np.unique(labels, return_inverse=True)
+        self._database = Database.from_single(X) if self.database is None else self.database
+        examples = self._database.encode(X)
+        return Problem(
+            self._database,
+            examples,
+            classes.astype(np.int32),
+            tuple(_text(value) for value in self.classes_),
+            weights,
+            row_content(X),
+            self._database.target.label or "class",
+            Engine(self._database, examples, **engine),
+        )
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """X as a frame, or as an array of numbers, with its columns checked against those of `fit`."""
+        if frames.is_into_dataframe(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        if self.database is not None:
+            raise DataError(f"with a database X must be a data frame with the columns of table '{self.database.target.table}'; got {type(X).__name__}")
+        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self, "ensemble_")
+        return self.ensemble_.scores(self._database, self._encoded(X))
+
+    def _encoded(self, X: Any) -> Table:
+        """The rows of X as the root of the model's clauses."""
+        return self._database.encode(self._checked(X, reset=False))
+
+    def decision_function(self, X: Any) -> Floats:
+        """The score of each example: for two classes positive for `classes_[1]`, otherwise one column a class."""
+        return self.ensemble_.decision(self._scores(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities, in the order of `classes_`."""
+        return self.ensemble_.probabilities(self._scores(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each example."""
+        choices = self.ensemble_.choices(self._scores(X))
+        return np.asarray(self.classes_[choices])
+
+    @property
+    def rules_(self) -> list[Rule]:
+        """The learned rules, equal clauses merged, in the order in which they were first found."""
+        check_is_fitted(self, "ensemble_")
+        return list(self.ensemble_.rules)
+
+    def rules_frame(self) -> pd.DataFrame:
+        """The rules as a table: text, confidence, coverage by class, precision, number of literals, origin."""
+        import pandas as pd
+
+        classes = self.ensemble_.classes if hasattr(self, "ensemble_") else ()
+        rows = []
+        for rule in self.rules_:
+            covered = dict(zip(classes, rule.coverage, strict=False))
+            total = sum(rule.coverage)
+            row: dict[str, Any] = {"rule": str(rule.clause), "confidence": rule.confidence(classes)}
+            row |= {f"covered {name}": value for name, value in covered.items()}
+            row["precision"] = covered.get(rule.clause.head.value, 0.0) / total if total else float("nan")
+            row["literals"] = rule.clause.length
+            row["origin"] = rule.origin
+            rows.append(row)
+        columns = ["rule", "confidence", *(f"covered {name}" for name in classes), "precision", "literals", "origin"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))  # type: ignore[attr-defined]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def row_content(X: Any) -> NDArray[np.uint64]:
+    """A hash of each row of a frame or array, whatever its position."""
+    if isinstance(X, np.ndarray):
+        return content_hash(X)
+    columns = [column.to_numpy() for column in arrow_columns(X).values()]
+    return content_hash(columns)
+
+
+def _take(X: Any, rows: NDArray[np.intp]) -> Any:
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, rows)
+
+
+def _text(value: Any) -> str:
+    """A class value as the text that rules and models show."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)

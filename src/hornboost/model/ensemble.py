@@ -1,0 +1,108 @@
+"""The learned ensemble: clauses with votes. Every booster's model is additive in coverage, so one form predicts, explains and exports all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Literal as Choice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Table
+from hornboost.engine import covers
+from hornboost.logic.clause import Clause
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A clause and what it adds to each score: `votes` where it covers, `otherwise` where it does not.
+
+    `coverage` is the weight of the training examples that it covers, by class. `origin` tells learned rules from prior knowledge.
+    """
+
+    clause: Clause
+    votes: tuple[float, ...]
+    otherwise: tuple[float, ...] = ()
+    coverage: tuple[float, ...] = ()
+    origin: Choice["learned", "prior"] = "learned"
+
+    def confidence(self, classes: Sequence[str]) -> float:
+        """The vote for the class in the clause's head."""
+        k = list(classes).index(self.clause.head.value)
+        if len(self.votes) == 1:
+            return self.votes[0] if k == 1 else -self.votes[0]
+        return self.votes[k]
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Rules, an intercept for each score, and how scores become classes and probabilities.
+
+    With one score its sign separates `classes[1]` (positive) from `classes[0]`; otherwise there is a score for each class and
+    the largest wins. `link`: "sigmoid" maps each score s to 1/(1 + exp(-(a·s + b))) with (a, b) from `calibration`, normalised
+    over the classes; "softmax" takes the scores as log-probabilities up to a constant.
+    """
+
+    classes: tuple[str, ...]
+    rules: tuple[Rule, ...]
+    intercept: tuple[float, ...]
+    link: Choice["sigmoid", "softmax"] = "sigmoid"
+    calibration: tuple[tuple[float, float], ...] = ()
+
+    def scores(self, database: Database, examples: Table) -> Floats:
+        """The scores of encoded examples, a column a score."""
+        total = np.tile(np.asarray(self.intercept, np.float64), (examples.n_rows, 1))
+        for rule in self.rules:
+            covered = covers(database, rule.clause, examples)
+            total[covered] += np.asarray(rule.votes)
+            if rule.otherwise:
+                total[~covered] += np.asarray(rule.otherwise)
+        return total
+
+    def decision(self, scores: Floats) -> Floats:
+        """The decision function: one column for two classes (positive for `classes[1]`), otherwise one a class."""
+        if scores.shape[1] == 1:
+            return scores[:, 0]
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Class probabilities, in the order of `classes`."""
+        if len(self.classes) == 1:
+            return np.ones((len(scores), 1))
+        if self.link == "softmax":
+            both = np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if scores.shape[1] == 1 else scores
+            odds = np.exp(both - both.max(axis=1, keepdims=True))
+            return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        a, b = np.array(self.calibration or [(1.0, 0.0)] * scores.shape[1]).T
+        p = 1.0 / (1.0 + np.exp(-np.clip(a * scores + b, -700, 700)))
+        if scores.shape[1] == 1:
+            return np.column_stack([1.0 - p[:, 0], p[:, 0]])
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def choices(self, scores: Floats) -> NDArray[np.intp]:
+        """The position in `classes` of each predicted class."""
+        if len(self.classes) == 1:
+            return np.zeros(len(scores), np.intp)
+        decision = self.decision(scores)
+        return (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
+
+
+def merged(rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Equal clauses as one rule with the sum of their votes, in the order of first appearance."""
+    first: dict[tuple[Clause, str], Rule] = {}
+    for rule in rules:
+        key = (rule.clause, rule.origin)
+        if key in first:
+            known = first[key]
+            votes = tuple(a + b for a, b in zip(known.votes, rule.votes, strict=True))
+            otherwise = tuple(a + b for a, b in zip(known.otherwise, rule.otherwise, strict=True))
+            rule = Rule(known.clause, votes, otherwise, known.coverage, known.origin)
+        first[key] = rule
+    return tuple(first.values())

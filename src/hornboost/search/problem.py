@@ -1,0 +1,56 @@
+"""What a learner is given: encoded examples with classes and weights, and the engine over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Table
+from hornboost.engine import Engine, State, to_clause
+from hornboost.logic.clause import Clause, Head
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The training examples of positive weight.
+
+    `classes` are positions in `labels` (the class values as text), `weights` the sample weights, `content` a hash of each
+    example's row, from which every random choice about it comes. `label` is the name in the head of the rules.
+    """
+
+    database: Database
+    examples: Table
+    classes: NDArray[np.int32]
+    labels: tuple[str, ...]
+    weights: NDArray[np.float64]
+    content: NDArray[np.uint64]
+    label: str
+    engine: Engine = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """The number of training examples."""
+        return int(self.classes.size)
+
+    @property
+    def positive(self) -> int:
+        """The class that binary learners call positive: the task's own, otherwise the last."""
+        named = self.database.target.positive
+        return self.labels.index(named) if named in self.labels else len(self.labels) - 1
+
+    def clause(self, state: State, label: int) -> Clause:
+        """The clause of a state with a class in its head."""
+        keys = [column.name for column in self.examples.keys]
+        return to_clause(state.specs, Head(self.label, self.labels[label]), keys)
+
+    def coverage(self, state: State) -> tuple[float, ...]:
+        """The sample weight that a state covers, by class."""
+        covered = state.covered
+        sums = np.bincount(self.classes[covered], weights=self.weights[covered], minlength=len(self.labels))
+        return tuple(float(value) for value in sums)
