@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hornboost.data.convert import encode_nominal, factorize, to_days, to_numbers
 from hornboost.data.domain import Domain
-from hornboost.data.index import KeyIndex
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
@@ -106,7 +105,8 @@ def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) ->
             yield f"{source.location}: table '{table.name}' has {source.n_rows} rows where the schema says {table.rows}"
         extra = [name for name in source.columns if name not in {column.name for column in table.columns}]
         if extra:
-            yield f"{source.location}: table '{table.name}' has columns that are not in the schema and are left out: {', '.join(extra[:10])}"
+            names = ", ".join(extra[:10])
+            yield f"{source.location}: table '{table.name}' has columns that are not in the schema and are left out: {names}"
 
 
 def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
@@ -137,7 +137,7 @@ def _labels(task: Task, source: Source, rows: NDArray[np.int64]) -> tuple[NDArra
         if value not in occurring and (len(task.positive) > 1 or len(occurring) > 1):
             raise DataError(f"{place}: the positive value '{value}' does not occur{did_you_mean(value, occurring)}")
     classes = _classes(task, occurring, place)
-    names = np.array([classes[str(category)] if str(category) in classes else None for category in categories], dtype=object)
+    names = np.array([classes.get(str(category)) for category in categories], dtype=object)
     relabelled = any(classes[value] != value for value in occurring)
     distinct = tuple(sorted(set(classes.values())))
     positive, negative = _sides(task, distinct, classes)
@@ -154,7 +154,7 @@ def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:
             if value not in task.negative:
                 raise DataError(f"{place}: the value '{value}' is neither positive nor negative; leave those rows out with 'where'")
     negative = " or ".join(task.negative) or (rest[0] if len(rest) == 1 else f"not {' or '.join(task.positive)}")
-    return {value: " or ".join(task.positive) for value in task.positive} | {value: negative for value in rest}
+    return dict.fromkeys(task.positive, " or ".join(task.positive)) | dict.fromkeys(rest, negative)
 
 
 def _sides(task: Task, distinct: tuple[str, ...], classes: Mapping[str, str]) -> tuple[str | None, str | None]:
@@ -278,8 +278,8 @@ def _rows_of(table: str, task: Task, tables: Mapping[str, Table], schema: Schema
     other = tables[table].columns[primary[0]]
     for key in target.keys:
         if key.domain == other.domain and key.name in (task.key or (key.name,)):
-            size = int(max(other.values.max(initial=-1), key.values.max(initial=-1))) + 1
-            index = KeyIndex.build(other.values.astype(np.int32), size)
-            known = (key.values >= 0) & (np.diff(index.offsets, append=0)[key.values] > 0)
-            return np.where(known, index.rows[np.where(known, index.offsets[key.values], 0)], -1).astype(np.int64)
+            row_of = np.full(max(other.codes.max(initial=-1), key.codes.max(initial=-1)) + 2, -1, dtype=np.int64)
+            row_of[other.codes] = np.arange(other.codes.size)
+            row_of[-1] = -1
+            return row_of[key.codes]
     return None

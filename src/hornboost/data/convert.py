@@ -130,7 +130,8 @@ def to_key_values(distinct: pa.Array) -> pa.Array:
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return distinct.cast(pa.int64())
     text = to_text(distinct)
-    return as_integers(text) if as_integers(text) is not None else text
+    integers = as_integers(text)
+    return text if integers is None else integers
 
 
 def as_integers(text: pa.Array) -> pa.Array | None:
@@ -196,7 +197,8 @@ def parse_numbers(values: pa.ChunkedArray, place: str) -> NDArray[np.float64]:
         return _to_numpy(text.cast(pa.float64()))
     except pa.ArrowInvalid:
         row, value = first_failure(text, pa.float64())
-        raise DataError(f"{place}: row {row + 1} holds '{value}', which is not a number; correct it or declare the column nominal") from None
+        advice = "correct it or declare the column nominal"
+        raise DataError(f"{place}: row {row + 1} holds '{value}', which is not a number; {advice}") from None
 
 
 def first_failure(text: pa.ChunkedArray, kind: pa.DataType) -> tuple[int, str]:

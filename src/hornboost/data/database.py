@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.build import Built, Target, build, hidden_columns
+from hornboost.data.build import Target, build, hidden_columns
 from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text
 from hornboost.data.domain import Domain
 from hornboost.data.frames import arrow_columns, encode_rows, examples_frame
@@ -186,7 +186,7 @@ class Database:
             domain = columns[column].domain
             if domain is None:
                 raise DataError(f"table '{table}': the column '{column}' is no key; only keys can be joined")
-            built = KeyIndex.build(columns[column].values.astype(np.int32, copy=False), self._built.domains[domain].size)
+            built = KeyIndex.build(columns[column].codes, self._built.domains[domain].size)
             with self._lock:
                 found = self._indexes.setdefault(place, built)
         return found

@@ -38,8 +38,8 @@ def count_dangling(schema: Schema, tables: Mapping[str, Table], domains: Mapping
         if start is None or end is None:
             continue
         present = np.zeros(domains[str(end.domain)].size + 1, dtype=bool)
-        present[end.values] = True
-        given = start.values[start.values >= 0].astype(np.int32, copy=False)
+        present[end.codes] = True
+        given = start.codes[start.codes >= 0]
         links.append(Link(key.table, key.column, key.to_table, key.to_column, given.size, int((~present[given]).sum())))
     return tuple(links)
 
@@ -47,11 +47,6 @@ def count_dangling(schema: Schema, tables: Mapping[str, Table], domains: Mapping
 def type_name(column: Column) -> str:
     """The type of a column as a schema writes it."""
     return "date" if column.is_date else column.kind
-
-
-def missing_count(column: Column) -> int:
-    """How many rows have no value."""
-    return int(np.isnan(column.values).sum() if column.kind == "numeric" else (column.values < 0).sum())
 
 
 def describe_frame(database: Database) -> Any:
@@ -69,16 +64,18 @@ def describe_frame(database: Database) -> Any:
                     "column": column.name,
                     "type": type_name(column),
                     "domain": column.domain or "",
-                    "distinct": int(np.unique(column.values[_present(column)]).size),
-                    "missing": missing_count(column),
+                    "distinct": _distinct(column),
+                    "missing": int(column.missing.sum()),
                     "links": "; ".join(_link_text(link) for link in links),
                 }
             )
     return pd.DataFrame(rows)
 
 
-def _present(column: Column) -> Any:
-    return ~np.isnan(column.values) if column.kind == "numeric" else column.values >= 0
+def _distinct(column: Column) -> int:
+    if column.kind == "numeric":
+        return int(np.unique(column.numbers[~column.missing]).size)
+    return int(np.count_nonzero(np.bincount(column.codes[column.codes >= 0])))
 
 
 def _link_text(link: Link) -> str:

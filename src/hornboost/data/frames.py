@@ -152,14 +152,13 @@ def decode_table(table: Table, domains: Mapping[str, Domain], rows: NDArray[np.i
 
     values: dict[str, Any] = {}
     for column in table.columns.values():
-        own = column.values[rows] if rows.size < table.n_rows else column.values
         if column.kind == "key":
-            values[column.name] = domains[str(column.domain)].decode(own.astype(np.int32, copy=False)).to_pandas()
+            values[column.name] = domains[str(column.domain)].decode(column.codes[rows]).to_pandas()
         elif column.kind == "nominal":
             assert column.categories is not None
-            values[column.name] = np.append(column.categories, np.array([None], dtype=object))[own.astype(np.int32, copy=False)]
+            values[column.name] = np.append(column.categories, np.array([None], dtype=object))[column.codes[rows]]
         elif column.is_date:
-            values[column.name] = pd.to_datetime(own, unit="D")
+            values[column.name] = pd.to_datetime(column.numbers[rows], unit="D")
         else:
-            values[column.name] = own
+            values[column.name] = column.numbers[rows]
     return pd.DataFrame(values, index=pd.RangeIndex(rows.size))

@@ -85,10 +85,10 @@ class _Inference:
 
     def _natural_types(self) -> None:
         overrides = {split_reference(reference, self.sources): kind for reference, kind in self.hints.types.items()}
-        for (table, column), kind in overrides.items():
+        for (table, column), given in overrides.items():
             self._require(table, column, "types")
-            if kind not in COLUMN_TYPES:
-                raise DataError(f"{self.location}: types: unknown type '{kind}' of {table}.{column}{did_you_mean(kind, COLUMN_TYPES)}")
+            if given not in COLUMN_TYPES:
+                raise DataError(f"{self.location}: types: unknown type '{given}' of {table}.{column}{did_you_mean(given, COLUMN_TYPES)}")
         self.given |= overrides.keys()
         for name, source in self.sources.items():
             for column in source.columns:
@@ -96,18 +96,20 @@ class _Inference:
                 if place in overrides or place in self.hints.nominal:
                     self.types[place] = overrides.get(place, "nominal")
                     self.given.add(place)
-                    continue
-                values = source.read(column)
-                kind = natural_type(values.type)
-                if kind is None:
-                    self.warnings.append(f"{source.location}: {name}.{column} is left out: values of type '{values.type}' are not supported")
-                    continue
-                if self._could_be_key(values.type):
-                    self._profile(place, values)
-                    if kind == "numeric" and self._is_flag(self.profiles[place].values):
-                        kind = "nominal"
-                        self.notes.append(f"{name}.{column} holds only 0 and 1: nominal")
-                self.types[place] = kind
+                else:
+                    self._natural_type(place, source.read(column))
+
+    def _natural_type(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
+        kind = natural_type(values.type)
+        if kind is None:
+            self.warnings.append(f"{self.location}: {'.'.join(place)} is left out: values of type '{values.type}' are not supported")
+            return
+        if self._could_be_key(values.type):
+            self._profile(place, values)
+            if kind == "numeric" and self._is_flag(self.profiles[place].values):
+                kind = "nominal"
+                self.notes.append(f"{'.'.join(place)} holds only 0 and 1: nominal")
+        self.types[place] = kind
 
     def _profile(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
         codes, distinct = factorize(values)
@@ -188,7 +190,8 @@ class _Inference:
                 continue
             self._make_key(place)
             self.links.append(ForeignKey(*place, *parent))
-            self.notes.append(f"{'.'.join(place)} refers to {'.'.join(parent)}: the names agree and {-share:.0%} of its values are found there")
+            pair = f"{'.'.join(place)} refers to {'.'.join(parent)}"
+            self.notes.append(f"{pair}: the names agree and {-share:.0%} of its values are found there")
 
     def _reaches(self, start: tuple[str, str], end: tuple[str, str]) -> bool:
         following = [(link.to_table, link.to_column) for link in self.links if (link.table, link.column) == start]
@@ -241,7 +244,7 @@ def _is_id(name: str) -> bool:
     >>> [_is_id(name) for name in ("account_id", "accountId", "id", "paid", "foreign key")]
     [True, True, True, False, True]
     """
-    return re.search(r"(^|[^a-zA-Z])(id|key|uid|uuid|pk)$|[a-z](Id|ID|Key)$", name, re.IGNORECASE if "_" in name or " " in name else 0) is not None
+    return re.search(r"(^|[^a-zA-Z])(?i:id|key|uid|uuid|pk)$|[a-z](Id|ID|Key)$", name) is not None
 
 
 def _names_of(table: str) -> set[str]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def counting_sort(codes: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Rows grouped by code in row order: offsets per code, and the rows; codes outside [0, size) are left out."""
     offsets = np.zeros(size + 1, dtype=np.int64)

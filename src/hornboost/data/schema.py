@@ -136,12 +136,10 @@ class Schema:
                 names.setdefault(groups.find((table, column.name)), column.domain)
         for link in self.foreign_keys:
             names.setdefault(groups.find((link.to_table, link.to_column)), f"{link.to_table}.{link.to_column}")
-        return {
-            (table, column.name): names.get(groups.find((table, column.name)), f"{table}.{column.name}") for table, column in keys
-        }
+        return {(table, column.name): names.get(groups.find((table, column.name)), f"{table}.{column.name}") for table, column in keys}
 
     def validate(self) -> Schema:
-        """This schema, if every name in it refers to something."""
+        """Check that every name refers to something, and give the schema back."""
         if not self.tables:
             raise DataError(f"{self.location}: there are no tables; add a [tables.NAME] for each file")
         for table in self.tables.values():

@@ -14,20 +14,21 @@ from hornboost.data.convert import value_text
 from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, Folds, ForeignKey, Schema, TableSchema, Task, split_reference
 from hornboost.errors import DataError, did_you_mean
 
+DOCUMENTARY = ("description", "doc", "notes", "title")
+"""Fields that only document; they may stand in any part and are read over."""
+
 FIELDS: Mapping[str, frozenset[str]] = {
     "the file": frozenset(
-        "name title description notes doc target task folds tables foreign_keys provenance citation licence license value_labels".split()
+        ["name", "target", "task", "folds", "tables", "foreign_keys", "provenance", "citation", "licence", "value_labels"]
     ),
-    "task": frozenset(
-        "name table key label positive negative where exclude_columns exclude_tables classes class_counts examples positives negatives "
-        "doc description notes".split()
-    ),
-    "folds": frozenset("name column columns values file kind doc description notes".split()),
-    "table": frozenset("file rows primary_key columns missing doc description notes title".split()),
-    "column": frozenset("name type domain doc description unit".split()),
-    "foreign key": frozenset("from to doc description".split()),
+    "task": frozenset(["name", "table", "key", "label", "positive", "negative", "where", "exclude_columns", "exclude_tables"])
+    | {"classes", "class_counts", "examples", "positives", "negatives"},
+    "folds": frozenset(["name", "column", "columns", "values", "file", "kind"]),
+    "table": frozenset(["file", "rows", "primary_key", "columns", "missing"]),
+    "column": frozenset(["name", "type", "domain"]),
+    "foreign key": frozenset(["from", "to"]),
 }
-"""The fields of each part; those that only document are read over."""
+"""The other fields of each part."""
 
 
 def read_schema(path: str | Path) -> Schema:
@@ -46,7 +47,7 @@ def read_schema(path: str | Path) -> Schema:
 def parse_schema(text: str, location: str = "schema.toml") -> Schema:
     """Read and check the text of a `schema.toml`.
 
-    >>> parse_schema('[tables.t]\\ncolumns = [{ name = "a", type = "numeric" }]').tables["t"].columns[0].type
+    >>> parse_schema('tables.t.columns = [{ name = "a", type = "numeric" }]').tables["t"].columns[0].type
     'numeric'
     """
     try:
@@ -81,7 +82,7 @@ class _Reader:
         if not isinstance(item, dict):
             raise self.error(place, "must be a table of fields; see the format of schema.toml")
         for name in item:
-            if name not in FIELDS[part]:
+            if name not in FIELDS[part] and name not in DOCUMENTARY:
                 hint = did_you_mean(name, FIELDS[part]) or "; remove it or correct its name"
                 raise self.error(place, f"unknown field '{name}'{hint}")
 
@@ -212,15 +213,22 @@ def _column_fields(column: ColumnSchema) -> dict[str, Any]:
 
 
 def _task_lines(task: Task) -> list[str]:
-    one_or_more = {name: values[0] if len(values) == 1 else list(values) or None for name, values in
-                   (("positive", task.positive), ("negative", task.negative))}
+    one_or_more = {
+        name: values[0] if len(values) == 1 else list(values) or None
+        for name, values in (("positive", task.positive), ("negative", task.negative))
+    }
     where = {column: values[0] if len(values) == 1 else list(values) for column, values in task.where.items()}
     return _fields(
         {"name": task.name or None, "table": task.table, "key": list(task.key), "label": task.label}
         | one_or_more
-        | {"where": where or None, "exclude_columns": list(task.exclude_columns) or None,
-           "exclude_tables": list(task.exclude_tables) or None,
-           "examples": task.examples, "positives": task.positives, "negatives": task.negatives}
+        | {
+            "where": where or None,
+            "exclude_columns": list(task.exclude_columns) or None,
+            "exclude_tables": list(task.exclude_tables) or None,
+            "examples": task.examples,
+            "positives": task.positives,
+            "negatives": task.negatives,
+        }
     )
 
 

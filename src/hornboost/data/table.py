@@ -9,6 +9,8 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.dtypes import MISSING
+
 Kind = Choice["key", "nominal", "numeric"]
 
 
@@ -27,6 +29,21 @@ class Column:
     domain: str | None = None
     categories: NDArray[np.object_] | None = None
     is_date: bool = False
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """The values of a key or nominal column."""
+        return self.values.astype(np.int32, copy=False)
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The values of a numeric column."""
+        return self.values.astype(np.float64, copy=False)
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows have no value."""
+        return np.isnan(self.values) if self.kind == "numeric" else self.values == MISSING
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,8 @@ def read_arff(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _header(lines: list[str], location: str) -> tuple[str, list[Attribute], int]:
-    relation, attributes = "examples", []
+    relation = "examples"
+    attributes: list[Attribute] = []
     for number, line in enumerate(lines):
         text = line.strip()
         word = text.split(maxsplit=1)[0].lower() if text else ""
@@ -79,8 +80,8 @@ def _attribute(text: str, place: str) -> Attribute:
         raise DataError(f"{place}: '{text[:60]}' is no attribute; write @attribute name type")
     name, kind = _unquote(found[1]), found[2].strip()
     if kind.startswith("{"):
-        values = next(_rows([kind.strip("{} ")]), [])
-        return Attribute(name, "nominal", frozenset(values))
+        values: list[str] = next(_rows([kind.strip("{} ")]), [])
+        return Attribute(name, "nominal", frozenset(value.strip() for value in values))
     word, _, rest = kind.partition(" ")
     if word.lower() in NUMERIC:
         return Attribute(name, "numeric")
@@ -106,9 +107,7 @@ def _data(lines: list[str], start: int, attributes: list[Attribute], location: s
         if len(row) != len(attributes):
             raise DataError(f"{location}: line {number + 1} has {len(row)} values for {len(attributes)} attributes; correct the line")
     columns = zip(*rows, strict=True) if rows else ([] for _ in attributes)
-    return {
-        attribute.name: _convert(attribute, column, numbers, location) for attribute, column in zip(attributes, columns, strict=True)
-    }
+    return {attribute.name: _convert(attribute, column, numbers, location) for attribute, column in zip(attributes, columns, strict=True)}
 
 
 def _dense(row: list[str], attributes: list[Attribute], place: str) -> list[str]:

@@ -44,7 +44,7 @@ def read_csv(path: Path, types: Mapping[str, str] | None) -> pa.Table:
 
     header = csv_header(path)
     text = pa.dictionary(pa.int32(), pa.string())
-    wanted = {name: text for name in header} if types is None else {name: text for name in types if name in header}
+    wanted = dict.fromkeys(header if types is None else [name for name in header if name in types], text)
     for name, kind in (types or {}).items():
         if kind == "numeric" and name in wanted:
             wanted[name] = pa.float64()
@@ -75,7 +75,7 @@ def _explain(path: Path, header: list[str], types: Mapping[str, str] | None, mes
                 parse_numbers(values.cast("string"), f"{path.name}: table '{table_name(path)}', column '{name}'")
             except DataError as error:
                 return error
-    found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message) or re.search(r"()Expected (\d+) columns, got (\d+)", message)
+    found = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
     if found is not None:
         row = f"row {found[1]} has" if found[1] else "a row has"
         return DataError(f"{path.name}: {row} {found[3]} fields where the first line names {found[2]}; correct the row or its quotes")

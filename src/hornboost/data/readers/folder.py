@@ -72,8 +72,15 @@ def read_held_out(folder: Path, schema: Schema, task: Task, folds: Folds) -> tup
     only = TableSchema(table.name, table.columns, (), folds.file)
     part = Schema({table.name: only}, location=schema.location)
     names = {column.name for column in table.columns}
-    alone = Task(task.table, task.key, task.label, task.positive, task.negative, task.where,
-                 tuple(name for name in task.exclude_columns if name.removeprefix(table.name + ".") in names))
+    alone = Task(
+        task.table,
+        task.key,
+        task.label,
+        task.positive,
+        task.negative,
+        task.where,
+        tuple(name for name in task.exclude_columns if name.removeprefix(table.name + ".") in names),
+    )
     return part, alone, {table.name: open_table(folder, only, schema.location)}
 
 
@@ -82,7 +89,7 @@ def open_table(folder: Path, table: TableSchema, location: str) -> Source:
     path = folder / table.file if table.file is not None else _find(folder, table.name)
     if path is None or not path.exists():
         wanted = table.file or " or ".join(table.name + suffix for suffix in SUFFIXES)
-        raise DataError(f"{location}: the file '{wanted}' of table '{table.name}' is not in the folder; add it or correct [tables.{table.name}]")
+        raise DataError(f"{location}: the file '{wanted}' of table '{table.name}' is not in the folder; add it or correct the schema")
     return open_file(path, table.name, {column.name: column.type for column in table.columns})
 
 

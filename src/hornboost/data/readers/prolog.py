@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,8 +102,8 @@ def parse_program(text: str, location: str) -> Program:
 def _fact(tokens: list[Token], location: str, text: str, start: int) -> tuple[str, list[str]]:
     variable = next((token for kind, token in tokens if kind == "variable"), None)
     if variable is not None:
-        problem = f"the fact '{_text(tokens)[:80]}.' has the variable {variable}; facts must be ground, so quote it or write it in lower case"
-        raise _error(location, text, start, problem)
+        problem = f"the fact '{_text(tokens)[:80]}.' has the variable {variable}"
+        raise _error(location, text, start, f"{problem}; facts must be ground, so quote it or write it in lower case")
     if tokens[0][0] not in ("atom", "quoted") or (len(tokens) > 1 and (tokens[1][1] != "(" or tokens[-1][1] != ")")):
         raise _error(location, text, start, f"'{_text(tokens)[:80]}.' is no fact; write predicate(constant, ...).")
     return _constant(tokens[:1]), [_constant(part) for part in _arguments(tokens[2:-1])] if len(tokens) > 1 else []
@@ -158,7 +158,9 @@ def build_tables(
     background: Program, modes: Sequence[Mode], positive: Program, negative: Program, location: str
 ) -> tuple[Schema, Task, dict[str, Source], list[str]]:
     """Schema, task, sources and warnings: a table for each predicate with a mode, and one of examples with their label."""
-    head, arity = _head(positive, negative, modes, location)
+    import pyarrow as pa
+
+    head, arity = _head(positive, negative, location)
     by_predicate: dict[tuple[str, int], list[Mode]] = {}
     for mode in modes:
         by_predicate.setdefault((mode.predicate, len(mode.signs)), []).append(mode)
@@ -187,8 +189,6 @@ def build_tables(
             truth = np.arange(len(columns[0])) < count
             arrow[label] = _column(["true" if value else "false" for value in truth])
             schemas.append(ColumnSchema(label, "nominal"))
-        import pyarrow as pa
-
         sources[table] = ArrowSource(table, pa.table(arrow), location)
         tables[table] = TableSchema(table, tuple(schemas))
     key = tuple(column.name for column in tables[target].columns if column.type == "key")
@@ -196,7 +196,7 @@ def build_tables(
     return Schema(tables, target=task, location=location).validate(), task, sources, warnings
 
 
-def _head(positive: Program, negative: Program, modes: Sequence[Mode], location: str) -> tuple[str, int]:
+def _head(positive: Program, negative: Program, location: str) -> tuple[str, int]:
     for what, program in (("positive", positive), ("negative", negative)):
         if len(program.facts) != 1:
             names = ", ".join(f"{name}/{size}" for name, size in program.facts) or "none"
@@ -210,29 +210,21 @@ def _head(positive: Program, negative: Program, modes: Sequence[Mode], location:
 
 
 def _table_columns(modes: Sequence[Mode], columns: Sequence[list[str]], inputs: set[str]) -> tuple[dict[str, Any], list[ColumnSchema]]:
+    """Arrow columns and their types: whole numbers that a mode wants as constants (#) are names, other numbers are numeric."""
     arrow: dict[str, Any] = {}
     schemas = []
     names = _column_names(modes[0].types)
     for position, (name, kind, values) in enumerate(zip(names, modes[0].types, columns, strict=True)):
         constant = all(mode.signs[position] == "#" for mode in modes)
         text = _column(values)
-        typed = text if constant and kind not in NUMBER_TYPES else convert_text(text, name, [])
-        numbers = typed.type == "double" or (typed.type == "int64" and kind in NUMBER_TYPES)
-        if constant and typed is text:
-            typed = convert_text(text, name, [])
-            numbers = typed.type == "double" or typed.type == "int64"
-        if kind in inputs and not constant:
+        number = convert_text(text, name, [])
+        numeric = number.type == "double" or (number.type == "int64" and not constant and kind in NUMBER_TYPES)
+        if not numeric or (kind in inputs and not constant):
             arrow[name] = text
-            schemas.append(ColumnSchema(name, "key", kind))
-        elif numbers:
-            arrow[name] = typed
-            schemas.append(ColumnSchema(name, "numeric"))
-        elif constant:
-            arrow[name] = text
-            schemas.append(ColumnSchema(name, "nominal"))
+            schemas.append(ColumnSchema(name, "nominal") if constant else ColumnSchema(name, "key", kind))
         else:
-            arrow[name] = text
-            schemas.append(ColumnSchema(name, "key", kind))
+            arrow[name] = number
+            schemas.append(ColumnSchema(name, "numeric"))
     return arrow, schemas
 
 
@@ -254,9 +246,3 @@ def _column_names(types: Sequence[str]) -> list[str]:
         seen[kind] = seen.get(kind, 0) + 1
         names.append(f"{kind}{seen[kind]}" if list(types).count(kind) > 1 else kind)
     return names
-
-
-def task_arguments(parts: tuple[Schema, Task, dict[str, Source], list[str]], notes: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments of `Database` from the parts of `build_tables`."""
-    schema, task, sources, warnings = parts
-    return {"schema": schema, "task": task, "sources": sources, "warnings": warnings, "inferred": list(notes.values())}

@@ -43,8 +43,8 @@ class Catalogue:
 def quote(name: str) -> str:
     """A name as an SQL identifier.
 
-    >>> print(quote('order "x"'))
-    "order ""x\"""
+    >>> print(quote('my "own" order'))
+    "my ""own"" order"
     """
     return '"' + name.replace('"', '""') + '"'
 
@@ -80,7 +80,8 @@ def read_duckdb(database: Any, options: Mapping[str, Any], schema: str) -> dict[
 def _duckdb_catalogue(connection: Any, location: str, schema: str) -> Catalogue:
     catalogue = Catalogue(location)
     where = f"database_name = current_database() AND schema_name = {text_literal(schema)}"
-    tables = f"SELECT table_name FROM duckdb_tables() WHERE {where} UNION ALL SELECT view_name FROM duckdb_views() WHERE {where} AND NOT internal"
+    views = f"SELECT view_name FROM duckdb_views() WHERE {where} AND NOT internal"
+    tables = f"SELECT table_name FROM duckdb_tables() WHERE {where} UNION ALL {views}"
     known = {row[0] for row in connection.execute(tables).fetchall()}
     columns = f"SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE {where} ORDER BY table_name, column_index"
     for table, column, kind in connection.execute(columns).fetchall():
@@ -119,7 +120,8 @@ def read_sqlite(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
 def _sqlite_catalogue(cursor: Any, location: str) -> tuple[Catalogue, set[tuple[str, str]]]:
     catalogue = Catalogue(location)
     dates = set()
-    tables = [row[0] for row in _rows(cursor, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")]
+    listing = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+    tables = [row[0] for row in _rows(cursor, listing)]
     spelled = {table.casefold(): table for table in tables}
     for table in tables:
         primary = []
@@ -137,7 +139,8 @@ def _sqlite_catalogue(cursor: Any, location: str) -> tuple[Catalogue, set[tuple[
             parent = spelled.get(other.casefold(), other)
             primary_key = catalogue.primary_keys.get(parent, ())
             if to is None and position >= len(primary_key):
-                raise DataError(f"{location}: the foreign key {table}.{column} refers to '{other}', which has no primary key; name a column")
+                problem = f"refers to '{other}', which has no primary key; name a column"
+                raise DataError(f"{location}: the foreign key {table}.{column} {problem}")
             catalogue.add_links([(table, column, parent, to if to is not None else primary_key[position])])
     return catalogue, dates
 
@@ -183,8 +186,8 @@ def read_postgres(uri: str, options: Mapping[str, Any], schema: str) -> dict[str
 def _postgres_catalogue(cursor: Any, location: str, schema: str) -> Catalogue:
     catalogue = Catalogue(location)
     columns = f"""
-        SELECT c.table_name::text, c.column_name::text, c.data_type::text, coalesce(c.numeric_scale, 1)::int, coalesce(c.numeric_precision, 99)::int
-        FROM information_schema.columns c WHERE c.table_schema = {text_literal(schema)} ORDER BY c.table_name, c.ordinal_position"""
+        SELECT table_name::text, column_name::text, data_type::text, coalesce(numeric_scale, 1)::int, coalesce(numeric_precision, 99)::int
+        FROM information_schema.columns WHERE table_schema = {text_literal(schema)} ORDER BY table_name, ordinal_position"""
     for table, column, kind, scale, precision in _rows(cursor, columns):
         pattern = "{}::int8" if kind == "numeric" and scale == 0 and precision <= 18 else POSTGRES_TYPES.get(kind)
         catalogue.add(table, column, None if pattern is None else pattern.format(quote(column)), kind)
@@ -209,7 +212,8 @@ def _read(
 ) -> dict[str, Any]:
     """Read the tables that are not excluded, and hand on what the catalogue knows."""
     if not catalogue.columns:
-        raise DataError(f"{catalogue.location}: there are no tables" + (f" in the schema '{schema}'; name another schema" if schema else ""))
+        where = f" in the schema '{schema}'" if schema else ""
+        raise DataError(f"{catalogue.location}: there are no tables{where}; give a database that holds them")
     options = dict(options)
     excluded = set(listed(options.pop("exclude_tables", None) or []))
     target = options.get("target")
