@@ -17,18 +17,18 @@ from hornboost.errors import DataError
 BY_HAND = {
     "trains": """
         EXISTS (FROM car c WHERE c.train = t.train AND c.length = 'short' AND c.roof = 'flat' AND c.wheels >= 3)
-        OR EXISTS (FROM car c WHERE c.train = t.train AND c.capacity BETWEEN 90 AND 96)
+        OR EXISTS (FROM car c WHERE c.train = t.train AND c.capacity BETWEEN 112 AND 116)
         OR EXISTS (FROM car c JOIN load l ON l.car = c.car WHERE c.train = t.train AND c.shape = 'hexagon' AND l.shape = 'triangle')""",
     "molecules": """
-        EXISTS (FROM atom a WHERE a.molecule = t.molecule AND a.element = 'n' AND a.hybridisation = 'sp2' AND a.charge >= 0.06)
+        EXISTS (FROM atom a WHERE a.molecule = t.molecule AND a.element = 'n' AND a.hybridisation = 'sp2' AND a.charge >= 0.1)
         OR EXISTS (FROM bond b WHERE b.molecule = t.molecule AND b.length BETWEEN 172 AND 174)
         OR EXISTS (FROM atom a JOIN bond b ON b.atom1 = a.atom
                    WHERE a.molecule = t.molecule AND a.element = 's' AND b.bond_type = 'double')""",
     "bank": """
-        EXISTS (FROM trans x WHERE x.account_id = t.account_id AND x.operation = 'cash' AND x.k_symbol = 'penalty' AND x.amount >= 2500)
-        OR EXISTS (FROM "order" o WHERE o.account_id = t.account_id AND o.amount BETWEEN 4500 AND 6400)
+        EXISTS (FROM trans x WHERE x.account_id = t.account_id AND x.operation = 'cash' AND x.k_symbol = 'penalty' AND x.amount >= 3000)
+        OR EXISTS (FROM "order" o WHERE o.account_id = t.account_id AND o.amount BETWEEN 5000 AND 6500)
         OR EXISTS (FROM disp d JOIN client c ON c.client_id = d.client_id
-                   WHERE d.account_id = t.account_id AND d.type = 'disponent' AND c.birth_year >= 1965)""",
+                   WHERE d.account_id = t.account_id AND d.type = 'disponent' AND c.age <= 40)""",
     "skewed_pairs": """
         EXISTS (FROM publication p JOIN publication q ON q.title = p.title
                 WHERE p.person = t.person1 AND q.person = t.person2 AND p.role = 'first' AND q.role = 'last' AND q.year >= 2015)

@@ -26,7 +26,7 @@ PLAN = Plan(
             "risky": NOMINAL,
         },
         "account": {"account_id": key("account"), "district_id": key("district"), "frequency": NOMINAL, "opened_year": NUMERIC},
-        "client": {"client_id": key("client"), "district_id": key("district"), "gender": NOMINAL, "birth_year": NUMERIC},
+        "client": {"client_id": key("client"), "district_id": key("district"), "gender": NOMINAL, "age": NUMERIC},
         "disp": {"disp_id": key("disp"), "client_id": key("client"), "account_id": key("account"), "type": NOMINAL},
         "order": {
             "order_id": key("order"),
@@ -38,7 +38,7 @@ PLAN = Plan(
         "trans": {
             "trans_id": key("trans"),
             "account_id": key("account"),
-            "day": NUMERIC,
+            "month": NUMERIC,
             "operation": NOMINAL,
             "k_symbol": NOMINAL,
             "amount": NUMERIC,
@@ -65,9 +65,9 @@ PLAN = Plan(
         ("trans.account_id", "account.account_id"),
     ),
     rules=(
-        'risky="1" :- loan(account_id=A), trans(account_id=A, operation="cash", k_symbol="penalty", amount>=2500).',
-        'risky="1" :- loan(account_id=A), order(account_id=A, amount>=4500, amount<=6400).',
-        'risky="1" :- loan(account_id=A), disp(client_id=C, account_id=A, type="disponent"), client(client_id=C, birth_year>=1965).',
+        'risky="1" :- loan(account_id=A), trans(account_id=A, operation="cash", k_symbol="penalty", amount>=3000).',
+        'risky="1" :- loan(account_id=A), order(account_id=A, amount>=5000, amount<=6500).',
+        'risky="1" :- loan(account_id=A), disp(client_id=C, account_id=A, type="disponent"), client(client_id=C, age<=40).',
     ),
 )
 
@@ -116,7 +116,7 @@ def _accounts(rng: np.random.Generator, start: int, n: int, transactions: int, n
     co_owned = np.flatnonzero(rng.random(n) < 0.5)
     holder = np.concatenate([np.arange(n), co_owned])
     disponent = np.arange(len(holder)) >= n
-    birth_year = rng.integers(1930, 1990, size=len(holder))
+    age = 5 * rng.integers(4, 16, size=len(holder))
 
     order_of = children(rng, n, 0, _MAX_ORDERS)
     order_amount = _amounts(rng, len(order_of))
@@ -129,9 +129,9 @@ def _accounts(rng: np.random.Generator, start: int, n: int, transactions: int, n
     symbol = nominal(rng, {**symbols, "penalty": 1 / transactions}, size)
     amount = _amounts(rng, size)
 
-    three_conditions = operation.equals("cash") & symbol.equals("penalty") & (amount >= 2500)
-    interval = (order_amount >= 4500) & (order_amount <= 6400)
-    two_hops = disponent & (birth_year >= 1965)
+    three_conditions = operation.equals("cash") & symbol.equals("penalty") & (amount >= 3000)
+    interval = (order_amount >= 5000) & (order_amount <= 6500)
+    two_hops = disponent & (age <= 40)
     truth = reached(trans_of[three_conditions], n) | reached(order_of[interval], n) | reached(holder[two_hops], n)
 
     account_id = 1 + start + np.arange(n)
@@ -159,7 +159,7 @@ def _accounts(rng: np.random.Generator, start: int, n: int, transactions: int, n
                 "client_id": client_id,
                 "district_id": _any_district(rng, len(holder)),
                 "gender": nominal(rng, {"f": 0.5, "m": 0.5}, len(holder)).arrow(),
-                "birth_year": birth_year,
+                "age": age,
             }
         ),
         "disp": pa.table(
@@ -183,19 +183,19 @@ def _accounts(rng: np.random.Generator, start: int, n: int, transactions: int, n
             {
                 "trans_id": 1 + 2 * transactions * start + np.arange(size),
                 "account_id": account_id[trans_of],
-                "day": rng.integers(0, 2190, size=size),
+                "month": rng.integers(1, 13, size=size),
                 "operation": operation.arrow(),
                 "k_symbol": symbol.arrow(),
                 "amount": amount,
-                "balance": 100 * np.rint(rng.normal(300, 150, size=size)).astype(np.int64),
+                "balance": 1000 * rng.integers(0, 50, size=size),
             }
         ),
     }
 
 
 def _amounts(rng: np.random.Generator, size: int) -> Ints:
-    """Sums of money in hundreds, many small and few large."""
-    return 100 * np.ceil(rng.gamma(2.0, 15.0, size=size)).astype(np.int64)
+    """Sums of money from 500 to 8,000, many small and few large."""
+    return 500 * np.minimum(np.ceil(rng.gamma(2.0, 3.0, size=size)), 16).astype(np.int64)
 
 
 def _any_district(rng: np.random.Generator, size: int) -> Ints:
@@ -208,7 +208,7 @@ def _district(rng: np.random.Generator) -> pa.Table:
         {
             "district_id": np.arange(1, _DISTRICTS + 1),
             "region": nominal(rng, regions, _DISTRICTS).arrow(),
-            "avg_salary": 100 * rng.integers(80, 130, size=_DISTRICTS),
-            "unemployment": np.round(rng.gamma(4.0, 1.0, size=_DISTRICTS), 1),
+            "avg_salary": 1000 * rng.integers(8, 13, size=_DISTRICTS),
+            "unemployment": rng.integers(1, 9, size=_DISTRICTS),
         }
     )

@@ -39,7 +39,7 @@ PLAN = Plan(
         ("bond.atom2", "atom.atom"),
     ),
     rules=(
-        'active="1" :- molecule(molecule=M), atom(molecule=M, element="n", hybridisation="sp2", charge>=0.06).',
+        'active="1" :- molecule(molecule=M), atom(molecule=M, element="n", hybridisation="sp2", charge>=0.1).',
         'active="1" :- molecule(molecule=M), bond(molecule=M, length>=172, length<=174).',
         'active="1" :- molecule(molecule=M), atom(atom=A, molecule=M, element="s"), bond(atom1=A, bond_type="double").',
     ),
@@ -61,14 +61,14 @@ def molecules(n: int, noise: float = 0.0, seed: int = 0) -> Generated:
     atoms = len(molecule)
     element = nominal(rng, {"c": 0.5, "o": 0.2, "n": 0.12, "s": 0.08, "cl": 0.06, "f": 0.04}, atoms)
     hybridisation = nominal(rng, {"sp": 0.15, "sp2": 0.35, "sp3": 0.5}, atoms)
-    charge = np.round(rng.normal(0.0, 0.2, size=atoms), 2)
+    charge = rng.integers(-10, 11, size=atoms) * 5 / 100
 
     atom1, atom2 = _bonds(rng, molecule)
     bonds = len(atom1)
     bond_type = nominal(rng, {"single": 0.6, "double": 0.1, "triple": 0.05, "aromatic": 0.25}, bonds)
-    length = np.rint(rng.normal(145, 16, size=bonds)).astype(np.int64)
+    length = np.where(rng.random(bonds) < 0.05, rng.integers(85, 91, size=bonds), rng.integers(65, 85, size=bonds)) * 2
 
-    three_conditions = element.equals("n") & hybridisation.equals("sp2") & (charge >= 0.06)
+    three_conditions = element.equals("n") & hybridisation.equals("sp2") & (charge >= 0.1)
     interval = (length >= 172) & (length <= 174)
     double = bond_type.equals("double")
     two_hops = element.equals("s") & (reached(atom1[double], atoms) | reached(atom2[double], atoms))
@@ -82,7 +82,7 @@ def molecules(n: int, noise: float = 0.0, seed: int = 0) -> Generated:
             "molecule": pa.table(
                 {
                     "molecule": np.arange(1, n + 1),
-                    "logp": np.round(rng.normal(2.0, 1.5, size=n), 1),
+                    "logp": rng.integers(0, 11, size=n) / 2,
                     "charged": nominal(rng, {"no": 0.8, "yes": 0.2}, n).arrow(),
                     "active": label_column(flip(rng, truth, noise)),
                 }

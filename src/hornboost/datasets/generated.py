@@ -61,7 +61,7 @@ class Generated:
     >>> sorted(data.tables)
     ['car', 'load', 'train']
     >>> data.rules[1]
-    'eastbound="1" :- train(train=T), car(train=T, capacity>=90, capacity<=96).'
+    'eastbound="1" :- train(train=T), car(train=T, capacity>=112, capacity<=116).'
     """
 
     plan: Plan = field(repr=False)

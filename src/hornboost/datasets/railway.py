@@ -32,7 +32,7 @@ PLAN = Plan(
     foreign_keys=(("car.train", "train.train"), ("load.car", "car.car")),
     rules=(
         'eastbound="1" :- train(train=T), car(train=T, length="short", roof="flat", wheels>=3).',
-        'eastbound="1" :- train(train=T), car(train=T, capacity>=90, capacity<=96).',
+        'eastbound="1" :- train(train=T), car(train=T, capacity>=112, capacity<=116).',
         'eastbound="1" :- train(train=T), car(car=C, train=T, shape="hexagon"), load(car=C, shape="triangle").',
     ),
 )
@@ -47,7 +47,7 @@ def trains(n: int, noise: float = 0.0, seed: int = 0) -> Generated:
     check_sizes("trains", noise, n=n)
     rng = np.random.default_rng([seed, 1])
     colour = nominal(rng, {"red": 3, "green": 3, "blue": 2, "black": 2}, n)
-    speed = rng.integers(40, 121, size=n)
+    speed = 10 * rng.integers(4, 13, size=n)
 
     train = children(rng, n, 2, 5)
     cars = len(train)
@@ -55,15 +55,15 @@ def trains(n: int, noise: float = 0.0, seed: int = 0) -> Generated:
     length = nominal(rng, {"short": 0.5, "long": 0.5}, cars)
     roof = nominal(rng, {"none": 0.35, "flat": 0.28, "peaked": 0.15, "arc": 0.12, "jagged": 0.1}, cars)
     wheels = 2 + rng.binomial(2, 0.25, size=cars)
-    capacity = rng.integers(20, 120, size=cars)
+    capacity = 4 * rng.integers(5, 35, size=cars)
 
     car = children(rng, cars, 0, 3)
     loads = len(car)
     load_shape = nominal(rng, {"circle": 0.3, "triangle": 0.25, "square": 0.25, "diamond": 0.2}, loads)
-    weight = rng.integers(1, 41, size=loads)
+    weight = rng.integers(1, 9, size=loads)
 
     three_conditions = length.equals("short") & roof.equals("flat") & (wheels >= 3)
-    interval = (capacity >= 90) & (capacity <= 96)
+    interval = (capacity >= 112) & (capacity <= 116)
     two_hops = shape.equals("hexagon") & reached(car[load_shape.equals("triangle")], cars)
     truth = reached(train[three_conditions | interval | two_hops], n)
     return Generated(
