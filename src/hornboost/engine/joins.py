@@ -57,7 +57,7 @@ class JoinGraph:
         if room < 1:
             return
         spec = state.specs[node]
-        singles = [join for column in self._own_columns(spec, node == 0) for join in self._joins(spec.table, Ref(node, column), node == 0)]
+        singles = [join for column in self._own_columns(spec, node == 0) for join in self.joins(spec.table, Ref(node, column), node == 0)]
         singles = [join for join in singles if visible is None or join.table in visible.tables]
         for join in singles:
             yield Chain(node, (join,))
@@ -68,7 +68,7 @@ class JoinGraph:
         for first in singles:
             reached = Spec(first.table, node, first)
             for column in self._own_columns(reached, False):
-                for second in self._joins(first.table, Ref(FIRST_NEW, column), False):
+                for second in self.joins(first.table, Ref(FIRST_NEW, column), False):
                     if visible is not None and second.table not in visible.tables:
                         continue
                     if not self._is_detour(first, second):
@@ -82,7 +82,8 @@ class JoinGraph:
         bound = {spec.join.column, *(column for column, _ in spec.join.equal)} if spec.join else set()
         return [column.name for column in table.keys if column.name not in bound]
 
-    def _joins(self, table: str, source: Ref, is_root: bool) -> Iterator[Join]:
+    def joins(self, table: str, source: Ref, is_root: bool) -> Iterator[Join]:
+        """The literals that share one variable with a row of a table, in schema order."""
         domain = (self.root if is_root else self.tables[table]).columns[source.column].domain
         for other, column in self._by_domain.get(domain or "", []):
             same_row = other == table and column == source.column and self._unique[other, column]
