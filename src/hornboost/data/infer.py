@@ -34,9 +34,10 @@ class Profile:
 
 @dataclass(eq=False)
 class Hints:
-    """What a reader or the user already knows; None for `foreign_keys` means that links are to be inferred."""
+    """What a reader or the user already knows, and the tables from which links are to be inferred."""
 
-    foreign_keys: Sequence[ForeignKey] | None = None
+    foreign_keys: Sequence[ForeignKey] = ()
+    infer_links: frozenset[str] = frozenset()
     primary_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
@@ -60,15 +61,14 @@ class _Inference:
         self.domains: dict[tuple[str, str], str | None] = {}
         self.profiles: dict[tuple[str, str], Profile] = {}
         self.primary: dict[str, tuple[str, ...]] = dict(hints.primary_keys)
-        self.links: list[ForeignKey] = list(hints.foreign_keys or ())
+        self.links: list[ForeignKey] = list(hints.foreign_keys)
 
     def run(self) -> tuple[Schema, list[str], list[str]]:
         self._natural_types()
         self._given_keys()
         self._primary_keys()
-        if self.hints.foreign_keys is None:
-            self._foreign_keys()
-            self._shared_names()
+        self._foreign_keys()
+        self._shared_names()
         tables = {
             name: TableSchema(
                 name,
@@ -175,7 +175,7 @@ class _Inference:
     def _foreign_keys(self) -> None:
         parents = {(table, names[0]) for table, names in self.primary.items() if len(names) == 1 and (table, names[0]) in self.profiles}
         for place in self.profiles:
-            if not self._free(place) or len(self.profiles[place].values) == 0:
+            if place[0] not in self.hints.infer_links or not self._free(place) or len(self.profiles[place].values) == 0:
                 continue
             found = [
                 (match, -self._inclusion(place, parent), parent)
@@ -210,7 +210,9 @@ class _Inference:
         linked = {(link.table, link.column) for link in self.links} | {(link.to_table, link.to_column) for link in self.links}
         by_name: dict[str, list[tuple[str, str]]] = {}
         for place in self.profiles:
-            if place not in linked and self.domains.get(place) is None and (self._free(place) or self.types[place] == "key"):
+            if place[0] not in self.hints.infer_links or place in linked or self.domains.get(place) is not None:
+                continue
+            if self._free(place) or self.types[place] == "key":
                 by_name.setdefault(_plain(place[1]), []).append(place)
         for name, places in by_name.items():
             keys = [place for place in places if self.types[place] == "key"]

@@ -29,7 +29,7 @@ def infer_task(
     location: str,
     options: Mapping[str, Any],
     primary_keys: Mapping[str, tuple[str, ...]] | None = None,
-    foreign_keys: tuple[ForeignKey, ...] | None = None,
+    foreign_keys: tuple[ForeignKey, ...] = (),
 ) -> dict[str, Any]:
     """The arguments of `Database` from tables, the user's options, and the constraints that a catalogue states."""
     check_options(options, SCHEMA_OPTIONS)
@@ -43,7 +43,8 @@ def infer_task(
     for column in key or ():
         keys.setdefault(target, {}).setdefault(column, None)
     hints = Hints(
-        foreign_keys=_given_links(options, sources, foreign_keys),
+        foreign_keys=(*foreign_keys, *_given_links(options, sources)),
+        infer_links=frozenset() if "foreign_keys" in options else frozenset(sources) - _constrained(primary_keys or {}, foreign_keys),
         primary_keys=primary_keys or {},
         keys=keys,
         types=options.get("types") or {},
@@ -63,18 +64,18 @@ def _key_domains(columns: Any) -> dict[str, str | None]:
     return {str(name): str(domain) for name, domain in columns.items()} if isinstance(columns, Mapping) else dict.fromkeys(listed(columns))
 
 
-def _given_links(
-    options: Mapping[str, Any], sources: Mapping[str, Source], catalogue: tuple[ForeignKey, ...] | None
-) -> tuple[ForeignKey, ...] | None:
-    """Links by the user and by the catalogue; None if neither has any, so that they are inferred."""
-    if "foreign_keys" not in options:
-        return catalogue or None
+def _constrained(primary_keys: Mapping[str, tuple[str, ...]], foreign_keys: tuple[ForeignKey, ...]) -> frozenset[str]:
+    """The tables whose links need no inference: those with constraints, in a catalogue that states links at all."""
+    return frozenset(primary_keys) | {link.table for link in foreign_keys} if foreign_keys else frozenset()
+
+
+def _given_links(options: Mapping[str, Any], sources: Mapping[str, Source]) -> list[ForeignKey]:
     links = []
-    for pair in options["foreign_keys"]:
+    for pair in options.get("foreign_keys", ()):
         if len(pair) != 2:
             raise DataError(f"foreign_keys: {pair!r} is no pair; write ('table.column', 'table.column')")
         links.append(ForeignKey(*split_reference(pair[0], sources), *split_reference(pair[1], sources)))
-    return (*(catalogue or ()), *links)
+    return links
 
 
 def infer_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
