@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from hornboost import Clause
+from hornboost import Clause, Database
 from hornboost.datasets import Generated, bank, molecules, skewed_pairs, trains, write_bank
 from hornboost.errors import DataError
 
@@ -147,6 +147,21 @@ def test_the_written_folder_holds_the_tables_and_a_true_schema(generate: Generat
     for name, table in data.tables.items():
         assert schema["tables"][name]["rows"] == table.num_rows
         assert pq.read_table(folder / schema["tables"][name]["file"]).equals(table)
+
+
+@everyone
+def test_the_database_covers_by_the_rules_what_is_labelled_from_memory_and_from_the_folder(
+    generate: Generator, n: int, tmp_path: Path
+) -> None:
+    data = generate(n, seed=2)
+    for db in (data.database(), Database.from_folder(data.write(tmp_path))):
+        _, y = db.examples()
+        assert np.array_equal(np.asarray(y) == "1", data.labels)
+        covered = [db.covers(Clause.parse(rule)) for rule in data.rules]
+        assert np.array_equal(np.logical_or.reduce(covered), data.labels)
+        links = [(f"{link.table}.{link.column}", f"{link.to_table}.{link.to_column}") for link in db.links]
+        assert links == list(data.plan.foreign_keys)
+        assert db.warnings == ()
 
 
 def test_a_bank_written_in_chunks_equals_the_bank_in_memory(tmp_path: Path) -> None:

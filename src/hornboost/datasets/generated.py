@@ -84,7 +84,7 @@ class Generated:
         return positives
 
     def database(self) -> Database:
-        """The tables as a `Database`, with the keys and links of the plan (nothing is inferred)."""
+        """The tables as a `Database`, with the keys and links that were planned."""
         from hornboost.data import Database
 
         keys = {
