@@ -1,0 +1,423 @@
+"""`Database`: encoding, examples, folds, hidden columns, copies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
+
+from hornboost.data import ArrowSource, Database, Domain, KeyIndex, parse_schema
+from hornboost.data.convert import encode_nominal, factorize, to_key_values, to_numbers, to_text
+from hornboost.errors import DataError
+
+LOANS = pd.DataFrame(
+    {
+        "loan": [10, 11, 12, 13],
+        "account": [1, 2, 2, None],
+        "amount": [5.0, np.nan, 7.0, 8.0],
+        "kind": ["a", "b", None, "a"],
+        "fold": ["x", "x", "y", None],
+        "status": ["A", "B", "C", "D"],
+        "good": [1, 0, 1, 0],
+    }
+)
+TRANSACTIONS = pd.DataFrame(
+    {"account": [1, 1, 2, 9], "amount": [1.5, 2.5, 3.5, 4.5], "fold": ["x", "x", "y", "y"], "urgent": [True, False, None, True]}
+)
+
+
+def bank(**options):
+    options = {"key": "loan", "label": "good", "positive": "1", "keys": {"loan": {"account": "account"}, "trans": {"account": "account"}}} | options
+    return Database.from_frames({"loan": LOANS, "trans": TRANSACTIONS}, target="loan", foreign_keys=[], **options)
+
+
+def test_columns_of_one_domain_share_codes():
+    db = bank()
+    decode = db.domains["account"].decode
+    assert decode(db.tables["loan"].columns["account"].codes).to_pylist() == [1, 2, 2, None]
+    assert decode(db.tables["trans"].columns["account"].codes).to_pylist() == [1, 1, 2, 9]
+    assert db.domains["account"].size == 3
+
+
+def test_arrays_are_int32_and_float64_contiguous_and_writable_so_that_kernels_have_one_signature():
+    for table in bank().tables.values():
+        for column in table.columns.values():
+            assert column.values.dtype == (np.float64 if column.kind == "numeric" else np.int32)
+            assert column.values.flags.c_contiguous
+            assert column.values.flags.writeable
+
+
+def test_nominals_are_sorted_text_and_booleans_are_true_and_false():
+    urgent = bank().tables["trans"].columns["urgent"]
+    assert (urgent.kind, list(urgent.categories), urgent.values.tolist()) == ("nominal", ["false", "true"], [1, 0, -1, 1])
+
+
+def test_the_label_and_excluded_columns_are_nowhere_in_the_tables():
+    db = bank(exclude_columns=["status", "fold"])
+    assert list(db.tables["loan"].columns) == ["loan", "account", "amount", "kind"]
+    assert list(db.tables["trans"].columns) == ["account", "amount", "urgent"]
+    assert list(db.examples()[0].columns) == ["loan", "account", "amount", "kind"]
+
+
+def test_a_qualified_exclusion_hides_one_column_only():
+    db = bank(exclude_columns=["trans.amount"])
+    assert "amount" not in db.tables["trans"].columns
+    assert "amount" in db.tables["loan"].columns
+
+
+def test_a_plain_exclusion_does_not_hide_a_key():
+    db = bank(exclude_columns=["account", "status"], keys={"loan": {"account": "account"}}, types={"trans.account": "nominal"})
+    assert "account" in db.tables["loan"].columns
+    assert "account" not in db.tables["trans"].columns
+
+
+def test_excluded_tables_are_not_there():
+    assert list(bank(exclude_tables=["trans"]).tables) == ["loan"]
+
+
+def test_a_label_of_two_classes_keeps_its_values():
+    X, y = bank().examples()
+    assert len(X) == 4
+    assert y.tolist() == [1, 0, 1, 0]
+    assert (bank().target.positive, bank().target.negative, bank().target.classes) == ("1", "0", ("0", "1"))
+
+
+def test_several_positive_values_are_one_class():
+    db = bank(label="status", positive=["A", "C"], negative=["B", "D"], exclude_columns=["good"])
+    assert db.examples()[1].tolist() == ["A or C", "B or D", "A or C", "B or D"]
+    assert (db.target.positive, db.target.negative) == ("A or C", "B or D")
+
+
+def test_one_positive_value_against_the_rest():
+    db = bank(label="status", positive="A", exclude_columns=["good"])
+    assert db.examples()[1].tolist() == ["A", "not A", "not A", "not A"]
+
+
+def test_without_a_positive_value_all_classes_stay():
+    db = bank(label="status", positive=None, exclude_columns=["good"])
+    assert db.examples()[1].tolist() == ["A", "B", "C", "D"]
+    assert (db.target.positive, db.target.classes) == (None, ("A", "B", "C", "D"))
+
+
+def test_where_takes_one_value_or_a_list():
+    assert bank(where={"status": "A"}).examples()[0]["loan"].tolist() == [10]
+    assert bank(where={"status": ["A", "D"]}).examples()[0]["loan"].tolist() == [10, 13]
+    assert bank(where={"status": ["A", "B"], "amount": 5}).examples()[0]["loan"].tolist() == [10]
+
+
+def test_rows_outside_where_stay_facts():
+    assert bank(where={"status": "A"}).tables["loan"].n_rows == 4
+
+
+def test_one_class_only_loads():
+    db = bank(where={"good": 1})
+    assert db.target.classes == ("1",)
+    assert set(db.examples()[1]) == {1}
+
+
+def test_a_missing_label_is_refused_unless_where_leaves_the_row_out():
+    frame = LOANS.assign(good=[1, 0, None, 0])
+    options = {"target": "loan", "key": "loan", "label": "good", "positive": 1}
+    with pytest.raises(DataError, match=r"table 'loan', label 'good': 1 of 4 examples have no value; fill it in or leave those rows out"):
+        Database.from_frames({"loan": frame}, **options)
+    assert len(Database.from_frames({"loan": frame}, **options, where={"good": [0, 1]}).examples()[1]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"positive": "yes"}, r"label 'good': the positive value 'yes' does not occur; known are '0', '1'"),
+        ({"label": "status", "positive": "A", "negative": "B"}, r"the value 'C' is neither positive nor negative; leave those rows out with"),
+        ({"where": {"kind": "z"}}, r"table 'loan' has no row where kind = z; correct 'where'"),
+        ({"where": {"knd": "z"}}, r"table 'loan' has no column 'knd'; did you mean 'kind'\?"),
+        ({"key": "lon"}, r"table 'loan' has no column 'lon'; did you mean 'loan'\?"),
+        ({"label": "goood"}, r"table 'loan' has no column 'goood'; did you mean 'good'\?"),
+        ({"lable": "good"}, r"there is no option 'lable'; did you mean 'label'\?"),
+        ({"types": {"loan.kind": "nominl"}}, r"unknown type 'nominl' of loan.kind; did you mean 'nominal'\?"),
+        ({"exclude_columns": ["stat"]}, r"no table has a column 'stat'; did you mean 'status'\?"),
+    ],
+)
+def test_wrong_options_are_refused_with_the_way_out(options, message):
+    with pytest.raises(DataError, match=message):
+        bank(**options)
+
+
+def test_an_empty_target_is_refused():
+    with pytest.raises(DataError, match=r"the target table 'loan' has no rows"):
+        Database.from_frames({"loan": LOANS.iloc[:0]}, target="loan", label="good")
+
+
+@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"])
+def test_frames_go_out_as_the_kind_that_came_in(convert):
+    frames = {"loan": convert(LOANS), "trans": convert(TRANSACTIONS)}
+    db = Database.from_frames(frames, target="loan", key="loan", label="good", positive=1, where={"status": ["A", "C", "D"]})
+    X, y = db.examples()
+    assert type(X) is type(frames["loan"])
+    assert [value.as_py() if isinstance(value, pa.Scalar) else value for value in y] == [1, 1, 0]
+    assert db.encode(X).columns["kind"].values.tolist() == [0, -1, 0]
+
+
+def test_pandas_examples_keep_their_index_also_when_classes_are_put_together():
+    frame = LOANS.set_index(np.array([7, 5, 3, 1]))
+    db = Database.from_frames({"loan": frame}, target="loan", key="loan", label="status", positive=["A", "B"], negative=["C", "D"])
+    X, y = db.examples()
+    assert X.index.tolist() == y.index.tolist() == [7, 5, 3, 1]
+
+
+def test_encoding_the_examples_gives_the_facts_again():
+    db = bank()
+    X, _ = db.examples()
+    for name, column in db.encode(X).columns.items():
+        np.testing.assert_array_equal(column.values, db.tables["loan"].columns[name].values)
+
+
+def test_unknown_keys_get_fresh_codes_that_are_equal_where_the_keys_are():
+    pairs = pd.DataFrame({"one": ["ann", "bob"], "two": ["bob", "ann"], "y": ["0", "1"]})
+    db = Database.from_frames({"pair": pairs}, target="pair", key=["one", "two"], keys={"pair": {"one": "p", "two": "p"}}, label="y")
+    root = db.encode(pd.DataFrame({"one": ["eve", "bob", None], "two": ["dan", "eve", "eve"]}))
+    one, two = root.columns["one"].values, root.columns["two"].values
+    assert one[0] == two[1] == two[2] >= db.domains["p"].size
+    assert two[0] >= db.domains["p"].size
+    assert two[0] != one[0]
+    assert one[1:].tolist() == [db.domains["p"].encode(["bob"])[0], -1]
+
+
+def test_unseen_and_missing_nominals_are_told_apart():
+    X = LOANS[["loan", "account", "amount", "status", "fold"]].assign(kind=["a", "new", None, "b"])
+    assert bank().encode(X).columns["kind"].values.tolist() == [0, -2, -1, 1]
+
+
+def test_further_columns_of_the_rows_become_attributes_and_hidden_ones_do_not():
+    X = LOANS.assign(total=[1, 2, 3, 4], colour=["r", "g", None, "r"], day=pd.to_datetime(["1970-01-02"] * 4))
+    root = bank(exclude_columns=["status"]).encode(X)
+    assert "good" not in root.columns
+    assert "status" not in root.columns
+    assert (root.columns["total"].kind, root.columns["total"].values.tolist()) == ("numeric", [1, 2, 3, 4])
+    assert (root.columns["colour"].kind, root.columns["colour"].values.tolist()) == ("nominal", [1, 0, -1, 1])
+    assert (root.columns["day"].is_date, root.columns["day"].values.tolist()) == (True, [1.0] * 4)
+
+
+def test_a_missing_column_of_the_rows_is_named_with_the_nearest():
+    with pytest.raises(DataError, match=r"for table 'loan' have no key column 'account'; did you mean 'acount'\?"):
+        bank().encode(LOANS.rename(columns={"account": "acount"}))
+    with pytest.raises(DataError, match=r"column 'amount': row 1 holds 'much', which is not a number"):
+        bank().encode(LOANS.assign(amount=["much", "1", "2", "3"]))
+
+
+def test_keys_match_whether_they_are_text_whole_numbers_or_floats():
+    db = bank()
+    codes = db.encode(LOANS.assign(loan=["10", "11", "12", "x"])).columns["loan"].values
+    assert codes[:3].tolist() == db.tables["loan"].columns["loan"].values[:3].tolist()
+    assert codes[3] >= db.domains["loan.loan"].size
+
+
+def test_text_keys_with_leading_zeros_are_not_numbers():
+    assert Domain.merge("d", [factorize(pa.chunked_array([["007", "7"]]))])[0].size == 2
+
+
+def test_one_table_without_keys_takes_arrays_and_frames():
+    db = Database.from_single(np.array([[1.0, np.nan], [3.0, 4.0]]))
+    assert db.target.label is None
+    assert db.examples()[1] is None
+    assert db.encode(np.array([[5.0, 6.0]])).columns["x1"].values.tolist() == [6.0]
+    with pytest.raises(DataError, match=r"the array has 3 columns where 2 are expected"):
+        db.encode(np.zeros((1, 3)))
+    mixed = Database.from_single(np.array([[1, "a"], [None, "b"]], dtype=object))
+    assert [column.kind for column in mixed.tables["examples"].attributes] == ["numeric", "nominal"]
+    frame = pd.DataFrame({"f": [1.5, 2], "c": pd.Categorical(["u", "v"]), "b": [True, False], "s": ["x", None]})
+    kinds = {name: column.kind for name, column in Database.from_single(frame).tables["examples"].columns.items()}
+    assert kinds == {"f": "numeric", "c": "nominal", "b": "nominal", "s": "nominal"}
+
+
+def test_copies_are_the_database_itself_also_for_clone():
+    class Estimator(BaseEstimator):
+        def __init__(self, database=None):
+            self.database = database
+
+    db = bank()
+    assert copy.copy(db) is db
+    assert copy.deepcopy(db) is db
+    assert clone(Estimator(db)).database is db
+
+
+def test_a_pickle_leaves_the_indexes_behind_and_works_alike():
+    db = bank()
+    bare = len(pickle.dumps(db))
+    index = db.index("trans", "account")
+    assert len(pickle.dumps(db)) == bare
+    again = pickle.loads(pickle.dumps(db))
+    np.testing.assert_array_equal(again.index("trans", "account").rows, index.rows)
+    assert again.examples()[0].equals(db.examples()[0])
+
+
+def test_tables_and_domains_cannot_be_replaced():
+    db = bank()
+    with pytest.raises(TypeError):
+        db.tables["x"] = None
+    with pytest.raises(AttributeError):
+        db.tables = {}
+
+
+def test_an_index_is_built_once_also_from_many_threads():
+    db = bank()
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(db.index("trans", "account"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(index) for index in found}) == 1
+    with pytest.raises(DataError, match=r"the column 'amount' is no key"):
+        db.index("trans", "amount")
+    with pytest.raises(DataError, match=r"no table 'tran'; did you mean 'trans'\?"):
+        db.index("tran", "amount")
+
+
+@given(st.lists(st.integers(-1, 6), max_size=40))
+def test_an_index_lists_the_rows_of_each_key_in_order(codes):
+    array = np.array(codes, dtype=np.int32)
+    index = KeyIndex.build(array, 5)
+    for code in range(5):
+        assert index.rows[index.offsets[code] : index.offsets[code + 1]].tolist() == np.flatnonzero(array == code).tolist()
+    assert index.rows.size == int(((array >= 0) & (array < 5)).sum())
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**62), 2**62)), max_size=30), st.booleans())
+def test_factorizing_loses_nothing(values, small):
+    values = [None if value is None else value % 7 for value in values] if small else values
+    codes, distinct = factorize(pa.chunked_array([pa.array(values[:5], pa.int64()), pa.array(values[5:], pa.int64())]))
+    assert [None if code < 0 else distinct[int(code)].as_py() for code in codes] == values
+    assert len(set(distinct.to_pylist())) == len(distinct)
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), st.integers(0, 9), st.sampled_from(["a", "07", "3"])), max_size=8), min_size=1, max_size=4))
+def test_a_merged_domain_decodes_every_column(columns):
+    texts = [[None if value is None else str(value) for value in column] for column in columns]
+    parts = [factorize(pa.chunked_array([pa.array(column, pa.string())])) for column in texts]
+    domain, codes = Domain.merge("d", parts)
+    for column, code in zip(texts, codes, strict=True):
+        assert [None if value is None else str(value) for value in domain.decode(code).to_pylist()] == column
+        np.testing.assert_array_equal(domain.encode(pa.chunked_array([pa.array(column, pa.string())])), code)
+
+
+def test_values_become_text_by_one_rule():
+    import datetime
+    import decimal
+
+    cases = {
+        "1": [1, 1.0, decimal.Decimal("1.00"), "1"],
+        "1.5": [1.5, decimal.Decimal("1.50")],
+        "true": [True],
+        "2020-01-02": [datetime.date(2020, 1, 2)],
+    }
+    for text, values in cases.items():
+        for value in values:
+            assert to_text(pa.array([value])).to_pylist() == [text]
+    assert encode_nominal(pa.chunked_array([[1.0, float("nan"), None]]))[0].tolist() == [0, -1, -1]
+
+
+def test_keys_that_came_as_floats_because_of_a_missing_one_are_whole_numbers():
+    assert to_key_values(pa.array([1.0, 2.0])).to_pylist() == [1, 2]
+
+
+def test_dates_are_days_and_nan_is_missing_beside_null():
+    days, is_date = to_numbers(pa.chunked_array([pa.array(["1970-01-03T12:00:00"]).cast(pa.timestamp("us"))]), "c")
+    assert (days.tolist(), is_date) == ([2.5], True)
+    numbers, _ = to_numbers(pa.chunked_array([[1.0, float("nan"), None]]), "c")
+    assert np.isnan(numbers).tolist() == [False, True, True]
+
+
+SPLIT = """
+[target]
+table = "t"
+key = ["k"]
+label = "y"
+[[folds]]
+name = "two"
+column = "t.fold"
+values = ["a", "b"]
+[[folds]]
+name = "split"
+column = "u.part"
+values = ["train", "test"]
+[[folds]]
+name = "lost"
+column = "v.part"
+[tables.t]
+columns = [{ name = "k", type = "key" }, { name = "y", type = "nominal" }, { name = "fold", type = "nominal" }]
+[tables.u]
+primary_key = ["k"]
+columns = [{ name = "k", type = "key" }, { name = "part", type = "nominal" }]
+[tables.v]
+columns = [{ name = "part", type = "nominal" }]
+[[foreign_keys]]
+from = "t.k"
+to = "u.k"
+"""
+
+
+def folded():
+    schema = parse_schema(SPLIT)
+    t = pa.table({"k": ["p", "q", "r", None], "y": ["0", "1", "0", "1"], "fold": ["a", "b", "a", None]})
+    u = pa.table({"k": ["q", "p", "z"], "part": ["train", "test", "test"]})
+    tables = {"t": t, "u": u, "v": pa.table({"part": ["x"]})}
+    return Database(schema, schema.task(), {name: ArrowSource(name, table, name) for name, table in tables.items()})
+
+
+def test_folds_are_positions_among_the_examples_and_rows_without_a_fold_are_in_none():
+    assert [(train.tolist(), test.tolist()) for train, test in folded().folds("two")] == [([1], [0, 2]), ([0, 2], [1])]
+    assert [(train.tolist(), test.tolist()) for train, test in folded().folds()] == [([1], [0, 2]), ([0, 2], [1])]
+
+
+def test_a_train_test_split_is_one_pair_and_may_stand_in_a_table_that_the_target_refers_to():
+    assert [(train.tolist(), test.tolist()) for train, test in folded().folds("split")] == [([1], [0])]
+
+
+def test_folds_that_do_not_exist_or_do_not_belong_to_the_target_are_refused():
+    with pytest.raises(DataError, match=r"there are no folds 'too'; did you mean 'two'\?"):
+        folded().folds("too")
+    with pytest.raises(DataError, match=r"the folds 'lost' belong to v.part, not to table 't'"):
+        folded().folds("lost")
+    with pytest.raises(DataError, match=r"the schema names no folds"):
+        bank().folds()
+
+
+def test_dangling_keys_are_counted_and_shown():
+    db = Database.from_frames(
+        {"loan": LOANS, "trans": TRANSACTIONS, "account": pd.DataFrame({"account": [1, 2]})},
+        target="loan", key="loan", label="good", foreign_keys=[("trans.account", "account.account"), ("loan.account", "account.account")],
+    )  # fmt: skip
+    assert [(link.table, link.rows, link.dangling) for link in db.links] == [("trans", 4, 1), ("loan", 3, 0)]
+    assert "1 of 4 rows of trans.account refer to no row of account.account" in db.warnings
+    assert "account.account (1 dangling)" in repr(db)
+
+
+def test_the_description_has_a_row_per_column():
+    frame = bank().describe()
+    row = frame[(frame.table == "loan") & (frame.column == "amount")].iloc[0]
+    assert (row["rows"], row["type"], row["distinct"], row["missing"]) == (4, "numeric", 3, 1)
+    assert len(frame) == 6 + 4
+
+
+def test_names_are_escaped_in_html():
+    frame = pd.DataFrame({"<b>": ["1", "0"], "y": [0, 1]})
+    text = Database.from_frames({"<script>": frame}, target="<script>", label="y")._repr_html_()
+    assert "<script>" not in text
+    assert "&lt;b&gt;" in text
+
+
+def test_a_table_of_ten_thousand_columns_loads():
+    wide = pa.table({f"c{i}": [float(i), None] for i in range(9_999)} | {"y": ["a", "b"]})
+    db = Database.from_frames({"wide": wide}, target="wide", label="y", positive="a")
+    assert len(db.tables["wide"].columns) == 9_999
+    assert len(db.encode(db.examples()[0]).columns) == 9_999
+    assert len(repr(db)) < 2_000
