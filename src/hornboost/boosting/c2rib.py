@@ -1,0 +1,267 @@
+"""C²RIB and C²RIB^D (seed 000): constrained confidence-rated boosting of clauses, with features that enter on demand."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from typing import Literal as Choice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.dtypes import WEIGHT_ONE
+from hornboost.engine import State, Visible
+from hornboost.engine.sampling import example_hash
+from hornboost.features.monitor import ProgressMonitor, mean_margin
+from hornboost.features.pool import FeaturePool
+from hornboost.features.strategies import STRATEGIES, FeatureSet, considered_masses, evolve
+from hornboost.search.greedy import grow
+from hornboost.search.objectives import confidence, loss, z, z_tilde
+from hornboost.search.problem import Problem
+
+Floats = NDArray[np.float64]
+Callback = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The choices of a run; see `C2RIBClassifier` for what they mean."""
+
+    rounds: int
+    seed: int
+    features: str | None = None
+    trend_window: int = 10
+    threshold: float = 1.01
+    stall: int | None = None
+    ranking: Choice["spread", "existential"] = "spread"
+    max_literals: int = 8
+    early_stopping: int | None = None
+    validation_fraction: float = 0.1
+    deadline: float = math.inf
+    callbacks: Sequence[Callback] = ()
+
+
+@dataclass(eq=False)
+class Boosted:
+    """What a run learned: the clause and confidence of each round, its history, and votes for calibration.
+
+    `held_out_votes` are each example's votes from the rounds that did not grow on it, scaled to all rounds.
+    """
+
+    states: list[State] = field(default_factory=list)
+    confidences: list[float] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    held_out_votes: Floats = field(default_factory=lambda: np.empty(0))
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weight that a clause covers on the growing set G, the pruning set P and all examples E, as shares of the total."""
+
+    plus_G: float
+    minus_G: float
+    plus: float
+    minus: float
+
+
+def boost(problem: Problem, positive: int, settings: Settings) -> Boosted:
+    """Table 1 of seed 000, for one class against the others. Ctrl-C and the deadline keep what was learned."""
+    run = _Run(problem, positive, settings)
+    try:
+        for t in range(1, settings.rounds + 1):
+            if time.monotonic() > settings.deadline or run.is_stale():
+                break
+            run.round(t)
+    except KeyboardInterrupt:
+        warnings.warn(f"interrupted after {len(run.result.states)} rounds; the model holds what was learned until then", stacklevel=2)
+        run.result.interrupted = True
+    return run.finish()
+
+
+class _Run:
+    """The state of a run: the distribution D, the ensemble's votes, and the features that the learner may see."""
+
+    def __init__(self, problem: Problem, positive: int, settings: Settings) -> None:
+        self.problem, self.settings = problem, settings
+        self.y = (problem.classes == positive).astype(np.int32)
+        self.sign = np.where(self.y == 1, 1.0, -1.0)
+        self.sample = problem.weights * ~self._validation()
+        self.N = float(self.sample.sum())
+        self.D = self.sample / math.fsum(self.sample)
+        self.votes = np.zeros(problem.n)
+        self.held_out = np.zeros(problem.n)
+        self.n_held_out = np.zeros(problem.n)
+        self.total_confidence = 0.0
+        self.least_error, self.since_least = math.inf, 0
+        self.least_loss, self.best_round = math.inf, 0
+        self.result = Boosted()
+        self.active = ActiveFeatures(problem, self.y, self.D, settings) if settings.features else None
+
+    def _validation(self) -> NDArray[np.bool_]:
+        if self.settings.early_stopping is None:
+            return np.zeros(self.problem.n, np.bool_)
+        hashes = example_hash(self.settings.seed, 0, self.problem.content)
+        return hashes < np.uint64(self.settings.validation_fraction * 2.0**64)
+
+    def round(self, t: int) -> None:
+        started = time.perf_counter()
+        W = np.rint(self.D * WEIGHT_ONE).astype(np.int64)
+        W[(W == 0) & (self.D > 0)] = 1
+        total = int(W.sum())
+        in_G = split(W, example_hash(self.settings.seed, t, self.problem.content))
+        state, w, scored = self._clause(W, np.where(in_G, W, 0), total)
+        c = confidence(w.plus, w.minus, self.N)
+        self._update(state, c, w, in_G)
+        self._record(t, state, c, w, scored, started)
+
+    def _clause(self, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> tuple[State, Weights, int]:
+        """Grow on G, prune on P, and compare with the default clause."""
+        engine, y = self.problem.engine, self.y
+        visible = self.active.visible if self.active else None
+        grown = grow(
+            engine,
+            W_G,
+            y,
+            2,
+            lambda stats: z_tilde(stats[:, 1], stats[:, 0]),
+            start=0.0,
+            goes_on=lambda covered: bool(covered[0] > 0),
+            max_literals=self.settings.max_literals,
+            visible=visible,
+        )
+
+        def weights(state: State) -> Weights:
+            minus_G, plus_G = (int(v) / total for v in engine.covered_weight(state, W_G, y, 2))
+            minus, plus = (int(v) / total for v in engine.covered_weight(state, W, y, 2))
+            return Weights(plus_G, minus_G, plus, minus)
+
+        def loss_on_P(w: Weights) -> float:
+            return loss(w.plus - w.plus_G, w.minus - w.minus_G, confidence(w.plus_G, w.minus_G, self.N))
+
+        default = engine.root(), weights(engine.root())
+        prunes = [(state, weights(state)) for state in grown.states]
+        prunes = [(state, w) for state, w in prunes if confidence(w.plus, w.minus, self.N) > 0]
+        if not prunes:
+            return (*default, grown.scored)
+        best = min(prunes, key=lambda prune: loss_on_P(prune[1]))
+        chosen = max((best, default), key=lambda clause: z(clause[1].plus, clause[1].minus))
+        return (*chosen, grown.scored)
+
+    def _update(self, state: State, c: float, w: Weights, in_G: NDArray[np.bool_]) -> None:
+        """D ← D / exp(y·h), normalised; each factor is computed once."""
+        covered = state.covered
+        down, up = math.exp(-c), math.exp(c)
+        norm = (1.0 - w.plus - w.minus) + w.plus * down + w.minus * up
+        factor = np.where(covered, np.where(self.y == 1, down / norm, up / norm), 1.0 / norm)
+        self.D *= factor
+        self.votes[covered] += c
+        self.held_out[covered & ~in_G] += c
+        self.n_held_out[~in_G] += 1
+        self.total_confidence += abs(c)
+        self.result.states.append(state)
+        self.result.confidences.append(c)
+
+    def _record(self, t: int, state: State, c: float, w: Weights, scored: int, started: float) -> None:
+        margin = mean_margin(self.votes, self.sign, self.total_confidence, self.sample)
+        wrong = (self.votes > 0) != (self.y == 1)
+        error = float(self.sample[wrong].sum()) / self.N
+        self.since_least = 0 if error < self.least_error else self.since_least + 1
+        self.least_error = min(error, self.least_error)
+        row: dict[str, Any] = {"round": t, "rule": state, "confidence": c, "w_plus": w.plus, "w_minus": w.minus}
+        row |= {"mean_margin": margin, "training_error": error}
+        if self.active:
+            stalled = self.settings.stall is not None and self.since_least >= self.settings.stall and self.least_error > 0
+            row |= self.active.check(margin, stalled, self.D, self.sign, self.votes)
+            if stalled and row["activated"]:
+                self.since_least = 0
+        if self.settings.early_stopping is not None:
+            row["validation_loss"] = self._validation_loss(t)
+        row |= {"clauses_scored": scored, "seconds": time.perf_counter() - started}
+        self.result.history.append(row)
+        for callback in self.settings.callbacks:
+            callback(row)
+
+    def _validation_loss(self, t: int) -> float:
+        held = self.problem.weights - self.sample
+        if not held.any():
+            return math.nan
+        value = float(np.average(np.logaddexp(0.0, -2.0 * self.sign * self.votes), weights=held))
+        if value < self.least_loss:
+            self.least_loss, self.best_round = value, t
+        return value
+
+    def is_stale(self) -> bool:
+        """Whether the held-out loss has not fallen for `early_stopping` rounds."""
+        patience = self.settings.early_stopping
+        return patience is not None and self.best_round > 0 and len(self.result.states) - self.best_round >= patience
+
+    def finish(self) -> Boosted:
+        result = self.result
+        if self.settings.early_stopping is not None and self.best_round > 0:
+            del result.states[self.best_round :], result.confidences[self.best_round :]
+        rounds = max(len(result.history), 1)
+        result.held_out_votes = self.held_out * rounds / np.maximum(self.n_held_out, 1)
+        return result
+
+
+class ActiveFeatures:
+    """The features known to the learner: the top two at first, more when the margins' growth slows down or learning stalls."""
+
+    def __init__(self, problem: Problem, y: NDArray[np.int32], D: Floats, settings: Settings) -> None:
+        assert settings.features is not None
+        self.strategy = STRATEGIES[settings.features]
+        self.pool = FeaturePool(problem.engine, y)
+        self.monitor = ProgressMonitor(settings.trend_window, settings.threshold)
+        self.order, _ = self.pool.rank(D)
+        if settings.ranking == "existential":
+            self.order, _ = self.pool.rank_existential(np.rint(D * WEIGHT_ONE).astype(np.int64))
+        self.current = FeatureSet.start(self.order)
+        self.visible: Visible = self.pool.visible(self.current.active)
+
+    def check(self, margin: float, stalled: bool, D: Floats, sign: Floats, votes: Floats) -> dict[str, Any]:
+        """CheckLearningProgress (Table 2), and what entered; a feature is also asked for when learning stalls."""
+        progress = self.monitor.update(margin)
+        activated: tuple[int, ...] = ()
+        if progress.asks or stalled:
+            masses = considered_masses(self.strategy, D, sign, votes)
+            self.current, change = evolve(
+                self.strategy,
+                self.current,
+                self.order,
+                lambda candidates: self.pool.information(candidates, masses, self.strategy.repartition),
+                lambda given, candidates: self.pool.conditional(given, candidates, masses, self.strategy.repartition),
+            )
+            activated = change.added
+            if activated or change.removed:
+                self.monitor.forget()
+                self.visible = self.pool.visible(self.current.active)
+        return {
+            "gradient": progress.gradient,
+            "trend": progress.trend,
+            "ratio": progress.ratio,
+            "predicted_ratio": progress.predicted,
+            "activated": tuple(self.name(k) for k in activated),
+            "active_features": tuple(self.name(k) for k in self.current.active),
+            "requested": self.current.requested,
+        }
+
+    def name(self, k: int) -> str:
+        feature = self.pool.features[k]
+        return f"{feature.table}.{feature.column}"
+
+
+def split(W: NDArray[np.int64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """The growing set: the prefix in hash order whose weight comes closest to 2/3 of the total; equal hashes stay together."""
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    last = np.append(ordered[1:] != ordered[:-1], True)
+    cumulative = np.cumsum(W[order])
+    away = np.abs(3 * cumulative - 2 * cumulative[-1])
+    away[~last] = np.iinfo(np.int64).max
+    threshold = ordered[int(np.argmin(away))]
+    return np.asarray(hashes <= threshold)

@@ -1,0 +1,168 @@
+"""LogitBoost (Friedman, Hastie and Tibshirani 2000; Scholz 2005, figure 2, and its form for several classes)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.boosting.base_learners import Rows, rejection_sample, round_seed
+from hornboost.boosting.lift import Codes, Floats
+from hornboost.engine.sampling import example_hash
+
+MAX_RESPONSE = 4.0
+_SMALLEST_WEIGHT = 1e-10
+
+
+class Regression(Protocol):
+    """A fitted function of the examples."""
+
+    def predict(self, X: Rows) -> Floats:
+        """Its value on each row of X."""
+
+
+class RegressionLearner(Protocol):
+    """Fits a function to responses z by weighted least squares; `round` and `output` tell calls apart."""
+
+    def fit(self, X: Rows, z: Floats, weights: Floats, round: int, output: int) -> Regression:
+        """Learn from rows X with responses z."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One function for two classes, otherwise one for each class; the log-loss on the training examples after it."""
+
+    functions: list[Regression]
+    training_loss: float
+    seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class LogitBoostModel:
+    """F is the sum of all functions, each row's sum over the classes being 0; Pr(y|x) ∝ exp(F_y)."""
+
+    n_classes: int
+    rounds: list[Round] = field(default_factory=list)
+    stopped: str = "all rounds done"
+
+    def staged_scores(self, X: Rows) -> Iterator[Floats]:
+        """F after each round."""
+        scores = np.zeros((len(X), self.n_classes))
+        for voter in self.rounds:
+            scores += symmetric_step([function.predict(X) for function in voter.functions], self.n_classes)
+            yield scores.copy()
+
+    def scores(self, X: Rows) -> Floats:
+        """F after all rounds."""
+        scores = np.zeros((len(X), self.n_classes))
+        for voter in self.rounds:
+            scores += symmetric_step([function.predict(X) for function in voter.functions], self.n_classes)
+        return scores
+
+
+def symmetric_step(values: list[Floats], n_classes: int) -> Floats:
+    """What a round adds to F: (-½f, ½f) for two classes; (J - 1)/J · (f_j - mean of all f) for J classes.
+
+    >>> symmetric_step([np.array([2.0])], 2)
+    array([[-1.,  1.]])
+    """
+    if len(values) == 1 and n_classes == 2:
+        return np.stack([-0.5 * values[0], 0.5 * values[0]], axis=1)
+    functions = np.stack(values, axis=1)
+    return np.asarray((n_classes - 1) / n_classes * (functions - functions.mean(axis=1, keepdims=True)))
+
+
+def boost_logit(X: Rows, y: Codes, weights: Floats, learner: RegressionLearner, *, n_classes: int, rounds: int) -> LogitBoostModel:
+    """Figure 2, with working responses cut to |z| <= 4 (Friedman et al., section 6)."""
+    model = LogitBoostModel(n_classes)
+    if n_classes == 1:
+        model.stopped = "there is one class only"
+        return model
+    distribution = weights / weights.sum()
+    targets = (y[:, None] == np.arange(n_classes)).astype(np.float64)
+    outputs = [1] if n_classes == 2 else list(range(n_classes))
+    scores = np.zeros((len(y), n_classes))
+    for number in range(1, rounds + 1):
+        start = time.perf_counter()
+        probability = _softmax(scores)
+        functions: list[Regression] = []
+        values: list[Floats] = []
+        for output in outputs:
+            p = probability[:, output]
+            variance = np.maximum(p * (1.0 - p), _SMALLEST_WEIGHT)
+            z = np.clip((targets[:, output] - p) / variance, -MAX_RESPONSE, MAX_RESPONSE)
+            functions.append(learner.fit(X, z, distribution * variance, number, output))
+            values.append(np.asarray(functions[-1].predict(X), dtype=np.float64))
+        step = symmetric_step(values, n_classes)
+        if not np.isfinite(step).all():
+            model.stopped = "the base learner gave a value that is not finite"
+            break
+        scores += step
+        loss = float(distribution @ -np.log(np.maximum(_softmax(scores)[np.arange(len(y)), y], np.finfo(np.float64).tiny)))
+        model.rounds.append(Round(functions, loss, time.perf_counter() - start))
+        if np.abs(step).max() < 1e-9:
+            model.stopped = "the base learner found nothing new"
+            break
+    return model
+
+
+def _softmax(scores: Floats) -> Floats:
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+class RegressorLearner:
+    """A scikit-learn regressor as learner; one whose `fit` takes no `sample_weight` is given a rejection sample."""
+
+    def __init__(self, base: Any, *, seed: int, content: NDArray[np.uint64]) -> None:
+        from sklearn.tree import DecisionTreeRegressor
+        from sklearn.utils.validation import has_fit_parameter
+
+        self.base = base
+        self.seed = seed
+        self.content = content
+        self.takes_weights = has_fit_parameter(base, "sample_weight")
+        self.is_tree = isinstance(base, DecisionTreeRegressor)
+        self.is_random = "random_state" in base.get_params(deep=False)
+
+    def fit(self, X: Rows, z: Floats, weights: Floats, round: int, output: int) -> Regression:
+        from sklearn.base import clone
+
+        model = clone(self.base)
+        if self.is_random:
+            model.set_params(random_state=round_seed(self.seed + output, round))
+        if not self.takes_weights:
+            rows = rejection_sample(weights, self.seed, round, example_hash(self.seed, output, self.content))
+            model.fit(X.matrix[rows], z[rows])
+            return _Predictor(model)
+        scaled = weights * (len(weights) / weights.sum())
+        if self.is_tree:
+            model.fit(X.matrix, z, sample_weight=scaled, check_input=X.has_missing)
+            return _TreeValues(model)
+        model.fit(X.matrix, z, sample_weight=scaled)
+        return _Predictor(model)
+
+
+class _Predictor:
+    """Any fitted regressor."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def predict(self, X: Rows) -> Floats:
+        return np.asarray(self.model.predict(X.matrix), dtype=np.float64)
+
+
+class _TreeValues:
+    """The values of a regression tree, without the checks of its `predict`, which cost more than the tree."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def predict(self, X: Rows) -> Floats:
+        tree = self.model.tree_
+        return np.asarray(tree.value[:, 0, 0][tree.apply(X.matrix)], dtype=np.float64)

@@ -1,0 +1,94 @@
+"""Frames with nominal and numeric columns as a matrix of numbers, for base learners that know nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.errors import DataError
+
+_MAX_VALUES = 255
+
+
+class MatrixEncoder:
+    """Numeric, boolean and date columns become one column each; a nominal one becomes a 0/1 column for each of its values.
+
+    Of a nominal column with more than 255 values the most frequent ones are kept. A missing number is NaN; a missing nominal value has a
+    0/1 column of its own where the training rows have one. Values that training did not see are 0 in all columns.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.5, None, 2.0], "colour": ["red", "blue", "green"]})
+    >>> encoder = MatrixEncoder(frame)
+    >>> encoder.names
+    ['size', 'colour="blue"', 'colour="green"', 'colour="red"']
+    >>> encoder.matrix(frame)[0]
+    array([1.5, 0. , 0. , 1. ])
+    """
+
+    def __init__(self, X: Any) -> None:
+        frame = nw.from_native(X, eager_only=True)
+        self.values: list[tuple[str, list[str | None] | None]] = []
+        self.names: list[str] = []
+        for name in frame.columns:
+            column = frame.get_column(name)
+            values = None if _is_number_like(column.dtype) else _nominal_values(column)
+            self.values.append((str(name), values))
+            if values is None:
+                self.names.append(str(name))
+            else:
+                self.names += [f"{name} is missing" if value is None else f'{name}="{value}"' for value in values]
+
+    def matrix(self, X: Any) -> NDArray[np.float64]:
+        """The rows of a frame with the columns of the training frame."""
+        frame = nw.from_native(X, eager_only=True)
+        result = np.empty((len(frame), len(self.names)))
+        at = 0
+        for (name, values), given in zip(self.values, frame.columns, strict=True):
+            column = frame.get_column(given)
+            if values is None:
+                result[:, at] = _numbers(column, name)
+                at += 1
+                continue
+            texts = _texts(column)
+            for value in values:
+                result[:, at] = texts == value
+                at += 1
+        return result
+
+
+def _is_number_like(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean)
+
+
+def _texts(column: Any) -> NDArray[Any]:
+    texts = column.cast(nw.String).to_numpy().astype(object)
+    texts[column.is_null().to_numpy()] = None
+    return np.asarray(texts)
+
+
+def _nominal_values(column: Any) -> list[str | None]:
+    """The values of a nominal column, sorted; one of two suffices, and None stands for missing."""
+    texts = _texts(column)
+    missing = np.equal(texts, None)
+    values, counts = np.unique(texts[~missing].astype(str), return_counts=True)
+    kept = np.sort(values[np.argsort(-counts, kind="stable")[:_MAX_VALUES]]).tolist()
+    kept = kept[:1] if len(kept) == 2 and not missing.any() else kept
+    return [*kept, None] if missing.any() else kept
+
+
+def _numbers(column: Any, name: str) -> NDArray[np.float64]:
+    try:
+        if column.dtype.is_temporal():
+            return _days(column)
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    except Exception as error:
+        raise DataError(f"column '{name}' was numeric when the model was fitted and now holds {column.dtype}; convert it first.") from error
+
+
+def _days(column: Any) -> NDArray[np.float64]:
+    """Days since 1970-01-01."""
+    milliseconds = column.cast(nw.Datetime("ms")).dt.timestamp("ms")
+    return np.asarray(milliseconds.cast(nw.Float64).to_numpy(), dtype=np.float64) / 86_400_000.0
