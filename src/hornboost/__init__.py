@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from hornboost import datasets as datasets
     from hornboost import metrics as metrics
     from hornboost.data import Database as Database
+    from hornboost.estimators.c2rib import C2RIBClassifier as C2RIBClassifier
     from hornboost.logic.clause import Clause as Clause
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "C2RIBClassifier": "hornboost.estimators.c2rib",
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
     "datasets": "hornboost.datasets",

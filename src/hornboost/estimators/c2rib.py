@@ -1,0 +1,209 @@
+"""`C2RIBClassifier`: C²RIB, C²RIB^D and the sixteen feature-set-evolution strategies."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from hornboost.boosting.c2rib import Boosted, Callback, Settings, boost
+from hornboost.estimators.calibration import sigmoid_calibration
+from hornboost.estimators.relational import RelationalClassifier
+from hornboost.features.strategies import STRATEGIES
+from hornboost.model.ensemble import Ensemble, Rule, merged
+from hornboost.search.problem import Problem
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+class C2RIBClassifier(RelationalClassifier):
+    """Constrained confidence-rated boosting of first-order rules (Hoche and Wrobel 2001, 2002, 2003).
+
+    Parameters
+    ----------
+    database : the tables behind the examples, or None when the rows of X are all there is.
+    rounds : rules to learn (equal ones are merged).
+    features : None for C²RIB; "margin" for C²RIB^D, which starts with the two most informative features and takes another when the growth
+        of the margins slows down; "V1" … "V16" for the strategies of feature-set evolution.
+    trend_window : rounds over which gradients are averaged; None is 10 for "margin" and 3 for V1–V16.
+    threshold : a feature is asked for when the predicted ratio exceeds the actual one by this factor.
+    stall : also ask for a feature after this many rounds without a new minimum of the training error.
+    ranking : initial order of the features by the MI of their "spread" values or of their best "existential" test.
+    max_literals : refinements of a clause at most.
+    max_depth : joins between the example and a row that a rule may look at.
+    early_stopping : rounds without a better held-out loss after which learning ends, or None to learn all rounds.
+    validation_fraction : share of the examples held out for early stopping.
+    class_weight : weights by class, "balanced", or None.
+    max_entries : largest number of rows that a join may reach; joins over it are left out and listed in `refused_`.
+    cache_bytes : memory for coverage that is kept between rounds.
+    time_limit : seconds after which no further round begins.
+    callbacks : called after each round with its row of the history.
+    n_jobs : threads; the model does not depend on it.
+    random_state : seed of the splits into growing and pruning examples.
+
+    Attributes
+    ----------
+    rules_ : the rules, equal clauses merged.
+    history_ : a row a round.
+
+    >>> import hornboost as hb
+    >>> trains = hb.datasets.trains(200, seed=1)
+    >>> db = trains.database()
+    >>> X, y = db.examples()
+    >>> bool(hb.C2RIBClassifier(db, rounds=20, random_state=0).fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "database": "no_validation",
+        "rounds": [Interval(Integral, 1, None, closed="left")],
+        "features": [StrOptions(set(STRATEGIES)), None],
+        "trend_window": [Interval(Integral, 1, None, closed="left"), None],
+        "threshold": [Interval(Real, 0, None, closed="neither")],
+        "stall": [Interval(Integral, 1, None, closed="left"), None],
+        "ranking": [StrOptions({"spread", "existential"})],
+        "max_literals": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [Interval(Integral, 0, None, closed="left")],
+        "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "max_entries": [Interval(Integral, 1, None, closed="left")],
+        "cache_bytes": [Interval(Integral, 0, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "callbacks": "no_validation",
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        database: Database | None = None,
+        *,
+        rounds: int = 100,
+        features: str | None = None,
+        trend_window: int | None = None,
+        threshold: float = 1.01,
+        stall: int | None = None,
+        ranking: str = "spread",
+        max_literals: int = 8,
+        max_depth: int = 2,
+        early_stopping: int | None = None,
+        validation_fraction: float = 0.1,
+        class_weight: dict[Any, float] | str | None = None,
+        max_entries: int = 50_000_000,
+        cache_bytes: int = 1 << 30,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.database = database
+        self.rounds = rounds
+        self.features = features
+        self.trend_window = trend_window
+        self.threshold = threshold
+        self.stall = stall
+        self.ranking = ranking
+        self.max_literals = max_literals
+        self.max_depth = max_depth
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.max_entries = max_entries
+        self.cache_bytes = cache_bytes
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> C2RIBClassifier:
+        """Learn rules from the examples X with classes y."""
+        import pandas as pd
+
+        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        problem = self._problem(
+            X,
+            y,
+            sample_weight,
+            max_depth=self.max_depth,
+            max_entries=self.max_entries,
+            cache_bytes=self.cache_bytes,
+            n_jobs=self._threads(),
+        )
+        positives = list(range(len(problem.labels))) if len(problem.labels) > 2 else [problem.positive][: len(problem.labels) - 1]
+        seed = self._seed()
+        runs: dict[int, Boosted] = {}
+        for positive in positives:
+            runs[positive] = boost(problem, positive, self._settings(seed + len(runs), deadline))
+            if runs[positive].interrupted:
+                break
+        self.ensemble_ = _ensemble(problem, runs)
+        self.refused_ = dict(problem.engine.refused)
+        self.history_ = pd.DataFrame(_history(problem, runs))
+        return self
+
+    def _threads(self) -> int:
+        import os
+
+        if self.n_jobs is None:
+            return 1
+        return self.n_jobs if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
+
+    def _settings(self, seed: int, deadline: float) -> Settings:
+        window = self.trend_window if self.trend_window is not None else (10 if self.features in (None, "margin") else 3)
+        return Settings(
+            rounds=self.rounds,
+            seed=seed,
+            features=self.features,
+            trend_window=window,
+            threshold=self.threshold,
+            stall=self.stall,
+            ranking="existential" if self.ranking == "existential" else "spread",
+            max_literals=self.max_literals,
+            early_stopping=self.early_stopping,
+            validation_fraction=self.validation_fraction,
+            deadline=deadline,
+            callbacks=tuple(self.callbacks),
+        )
+
+
+def _ensemble(problem: Problem, runs: dict[int, Boosted]) -> Ensemble:
+    """The rules of all runs; with two classes there is one score, for `labels[1]`, so rules for `labels[0]` vote against it."""
+    n_scores = 1 if len(problem.labels) <= 2 else len(problem.labels)
+    rules: list[Rule] = []
+    intercept = [0.0] * n_scores
+    calibration = [(1.0, 0.0)] * n_scores
+    for positive, run in runs.items():
+        column = 0 if n_scores == 1 else positive
+        sign = -1.0 if n_scores == 1 and positive == 0 else 1.0
+        for state, c in zip(run.states, run.confidences, strict=True):
+            if len(state.specs) == 1 and not state.specs[0].tests:
+                intercept[column] += sign * c
+                continue
+            votes = tuple(sign * c if k == column else 0.0 for k in range(n_scores))
+            rules.append(Rule(problem.clause(state, positive), votes, (), problem.coverage(state)))
+        calibration[column] = sigmoid_calibration(sign * run.held_out_votes, _is(problem, positive, sign), problem.weights)
+    if len(problem.labels) == 1:
+        return Ensemble(problem.labels, (), (0.0,))
+    return Ensemble(problem.labels, merged(rules), tuple(intercept), "sigmoid", tuple(calibration))
+
+
+def _is(problem: Problem, positive: int, sign: float) -> NDArray[np.bool_]:
+    return np.asarray(problem.classes == positive if sign > 0 else problem.classes != positive)
+
+
+def _history(problem: Problem, runs: dict[int, Boosted]) -> list[dict[str, Any]]:
+    rows = []
+    for positive, run in runs.items():
+        for row in run.history:
+            rows.append({"class": problem.labels[positive], **row, "rule": str(problem.clause(row["rule"], positive))})
+    return rows

@@ -1,0 +1,44 @@
+"""Scores to probabilities: a sigmoid fitted to scores that training did not see (Platt 1999, with his targets)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def sigmoid_calibration(
+    scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> tuple[float, float]:
+    """(a, b) of p = 1/(1 + exp(−(a·s + b))) by Newton's method on the log-loss; a > 0, so that the order of the scores is kept.
+
+    >>> a, b = sigmoid_calibration(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True]), np.ones(4))
+    >>> a > 0, abs(b) < 1e-6
+    (True, True)
+    """
+    n_plus, n_minus = float(weights[positive].sum()), float(weights[~positive].sum())
+    if n_plus <= 0 or n_minus <= 0 or np.ptp(scores) == 0:
+        return 1.0, 0.0
+    target = np.where(positive, (n_plus + 1.0) / (n_plus + 2.0), 1.0 / (n_minus + 2.0))
+    scale = float(np.sqrt(np.average(scores**2, weights=weights))) or 1.0
+    x = scores / scale
+    a, b = 1.0, float(np.log(n_plus / n_minus))
+
+    def log_loss(a: float, b: float) -> float:
+        s = a * x + b
+        return float(np.sum(weights * (np.logaddexp(0.0, s) - target * s)))
+
+    best = log_loss(a, b)
+    for _ in range(100):
+        p = 1.0 / (1.0 + np.exp(-np.clip(a * x + b, -700, 700)))
+        residual, curvature = weights * (p - target), weights * p * (1.0 - p)
+        gradient = np.array([np.sum(residual * x), np.sum(residual)])
+        hessian = np.array([[np.sum(curvature * x * x), np.sum(curvature * x)], [np.sum(curvature * x), np.sum(curvature)]])
+        step = np.linalg.solve(hessian + 1e-9 * np.eye(2), gradient)
+        size = 1.0
+        while size > 1e-10 and log_loss(a - size * step[0], b - size * step[1]) > best:
+            size /= 2.0
+        a, b = float(a - size * step[0]), float(b - size * step[1])
+        before, best = best, log_loss(a, b)
+        if before - best < 1e-12 * max(1.0, abs(best)):
+            break
+    return max(a, 1e-3) / scale, b

@@ -1,0 +1,63 @@
+"""Greedy top-down search: from the empty body, refinement after refinement, while the objective grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.engine import Engine, State, Visible
+
+Objective = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+"""Weight by candidate and class → score by candidate."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Grown:
+    """The states after each refinement, and how many clauses were scored to get there."""
+
+    states: tuple[State, ...]
+    scored: int
+
+
+def grow(
+    engine: Engine,
+    weights: NDArray[np.int64],
+    classes: NDArray[np.int32],
+    n_classes: int,
+    objective: Objective,
+    *,
+    start: float,
+    goes_on: Callable[[NDArray[np.int64]], bool],
+    max_literals: int,
+    visible: Visible | None = None,
+) -> Grown:
+    """Refine the empty clause by the best candidate while that improves on the score before (`start` at first).
+
+    `goes_on` looks at the weight covered by class and says whether there is anything left to gain.
+    """
+    state = engine.root()
+    covered = engine.covered_weight(state, weights, classes, n_classes)
+    best, states, scored = start, [], 0
+    while len(states) < max_literals and goes_on(covered):
+        frontier = engine.frontier(state, visible)
+        if len(frontier) == 0:
+            break
+        stats = engine.score(frontier, weights, classes, n_classes)
+        scored += len(frontier)
+        scores = objective(stats)
+        if frontier.visible is not None:
+            scores = np.where(frontier.visible, scores, -np.inf)
+        candidate = int(scores.argmax())
+        score = float(scores[candidate])
+        if not score > best:
+            break
+        ties = np.flatnonzero(scores == score)
+        if ties.size > 1:
+            candidate = frontier.first(ties)
+        state = engine.refine(state, frontier.refinement(candidate))
+        states.append(state)
+        best, covered = score, stats[candidate]
+    return Grown(tuple(states), scored)
