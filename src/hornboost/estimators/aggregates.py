@@ -1,0 +1,142 @@
+"""A scikit-learn transformer that adds aggregates of related rows to the examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import Interval
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted
+
+from hornboost.data.aggregates import FUNCTIONS, Aggregator, find_paths, plan
+from hornboost.data.frames import eager
+from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The examples with further columns: aggregates of the rows of other tables that each example reaches over foreign keys.
+
+    A table that an example reaches at most one row of gives its columns as they are. A row that is reached in two ways counts twice. What
+    reaches nothing has a count of 0 and otherwise missing values.
+
+    Parameters
+    ----------
+    database : the `Database` with the other tables.
+    max_depth : the longest path, in foreign keys followed in either direction; no path visits a table twice.
+    functions : some of "count", "share", "mean", "sum", "min", "max", "std", "distinct", "mode", "mode_share".
+    where : for each nominal column, also aggregate the rows with each of this many of its values: those that most training examples reach.
+    as_of : date columns by table, among them the target's: rows of a table named here count only if dated strictly before the example,
+        and dates become days before the example's date.
+
+    Attributes
+    ----------
+    aggregates_ : what each further column is, an `Aggregate` (name, function, path, column, where) each.
+
+    >>> import pandas as pd
+    >>> from hornboost.data import Database
+    >>> loan = pd.DataFrame({"loan": [1, 2], "paid": ["yes", "no"]})
+    >>> item = pd.DataFrame({"item": [7, 8, 9], "loan": [1, 1, 3], "price": [2.0, 4.0, 8.0]})
+    >>> links = [("item.loan", "loan.loan")]
+    >>> db = Database.from_frames({"loan": loan, "item": item}, target="loan", key="loan", label="paid", foreign_keys=links)
+    >>> X, y = db.examples()
+    >>> RelationalAggregates(db, functions=("count", "mean")).fit_transform(X)
+       loan  count(item)  mean(item.price)
+    0     1            2               3.0
+    1     2            0               NaN
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "database": "no_validation",
+        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "functions": ["array-like", tuple],
+        "where": [Interval(Integral, 0, None, closed="left")],
+        "as_of": [dict, None],
+    }
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        max_depth: int = 2,
+        functions: Sequence[str] = FUNCTIONS,
+        where: int = 0,
+        as_of: Mapping[str, str] | None = None,
+    ) -> None:
+        self.database = database
+        self.max_depth = max_depth
+        self.functions = functions
+        self.where = where
+        self.as_of = as_of
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None) -> RelationalAggregates:
+        """Choose the columns; only `where` looks at the examples, and only at those passed in here."""
+        for function in self.functions:
+            if function not in FUNCTIONS:
+                raise DataError(f"there is no aggregate function '{function}'{did_you_mean(function, FUNCTIONS)}")
+        tables, target = self.database.tables, self.database.target.table
+        dates = self._dates()
+        paths = find_paths(tables, self.database.links, target, self.max_depth)
+        where = self._aggregator().frequent_values(self.database.encode(X), paths, self.where) if self.where else {}
+        self.feature_names_in_ = np.array(eager(X).columns, dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        self.aggregates_ = plan(paths, tables, self.functions, dates, where)
+        clash = set(self.feature_names_in_) & {aggregate.name for aggregate in self.aggregates_}
+        if clash:
+            raise DataError(f"table '{target}' already has a column '{min(clash)}'; rename it before aggregating")
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The columns of X and the aggregates, in the kind of frame that came in unless `set_output` asked for another."""
+        import narwhals as nw
+
+        check_is_fitted(self)
+        frame = eager(X)
+        if list(frame.columns) != list(self.feature_names_in_):
+            raise DataError(f"the rows passed in have the columns {frame.columns} where {list(self.feature_names_in_)} were fitted")
+        values = self._aggregator().compute(self.database.encode(X), self.aggregates_)
+        backend = frame.implementation
+        added = [
+            nw.new_series(name, column.tolist(), nw.String, backend=backend)
+            if column.dtype == object
+            else nw.new_series(name, column, backend=backend)
+            for name, column in values.items()
+        ]
+        out = frame.with_columns(*added)
+        # scikit-learn cannot turn a frame of mixed types into one of another kind by itself
+        wanted = _get_output_config("transform", self)["dense"]
+        return out.to_pandas() if wanted == "pandas" else out.to_polars() if wanted == "polars" else out.to_native()
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The columns of X, then the names of the aggregates."""
+        check_is_fitted(self)
+        return np.array([*self.feature_names_in_, *(aggregate.name for aggregate in self.aggregates_)], dtype=object)
+
+    def _aggregator(self) -> Aggregator:
+        return Aggregator(self.database.tables, self.database.target.table, self.as_of or {})
+
+    def _dates(self) -> str | None:
+        """The example's date as it is shown, after a look at `as_of`."""
+        if not self.as_of:
+            return None
+        tables, target = self.database.tables, self.database.target.table
+        for table, column in self.as_of.items():
+            if table not in tables:
+                raise DataError.unknown_table(table, tables)
+            if column not in tables[table].columns:
+                raise DataError.unknown_column(table, column, tables[table].columns)
+            if tables[table].columns[column].kind != "numeric":
+                raise DataError(f"table '{table}': the column '{column}' is neither date nor number; 'as_of' compares dates")
+        if target not in self.as_of:
+            raise DataError(
+                f"'as_of' names no date of the target table '{target}'; add one, as the dates of other rows are compared with it"
+            )
+        return f"{target}.{self.as_of[target]}"
