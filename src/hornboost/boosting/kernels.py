@@ -1,0 +1,126 @@
+"""Numba kernels of the boosting loops: one pass over the examples each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+_jit = nb.njit(nogil=True, cache=True)
+_BUCKET_BITS = 12
+
+Ints = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@_jit
+def fixed_weights(D: Floats, one: float) -> tuple[Ints, int]:
+    """The distribution in fixed point (a positive weight is at least one unit), and its sum."""
+    W = np.empty(D.size, np.int64)
+    total = np.int64(0)
+    for i in range(D.size):
+        weight = np.int64(np.rint(D[i] * one))
+        if weight == 0 and D[i] > 0.0:
+            weight = np.int64(1)
+        W[i] = weight
+        total += weight
+    return W, total
+
+
+@_jit
+def growing_set(W: Ints, hashes: Hashes, total: int) -> tuple[Mask, Ints]:
+    """The prefix in hash order whose weight comes closest to 2/3 of the total, and the weights restricted to it.
+
+    Only the bucket of hashes in which 2/3 is reached is sorted. Equal hashes stay together; of two prefixes equally close the
+    shorter is taken.
+    """
+    shift = np.uint64(64 - _BUCKET_BITS)
+    buckets = np.zeros(1 << _BUCKET_BITS, np.int64)
+    for i in range(W.size):
+        buckets[hashes[i] >> shift] += W[i]
+    before = np.int64(0)
+    chosen = 0
+    while chosen + 1 < buckets.size and 3 * (before + buckets[chosen]) < 2 * total:
+        before += buckets[chosen]
+        chosen += 1
+    members = np.empty(W.size, np.int64)
+    n = 0
+    for i in range(W.size):
+        if hashes[i] >> shift == np.uint64(chosen):
+            members[n] = i
+            n += 1
+    members = members[:n]
+    order = np.argsort(hashes[members])
+    least = abs(3 * before - 2 * total) if before > 0 else np.int64(9223372036854775807)
+    inside = False
+    threshold = np.uint64(0)
+    cumulative = before
+    for k in range(n):
+        i = members[order[k]]
+        cumulative += W[i]
+        if k + 1 < n and hashes[members[order[k + 1]]] == hashes[i]:
+            continue
+        away = abs(3 * cumulative - 2 * total)
+        if away < least:
+            least = away
+            inside = True
+            threshold = hashes[i]
+    in_G = np.empty(W.size, np.bool_)
+    W_G = np.zeros(W.size, np.int64)
+    for i in range(W.size):
+        bucket = hashes[i] >> shift
+        grows = bucket < np.uint64(chosen) or (inside and bucket == np.uint64(chosen) and hashes[i] <= threshold)
+        in_G[i] = grows
+        if grows:
+            W_G[i] = W[i]
+    return in_G, W_G
+
+
+@_jit
+def covered_weights(W: Ints, in_G: Mask, y: NDArray[np.int32], covered: Mask, out: Ints) -> None:
+    """The weight covered by class: on the growing set in `out[0]`, on all examples in `out[1]`."""
+    out[:] = 0
+    for i in range(W.size):
+        if covered[i]:
+            out[1, y[i]] += W[i]
+            if in_G[i]:
+                out[0, y[i]] += W[i]
+
+
+@_jit
+def update(
+    D: Floats,
+    votes: Floats,
+    held_out: Floats,
+    n_held_out: Floats,
+    sample: Floats,
+    covered: Mask,
+    in_G: Mask,
+    y: NDArray[np.int32],
+    confidence: float,
+    factors: Floats,
+) -> tuple[Any, Any]:
+    """Multiply D by the factor of (not covered, covered negative, covered positive) and add the votes.
+
+    Returns Σ weight·y·vote and the weight of the examples that the ensemble misclassifies.
+    """
+    margin = 0.0
+    wrong = 0.0
+    for i in range(D.size):
+        if covered[i]:
+            D[i] *= factors[1 + y[i]]
+            votes[i] += confidence
+            if not in_G[i]:
+                held_out[i] += confidence
+        else:
+            D[i] *= factors[0]
+        if not in_G[i]:
+            n_held_out[i] += 1.0
+        margin += sample[i] * votes[i] if y[i] == 1 else -sample[i] * votes[i]
+        if (votes[i] > 0.0) != (y[i] == 1):
+            wrong += sample[i]
+    return margin, wrong
