@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 from typing import Literal as Choice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Table
-from hornboost.engine import covers
 from hornboost.logic.clause import Clause
+from hornboost.model.scoring import Coverage
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -41,7 +41,7 @@ class Rule:
         return self.votes[k]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ensemble:
     """Rules, an intercept for each score, and how scores become classes and probabilities.
 
@@ -57,14 +57,30 @@ class Ensemble:
     calibration: tuple[tuple[float, float], ...] = ()
 
     def scores(self, database: Database, examples: Table) -> Floats:
-        """The scores of encoded examples, a column a score."""
+        """The scores of encoded examples, a column a score; votes are added in the order of the rules, whatever the number of examples."""
+        from hornboost.model.kernels import add_votes
+
         total = np.tile(np.asarray(self.intercept, np.float64), (examples.n_rows, 1))
-        for rule in self.rules:
-            covered = covers(database, rule.clause, examples)
-            total[covered] += np.asarray(rule.votes)
-            if rule.otherwise:
-                total[~covered] += np.asarray(rule.otherwise)
+        if not self.rules:
+            return total
+        coverage = self.coverage(database)
+        of_rule = np.array(coverage.plan.of_clause, np.int64)
+        votes = np.array([rule.votes for rule in self.rules], np.float64)
+        otherwise = np.array([rule.otherwise or (0.0,) * votes.shape[1] for rule in self.rules], np.float64)
+        for start, covered in coverage.chunks(examples):
+            add_votes(covered, of_rule, votes, otherwise, total[start : start + len(covered)])
         return total
+
+    def coverage(self, database: Database) -> Coverage:
+        """The rules' clauses bound to a database; the last one is kept."""
+        kept: Coverage | None = self.__dict__.get("_coverage")
+        if kept is None or kept.database is not database:
+            kept = Coverage.of(database, [rule.clause for rule in self.rules])
+            self.__dict__["_coverage"] = kept
+        return kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def decision(self, scores: Floats) -> Floats:
         """The decision function: one column for two classes (positive for `classes[1]`), otherwise one a class."""

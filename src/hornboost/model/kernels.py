@@ -1,0 +1,151 @@
+"""Numba kernels of scoring, and nothing else.
+
+A row passes a *feature* when it passes each of its conditions: an interval of a column of the float matrix (`kind` 0), a missing
+value (1), two columns with one value (2) or with two values (3), a flag of a feature below it (4). NaN is missing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+_jit = nb.njit(nogil=True, cache=True, boundscheck=False)
+
+INTERVAL, MISSING, SAME, DIFFER, NEEDS = 0, 1, 2, 3, 4
+
+
+class Conditions(NamedTuple):
+    """The conditions of all features of a group: those of feature f are numbered `first[f]` to `first[f + 1]`."""
+
+    first: np.ndarray
+    kind: np.ndarray
+    column: np.ndarray
+    other: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Edges(NamedTuple):
+    """A join: the key code of each entry above, the index behind it, and further columns that must equal or differ."""
+
+    codes: np.ndarray
+    offsets: np.ndarray
+    order: np.ndarray
+    equal_columns: np.ndarray
+    equal_codes: np.ndarray
+    unequal_columns: np.ndarray
+    unequal_codes: np.ndarray
+
+
+@_jit
+def _passes(row, entry, f, matrix, flags, conditions):
+    for c in range(conditions.first[f], conditions.first[f + 1]):
+        kind = conditions.kind[c]
+        if kind == NEEDS:
+            if entry >= 0 and not flags[entry, conditions.column[c]]:
+                return False
+            continue
+        value = matrix[row, conditions.column[c]]
+        if kind == INTERVAL:
+            if not (value >= conditions.low[c] and value <= conditions.high[c]):
+                return False
+        elif kind == MISSING:
+            if not np.isnan(value):
+                return False
+        else:
+            other = matrix[row, conditions.other[c]]
+            if np.isnan(value) or np.isnan(other) or (value == other) != (kind == SAME):
+                return False
+    return True
+
+
+@_jit
+def _reaches(row, entry, edges):
+    for k in range(edges.equal_columns.shape[0]):
+        code = edges.equal_columns[k, row]
+        if code < 0 or code != edges.equal_codes[k, entry]:
+            return False
+    for k in range(edges.unequal_columns.shape[0]):
+        code = edges.unequal_columns[k, row]
+        other = edges.unequal_codes[k, entry]
+        if code < 0 or other < 0 or code == other:
+            return False
+    return True
+
+
+@_jit
+def exists(edges, matrix, conditions, out):
+    """Set out[entry, f] where some row behind the entry passes feature f, whose conditions are about the row alone."""
+    n_codes = edges.offsets.size - 1
+    n_features = out.shape[1]
+    no_flags = np.empty((0, 0), np.bool_)
+    for entry in range(edges.codes.size):
+        code = edges.codes[entry]
+        if not 0 <= code < n_codes:
+            continue
+        open_features = n_features
+        for at in range(edges.offsets[code], edges.offsets[code + 1]):
+            row = edges.order[at]
+            if not _reaches(row, entry, edges):
+                continue
+            for f in range(n_features):
+                if not out[entry, f] and _passes(row, -1, f, matrix, no_flags, conditions):
+                    out[entry, f] = True
+                    open_features -= 1
+            if open_features == 0:
+                break
+
+
+@_jit
+def candidates(edges, matrix, conditions):
+    """The rows behind each entry that pass the conditions about the row itself of some feature: rows, and their entry above."""
+    n_codes = edges.offsets.size - 1
+    no_flags = np.empty((0, 0), np.bool_)
+    rows = np.empty(0, np.int32)
+    up = np.empty(0, np.int32)
+    for fill in range(2):
+        n = np.int64(0)
+        for entry in range(edges.codes.size):
+            code = edges.codes[entry]
+            if not 0 <= code < n_codes:
+                continue
+            for at in range(edges.offsets[code], edges.offsets[code + 1]):
+                row = edges.order[at]
+                if not _reaches(row, entry, edges):
+                    continue
+                for f in range(conditions.first.size - 1):
+                    if _passes(row, -1, f, matrix, no_flags, conditions):
+                        if fill == 1:
+                            rows[n] = row
+                            up[n] = entry
+                        n += 1
+                        break
+        if fill == 0:
+            rows = np.empty(n, np.int32)
+            up = np.empty(n, np.int32)
+    return rows, up
+
+
+@_jit
+def combine(rows, up, matrix, flags, conditions, out):
+    """Set out[up, f] where an entry passes feature f, with `flags` telling what was found below each entry."""
+    for entry in range(rows.size):
+        above = up[entry]
+        for f in range(out.shape[1]):
+            if not out[above, f] and _passes(rows[entry], entry, f, matrix, flags, conditions):
+                out[above, f] = True
+
+
+@_jit
+def add_votes(covered, of_rule, votes, otherwise, scores):
+    """Add each rule's vote to each example's scores, in the order of the rules, so that every sum is made in one order."""
+    for example in range(scores.shape[0]):
+        for r in range(of_rule.size):
+            if covered[example, of_rule[r]]:
+                for k in range(scores.shape[1]):
+                    scores[example, k] += votes[r, k]
+            else:
+                for k in range(scores.shape[1]):
+                    scores[example, k] += otherwise[r, k]
