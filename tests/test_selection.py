@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.metrics import mutual_info_score
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hornboost.estimators.selector import MutualInformationSelector
 from hornboost.mining import selection
@@ -213,8 +213,6 @@ def test_the_selector_works_in_a_pipeline():
     assert model.score(X, y) > 0.7
 
 
-@pytest.mark.parametrize(
-    ("estimator", "check"), list(estimator_checks_generator(MutualInformationSelector(restarts=3, random_state=0))), ids=str
-)
+@parametrize_with_checks([MutualInformationSelector(restarts=3, random_state=0)])
 def test_scikit_learn_conventions_hold(estimator, check):
     check(estimator)
