@@ -19,7 +19,6 @@ from hornboost.engine.sampling import example_hash, uniform
 from hornboost.errors import DataError
 
 _MAX_PASSES = 64
-_UNITS = 2.0**40
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +80,8 @@ class LeafCells:
         if collapse is not None:
             self.cell_of_node = self.cell_of_node[collapse]
         self.n_cells = len(ends)
-        self.predicted: Codes | None = tree.classes_[nodes.value[ends, 0, :].argmax(axis=1)]
+        is_classifier = hasattr(tree, "classes_")
+        self.predicted: Codes | None = tree.classes_[nodes.value[ends, 0, :].argmax(axis=1)] if is_classifier else None
 
     def cells(self, X: Rows) -> Codes:
         return np.asarray(self.cell_of_node[self.tree.tree_.apply(X.matrix)])
@@ -188,16 +188,16 @@ def round_seed(seed: int, round: int) -> int:
     return int(example_hash(seed, round, np.zeros(1, dtype=np.uint64))[0] >> np.uint64(33))
 
 
-def summable(weights: Floats, multiplicity: Floats) -> Floats:
-    """Weights on the scale of counts, rounded for each single example so that their sums are exact in any order.
+def summable(weights: Floats, multiplicity: Floats, bits: int = 40) -> Floats:
+    """Weights on the scale of counts, rounded for each single example to so many bits of the total: sums are exact in any order.
 
     So a base learner meets the same ties whether an example is given twice or with a weight of 2.
 
     >>> summable(np.array([0.3, 0.1]), np.array([3.0, 1.0]))
     array([3., 1.])
     """
-    units = np.maximum(np.rint(weights / multiplicity * (_UNITS / weights.sum())), 1.0) * multiplicity
-    return np.asarray(units * 2.0 ** np.round(np.log2(multiplicity.sum() / _UNITS)))
+    units = np.maximum(np.rint(weights / multiplicity * (2.0**bits / weights.sum())), 1.0) * multiplicity
+    return np.asarray(units * 2.0 ** (np.round(np.log2(multiplicity.sum())) - bits))
 
 
 def rejection_sample(weights: Floats, seed: int, round: int, content: NDArray[np.uint64]) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.boosting.base_learners import Rows, rejection_sample, round_seed
+from hornboost.boosting.base_learners import Hypothesis, LeafCells, Rows, rejection_sample, round_seed, summable
 from hornboost.boosting.lift import Codes, Floats
 from hornboost.engine.sampling import example_hash
 
@@ -83,7 +83,6 @@ def boost_logit(X: Rows, y: Codes, weights: Floats, learner: RegressionLearner, 
         model.stopped = "there is one class only"
         return model
     distribution = weights / weights.sum()
-    targets = (y[:, None] == np.arange(n_classes)).astype(np.float64)
     outputs = [1] if n_classes == 2 else list(range(n_classes))
     scores = np.zeros((len(y), n_classes))
     for number in range(1, rounds + 1):
@@ -93,9 +92,10 @@ def boost_logit(X: Rows, y: Codes, weights: Floats, learner: RegressionLearner, 
         values: list[Floats] = []
         for output in outputs:
             p = probability[:, output]
-            variance = np.maximum(p * (1.0 - p), _SMALLEST_WEIGHT)
-            z = np.clip((targets[:, output] - p) / variance, -MAX_RESPONSE, MAX_RESPONSE)
-            functions.append(learner.fit(X, z, distribution * variance, number, output))
+            others = np.delete(probability, output, axis=1).sum(axis=1)  # 1 - p, without its cancellation
+            # (y - p) / (p (1 - p)) is 1/p for the class itself and -1/(1 - p) for the others
+            z = np.where(y == output, np.minimum(1.0 / p, MAX_RESPONSE), -np.minimum(1.0 / others, MAX_RESPONSE))
+            functions.append(learner.fit(X, z, distribution * np.maximum(p * others, _SMALLEST_WEIGHT), number, output))
             values.append(np.asarray(functions[-1].predict(X), dtype=np.float64))
         step = symmetric_step(values, n_classes)
         if not np.isfinite(step).all():
@@ -118,12 +118,13 @@ def _softmax(scores: Floats) -> Floats:
 class RegressorLearner:
     """A scikit-learn regressor as learner; one whose `fit` takes no `sample_weight` is given a rejection sample."""
 
-    def __init__(self, base: Any, *, seed: int, content: NDArray[np.uint64]) -> None:
+    def __init__(self, base: Any, *, seed: int, multiplicity: Floats, content: NDArray[np.uint64]) -> None:
         from sklearn.tree import DecisionTreeRegressor
         from sklearn.utils.validation import has_fit_parameter
 
         self.base = base
         self.seed = seed
+        self.multiplicity = multiplicity
         self.content = content
         self.takes_weights = has_fit_parameter(base, "sample_weight")
         self.is_tree = isinstance(base, DecisionTreeRegressor)
@@ -139,12 +140,14 @@ class RegressorLearner:
             rows = rejection_sample(weights, self.seed, round, example_hash(self.seed, output, self.content))
             model.fit(X.matrix[rows], z[rows])
             return _Predictor(model)
-        scaled = weights * (len(weights) / weights.sum())
-        if self.is_tree:
-            model.fit(X.matrix, z, sample_weight=scaled, check_input=X.has_missing)
-            return _TreeValues(model)
-        model.fit(X.matrix, z, sample_weight=scaled)
-        return _Predictor(model)
+        if not self.is_tree:
+            model.fit(X.matrix, z, sample_weight=summable(weights, self.multiplicity))
+            return _Predictor(model)
+        # weights and responses of few bits have exact sums, so that ties are ties; the values in the leaves are not rounded
+        model.fit(
+            X.matrix, np.ldexp(np.rint(np.ldexp(z, 20)), -20), summable(weights, self.multiplicity, bits=30), check_input=X.has_missing
+        )
+        return CellMeans(LeafCells(model), X, z, weights)
 
 
 class _Predictor:
@@ -157,12 +160,15 @@ class _Predictor:
         return np.asarray(self.model.predict(X.matrix), dtype=np.float64)
 
 
-class _TreeValues:
-    """The values of a regression tree, without the checks of its `predict`, which cost more than the tree."""
+class CellMeans:
+    """Least squares over a partition: the weighted mean of the responses in each cell; 0 in a cell never seen."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, hypothesis: Hypothesis, X: Rows, z: Floats, weights: Floats) -> None:
+        self.hypothesis = hypothesis
+        cells = hypothesis.cells(X)
+        weight = np.bincount(cells, weights=weights, minlength=hypothesis.n_cells)
+        total = np.bincount(cells, weights=weights * z, minlength=hypothesis.n_cells)
+        self.values: Floats = np.divide(total, weight, out=np.zeros_like(weight), where=weight > 0)
 
     def predict(self, X: Rows) -> Floats:
-        tree = self.model.tree_
-        return np.asarray(tree.value[:, 0, 0][tree.apply(X.matrix)], dtype=np.float64)
+        return np.asarray(self.values[self.hypothesis.cells(X)])

@@ -15,7 +15,7 @@ from hornboost.boosting.adaboost import AdaBoostModel, boost_m1
 from hornboost.boosting.base_learners import ClassifierLearner
 from hornboost.boosting.kbs import probabilities
 from hornboost.boosting.lift import Floats
-from hornboost.estimators.ensemble import EnsembleClassifier, classifier_by_name, example_content, sample_size
+from hornboost.estimators.ensemble import EnsembleClassifier, classifier_by_name, example_content, first_best, sample_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,13 +86,13 @@ class AdaBoostM1Classifier(EnsembleClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest sum of votes."""
-        codes = self._votes(X).argmax(axis=1)
+        codes = first_best(self._votes(X))
         return np.asarray(self.classes_[codes])
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """`predict` after each round."""
         for votes in self._model.staged_votes(self._rows(X)):
-            yield self.classes_[votes.argmax(axis=1)]
+            yield self.classes_[first_best(votes)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """`predict_proba` after each round."""

@@ -17,7 +17,7 @@ from hornboost.boosting.kbs import KBS, KBSModel, KBSOptions, Validation, probab
 from hornboost.boosting.lift import Codes, Floats
 from hornboost.engine.sampling import example_hash
 from hornboost.errors import DataError
-from hornboost.estimators.ensemble import EnsembleClassifier, classifier_by_name, example_content, sample_size, take
+from hornboost.estimators.ensemble import EnsembleClassifier, classifier_by_name, example_content, first_best, sample_size, take
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,7 +142,7 @@ class KBSClassifier(EnsembleClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
-        codes = self._model_scores(X).argmax(axis=1)
+        codes = first_best(self._model_scores(X))
         return np.asarray(self.classes_[codes])
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
@@ -154,7 +154,7 @@ class KBSClassifier(EnsembleClassifier):
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """`predict` after each round."""
         for probability in self.staged_predict_proba(X):
-            yield self.classes_[probability.argmax(axis=1)]
+            yield self.classes_[first_best(probability)]
 
     @property
     def history_(self) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from hornboost.boosting.kbs import probabilities
 from hornboost.boosting.lift import Floats
 from hornboost.boosting.logitboost import LogitBoostModel, RegressorLearner, boost_logit
 from hornboost.errors import DataError
-from hornboost.estimators.ensemble import EnsembleClassifier, example_content
+from hornboost.estimators.ensemble import EnsembleClassifier, example_content, first_best
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,11 +61,9 @@ class LogitBoostClassifier(EnsembleClassifier):
         """Learn from examples; a weight of 0 leaves an example out."""
         base = self._base_learner()
         if not is_regressor(base):
-            raise DataError(
-                f"LogitBoostClassifier fits regressions. Got the base learner {type(base).__name__}; give it a regressor instead."
-            )
+            raise DataError(f"LogitBoostClassifier needs a regressor as base learner. Got {type(base).__name__} instead.")
         rows, codes, weights = self._training_rows(X, y, sample_weight)
-        learner = RegressorLearner(base, seed=self._seed(), content=example_content(rows, codes))
+        learner = RegressorLearner(base, seed=self._seed(), multiplicity=weights, content=example_content(rows, codes))
         self._model: LogitBoostModel = boost_logit(rows, codes, weights, learner, n_classes=len(self.classes_), rounds=self.rounds)
         self.n_rounds_ = len(self._model.rounds)
         self.stopped_ = self._model.stopped
@@ -82,7 +80,7 @@ class LogitBoostClassifier(EnsembleClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
-        codes = self._scores(X).argmax(axis=1)
+        codes = first_best(self._scores(X))
         return np.asarray(self.classes_[codes])
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
@@ -93,7 +91,7 @@ class LogitBoostClassifier(EnsembleClassifier):
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """`predict` after each round."""
         for probability in self.staged_predict_proba(X):
-            yield self.classes_[probability.argmax(axis=1)]
+            yield self.classes_[first_best(probability)]
 
     @property
     def history_(self) -> pd.DataFrame:

@@ -72,7 +72,7 @@ def _texts(column: Any) -> NDArray[Any]:
 def _nominal_values(column: Any) -> list[str | None]:
     """The values of a nominal column, sorted; one of two suffices, and None stands for missing."""
     texts = _texts(column)
-    missing = np.equal(texts, None)
+    missing = column.is_null().to_numpy()
     values, counts = np.unique(texts[~missing].astype(str), return_counts=True)
     kept = np.sort(values[np.argsort(-counts, kind="stable")[:_MAX_VALUES]]).tolist()
     kept = kept[:1] if len(kept) == 2 and not missing.any() else kept
