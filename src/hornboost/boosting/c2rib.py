@@ -13,10 +13,11 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.boosting import kernels
 from hornboost.dtypes import WEIGHT_ONE
 from hornboost.engine import State, Visible
 from hornboost.engine.sampling import example_hash
-from hornboost.features.monitor import ProgressMonitor, mean_margin
+from hornboost.features.monitor import ProgressMonitor
 from hornboost.features.pool import FeaturePool
 from hornboost.features.strategies import STRATEGIES, FeatureSet, considered_masses, evolve
 from hornboost.search.greedy import grow
@@ -88,7 +89,7 @@ class _Run:
 
     def __init__(self, problem: Problem, positive: int, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
-        self.y = (problem.classes == positive).astype(np.int32)
+        self.y: NDArray[np.int32] = (problem.classes == positive).astype(np.int32)
         self.sign = np.where(self.y == 1, 1.0, -1.0)
         self.sample = problem.weights * ~self._validation()
         self.N = float(self.sample.sum())
@@ -110,18 +111,19 @@ class _Run:
 
     def round(self, t: int) -> None:
         started = time.perf_counter()
-        W = np.rint(self.D * WEIGHT_ONE).astype(np.int64)
-        W[(W == 0) & (self.D > 0)] = 1
-        total = int(W.sum())
-        in_G = split(W, example_hash(self.settings.seed, t, self.problem.content))
-        state, w, scored = self._clause(W, np.where(in_G, W, 0), total)
+        W, total = kernels.fixed_weights(self.D, float(WEIGHT_ONE))
+        in_G, W_G = kernels.growing_set(W, example_hash(self.settings.seed, t, self.problem.content), total)
+        state, w, scored = self._clause(W, in_G, W_G, total)
         c = confidence(w.plus, w.minus, self.N)
-        self._update(state, c, w, in_G)
-        self._record(t, state, c, w, scored, started)
+        margin, error = self._update(state, c, w, in_G)
+        self._record(t, state, c, w, margin, error, scored, started)
 
-    def _clause(self, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> tuple[State, Weights, int]:
+    def _clause(
+        self, W: NDArray[np.int64], in_G: NDArray[np.bool_], W_G: NDArray[np.int64], total: int
+    ) -> tuple[State, Weights, int]:
         """Grow on G, prune on P, and compare with the default clause."""
         engine, y = self.problem.engine, self.y
+        sums = np.zeros((2, 2), np.int64)
         visible = self.active.visible if self.active else None
         grown = grow(
             engine,
@@ -136,8 +138,8 @@ class _Run:
         )
 
         def weights(state: State) -> Weights:
-            minus_G, plus_G = (int(v) / total for v in engine.covered_weight(state, W_G, y, 2))
-            minus, plus = (int(v) / total for v in engine.covered_weight(state, W, y, 2))
+            kernels.covered_weights(W, in_G, y, state.covered, sums)
+            (minus_G, plus_G), (minus, plus) = (sums / total).tolist()
             return Weights(plus_G, minus_G, plus, minus)
 
         def loss_on_P(w: Weights) -> float:
@@ -152,24 +154,20 @@ class _Run:
         chosen = max((best, default), key=lambda clause: z(clause[1].plus, clause[1].minus))
         return (*chosen, grown.scored)
 
-    def _update(self, state: State, c: float, w: Weights, in_G: NDArray[np.bool_]) -> None:
-        """D ← D / exp(y·h), normalised; each factor is computed once."""
-        covered = state.covered
+    def _update(self, state: State, c: float, w: Weights, in_G: NDArray[np.bool_]) -> tuple[float, float]:
+        """D ← D / exp(y·h), normalised, each factor computed once; returns the mean margin and the training error."""
         down, up = math.exp(-c), math.exp(c)
         norm = (1.0 - w.plus - w.minus) + w.plus * down + w.minus * up
-        factor = np.where(covered, np.where(self.y == 1, down / norm, up / norm), 1.0 / norm)
-        self.D *= factor
-        self.votes[covered] += c
-        self.held_out[covered & ~in_G] += c
-        self.n_held_out[~in_G] += 1
+        factors = np.array([1.0 / norm, up / norm, down / norm])
+        margin, wrong = kernels.update(
+            self.D, self.votes, self.held_out, self.n_held_out, self.sample, state.covered, in_G, self.y, c, factors
+        )
         self.total_confidence += abs(c)
         self.result.states.append(state)
         self.result.confidences.append(c)
+        return (margin / self.total_confidence if self.total_confidence else 0.0) / self.N, wrong / self.N
 
-    def _record(self, t: int, state: State, c: float, w: Weights, scored: int, started: float) -> None:
-        margin = mean_margin(self.votes, self.sign, self.total_confidence, self.sample)
-        wrong = (self.votes > 0) != (self.y == 1)
-        error = float(self.sample[wrong].sum()) / self.N
+    def _record(self, t: int, state: State, c: float, w: Weights, margin: float, error: float, scored: int, started: float) -> None:
         self.since_least = 0 if error < self.least_error else self.since_least + 1
         self.least_error = min(error, self.least_error)
         row: dict[str, Any] = {"round": t, "rule": state, "confidence": c, "w_plus": w.plus, "w_minus": w.minus}
@@ -253,15 +251,3 @@ class ActiveFeatures:
     def name(self, k: int) -> str:
         feature = self.pool.features[k]
         return f"{feature.table}.{feature.column}"
-
-
-def split(W: NDArray[np.int64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """The growing set: the prefix in hash order whose weight comes closest to 2/3 of the total; equal hashes stay together."""
-    order = np.argsort(hashes, kind="stable")
-    ordered = hashes[order]
-    last = np.append(ordered[1:] != ordered[:-1], True)
-    cumulative = np.cumsum(W[order])
-    away = np.abs(3 * cumulative - 2 * cumulative[-1])
-    away[~last] = np.iinfo(np.int64).max
-    threshold = ordered[int(np.argmin(away))]
-    return np.asarray(hashes <= threshold)

@@ -96,8 +96,13 @@ class Frontier:
         return Refinement(option.chain.node, option.chain.joins, test)
 
     def first(self, candidates: NDArray[np.int64]) -> int:
-        """The tie-break: the fewest new literals, then schema order, then value order."""
-        return int(min(candidates, key=lambda c: (len(self.option(int(c))[0].chain.joins), int(c))))
+        """The tie-break: the fewest new literals, then schema order, then value order.
+
+        Within a group shorter chains come first, so only the first candidate of each group is compared.
+        """
+        at = np.searchsorted(candidates, self.bounds[:-1])
+        firsts = {int(candidates[k]) for k in at if k < candidates.size}
+        return min(firsts, key=lambda c: (len(self.option(c)[0].chain.joins), c))
 
 
 class Engine:
@@ -326,7 +331,9 @@ class Engine:
             last = k == len(refinement.joins) - 1
             tests = (test,) if last and test is not None else ()
             specs.append(Spec(joins[-1].table, node if k == 0 else n + k - 1, _placed(joins[-1], n), tests))
-            entries.append(self._below(state, node, joins, test) if last else self.entries(state, node, joins))
+            below = self._below(state, node, joins, test) if last else self.entries(state, node, joins)
+            # a memo of its own: what is kept with entries names nodes by their number, which differs between trees
+            entries.append(Entries(below.example, below.rows, below.up))
         alive = np.ones(len(entries[-1]), np.bool_)
         return propagate(tuple(specs), entries, state.covered, {len(specs) - 1: alive})
 
