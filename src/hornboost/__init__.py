@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hornboost import metrics as metrics
     from hornboost.data import Database as Database
     from hornboost.estimators.c2rib import C2RIBClassifier as C2RIBClassifier
+    from hornboost.estimators.rankboost import PRankBoostClassifier as PRankBoostClassifier
+    from hornboost.estimators.rankboost import RankBoostClassifier as RankBoostClassifier
     from hornboost.logic.clause import Clause as Clause
 
 __version__ = "0.1.0"
@@ -21,6 +23,8 @@ _PUBLIC = {
     "C2RIBClassifier": "hornboost.estimators.c2rib",
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
+    "PRankBoostClassifier": "hornboost.estimators.rankboost",
+    "RankBoostClassifier": "hornboost.estimators.rankboost",
     "datasets": "hornboost.datasets",
     "metrics": "hornboost.metrics",
 }

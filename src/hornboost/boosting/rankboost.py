@@ -1,0 +1,180 @@
+"""RankBoost.B and PRankBoost (seed 003, Table 1): boosting that ranks positives before negatives."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from typing import Literal as Choice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.boosting.ranks import PairWeights, ScoreCells
+from hornboost.engine import State
+from hornboost.engine.sampling import example_hash, uniform
+from hornboost.search.problem import Problem
+from hornboost.search.ranking import Objective, auroc_gain, clause_area, levels, path_area
+from hornboost.search.seeded import Budget, Climb, SeededSearch
+
+Callback = Callable[[dict[str, Any]], object]
+WeakLearner = Choice["rank", "clause", "path", "mix1", "mix2", "mix3"]
+
+REDRAWS = 20
+"""Further seeds to try in a round when none gave a clause that moves weight."""
+
+
+class Scheme(NamedTuple):
+    """A weak learner: what its search maximises, and whether it keeps the whole path or the best clause alone."""
+
+    objective: Objective
+    keeps_path: bool
+
+
+_CLAUSE, _PATH = Scheme(clause_area, False), Scheme(path_area, True)
+
+SCHEMES: dict[WeakLearner, tuple[Scheme, ...]] = {
+    "rank": (Scheme(auroc_gain, False),),
+    "clause": (_CLAUSE,),
+    "path": (_PATH,),
+    "mix1": (Scheme(path_area, False),),
+    "mix2": (Scheme(clause_area, True),),
+    "mix3": (_CLAUSE, _PATH),
+}
+"""The schemes that each weak learner takes in turn (seed 003, sections 3 and 6; Mix1 and Mix2 as in the caption of Figure 4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The choices of a run; see `PRankBoostClassifier` for what they mean."""
+
+    weak_learner: WeakLearner
+    rounds: int
+    seed: int
+    max_literals: int = 8
+    n_seeds: int = 1
+    chance_corrected: bool = False
+    excess: bool = False
+    callbacks: Sequence[Callback] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Voter:
+    """A weak hypothesis: nested clauses from general to special, what each adds to h where it covers, and its weight alpha."""
+
+    states: tuple[State, ...]
+    gains: tuple[float, ...]
+    alpha: float
+
+    @property
+    def votes(self) -> Iterator[tuple[State, float]]:
+        """Each clause with its share of alpha·h."""
+        return ((state, self.alpha * gain) for state, gain in zip(self.states, self.gains, strict=True) if gain > 0)
+
+
+@dataclass(eq=False)
+class Ranked:
+    """What a run learned: weak hypotheses, history, and the training scores as cells of equal score."""
+
+    cells: ScoreCells
+    voters: list[Voter] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def rank_boost(
+    problem: Problem,
+    positive: int,
+    settings: Settings,
+    budget: Budget,
+    held_out: Callable[[Voter], float] | None = None,
+) -> Ranked:
+    """Table 1 of seed 003 for one class against the others. Ctrl-C, the deadline and the clause budget keep what was learned.
+
+    `held_out` is told each weak hypothesis and gives the AURPC of all so far on other examples.
+    """
+    y = (problem.classes == positive).astype(np.int32)
+    weights = PairWeights(y, problem.weights)
+    run = Ranked(ScoreCells(y, problem.weights))
+    scheme = SCHEMES[settings.weak_learner]
+    positives = _Positives(problem, y, settings.seed)
+    most = 1.0 - 0.5 / positives.count
+    try:
+        for t in range(1, settings.rounds + 1):
+            started = time.perf_counter()
+            search = SeededSearch(
+                problem.engine, weights.units, y, weights.points, scheme[(t - 1) % len(scheme)].objective, settings.max_literals, budget
+            )
+            climb = _weak_learner(search, positives.in_order(t), settings.n_seeds)
+            if climb is None:
+                break
+            r = min(_corrected(climb, settings, weights.skew), most)
+            alpha = 0.5 * math.log((1.0 + r) / (1.0 - r))
+            voter = _voter(climb, alpha, scheme[(t - 1) % len(scheme)].keeps_path, settings.excess)
+            depth = weights.update(voter.states, voter.gains, alpha)
+            run.cells.add(depth, voter.gains, alpha)
+            run.voters.append(voter)
+            row = {"round": t, "rule": voter.states[-1], "r": r, "alpha": alpha, "tp": climb.points[-1].tp, "fp": climb.points[-1].fp}
+            row |= {"clauses": len(voter.states), "clauses_evaluated": budget.evaluated, "aurpc": run.cells.aurpc()}
+            if held_out is not None:
+                row["aurpc_held_out"] = held_out(voter)
+            row["seconds"] = time.perf_counter() - started
+            run.history.append(row)
+            if any([callback(row) is True for callback in settings.callbacks]) or _is_perfect(climb) or budget.is_spent:
+                break
+    except KeyboardInterrupt:
+        warnings.warn(f"interrupted after {len(run.voters)} rounds; the model holds what was learned until then", stacklevel=2)
+        run.interrupted = True
+    return run
+
+
+def _weak_learner(search: SeededSearch, seeds: Iterator[int], n_seeds: int) -> Climb | None:
+    """The best climb of `n_seeds` seeds; as long as none moves weight another seed is drawn, at most 20 times."""
+    best: Climb | None = None
+    for drawn, seed in enumerate(seeds, 1):
+        climb = search.climb(seed)
+        if not climb.states[-1].covered.all() and (best is None or climb.score > best.score):
+            best = climb
+        if (drawn >= n_seeds and best is not None) or drawn >= n_seeds + REDRAWS or search.budget.is_spent:
+            break
+    return best
+
+
+def _corrected(climb: Climb, settings: Settings, skew: float) -> float:
+    """r of the weak hypothesis: its score, or with `chance_corrected` the part of it above that of the empty clause."""
+    if not settings.chance_corrected:
+        return climb.score
+    chance = 1.0 / (1.0 + skew)
+    return max(climb.score - chance, 0.0) / (1.0 - chance)
+
+
+def _voter(climb: Climb, alpha: float, keeps_path: bool, excess: bool) -> Voter:
+    if not keeps_path:
+        return Voter((climb.states[-1],), (1.0,), alpha)
+    h = levels(climb.points, excess)
+    return Voter(tuple(climb.states[1:]), tuple(float(gain) for gain in np.diff(h)), alpha)
+
+
+def _is_perfect(climb: Climb) -> bool:
+    """Whether the best clause covers all of the positive weight and none of the negative: nothing is left to rank."""
+    return climb.points[-1].fp == 0.0 and climb.points[-1].tp == climb.points[0].tp
+
+
+class _Positives:
+    """The positive examples in random order, one of each content, an example of weight 2 being drawn as two would be."""
+
+    def __init__(self, problem: Problem, y: NDArray[np.int32], seed: int) -> None:
+        at = np.flatnonzero(y == 1)
+        self.content, first, inverse = np.unique(problem.content[at], return_index=True, return_inverse=True)
+        self.example = at[first]
+        self.mass = np.bincount(inverse, weights=problem.weights[at])
+        self.seed = seed
+        self.count = max(float(at.size), math.fsum(problem.weights[at]))
+
+    def in_order(self, t: int) -> Iterator[int]:
+        """Seeds of round t: the smallest of independent exponential times with the masses as rates, then the next, …"""
+        times = -np.log1p(-uniform(example_hash(self.seed, t, self.content))) / self.mass
+        return (int(self.example[k]) for k in np.argsort(times, kind="stable"))
