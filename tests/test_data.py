@@ -36,7 +36,12 @@ TRANSACTIONS = pd.DataFrame(
 
 
 def bank(**options):
-    options = {"key": "loan", "label": "good", "positive": "1", "keys": {"loan": {"account": "account"}, "trans": {"account": "account"}}} | options
+    options = {
+        "key": "loan",
+        "label": "good",
+        "positive": "1",
+        "keys": {"loan": {"account": "account"}, "trans": {"account": "account"}},
+    } | options
     return Database.from_frames({"loan": LOANS, "trans": TRANSACTIONS}, target="loan", foreign_keys=[], **options)
 
 
@@ -136,7 +141,10 @@ def test_a_missing_label_is_refused_unless_where_leaves_the_row_out():
     ("options", "message"),
     [
         ({"positive": "yes"}, r"label 'good': the positive value 'yes' does not occur; known are '0', '1'"),
-        ({"label": "status", "positive": "A", "negative": "B"}, r"the value 'C' is neither positive nor negative; leave those rows out with"),
+        (
+            {"label": "status", "positive": "A", "negative": "B"},
+            r"the value 'C' is neither positive nor negative; leave those rows out with",
+        ),
         ({"where": {"kind": "z"}}, r"table 'loan' has no row where kind = z; correct 'where'"),
         ({"where": {"knd": "z"}}, r"table 'loan' has no column 'knd'; did you mean 'kind'\?"),
         ({"key": "lon"}, r"table 'loan' has no column 'lon'; did you mean 'loan'\?"),
@@ -310,14 +318,14 @@ def test_a_merged_domain_decodes_every_column(columns):
 
 
 def test_values_become_text_by_one_rule():
-    import datetime
+    import datetime as dt
     import decimal
 
     cases = {
         "1": [1, 1.0, decimal.Decimal("1.00"), "1"],
         "1.5": [1.5, decimal.Decimal("1.50")],
         "true": [True],
-        "2020-01-02": [datetime.date(2020, 1, 2)],
+        "2020-01-02": [dt.date(2020, 1, 2)],
     }
     for text, values in cases.items():
         for value in values:

@@ -103,7 +103,8 @@ def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) ->
                 raise DataError(f"{source.location}: table '{table.name}' has no {what} '{column.name}'{hint}")
         if table.rows is not None and table.rows != source.n_rows:
             yield f"{source.location}: table '{table.name}' has {source.n_rows} rows where the schema says {table.rows}"
-        extra = [name for name in source.columns if name not in {column.name for column in table.columns}]
+        declared = {column.name for column in table.columns}
+        extra = [name for name in source.columns if name not in declared]
         if extra:
             names = ", ".join(extra[:10])
             yield f"{source.location}: table '{table.name}' has columns that are not in the schema and are left out: {names}"
@@ -192,9 +193,10 @@ def check_primary_key(table: TableSchema, source: Source) -> None:
 def _encode(
     visible: list[TableSchema], hidden: set[tuple[str, str]], domain_of: Mapping[tuple[str, str], str], sources: Mapping[str, Source]
 ) -> tuple[dict[str, Table], dict[str, Domain]]:
+    names = {item.name for item in visible}
     members: dict[str, list[tuple[str, str]]] = {}
     for (table, column), domain in domain_of.items():
-        if (table, column) not in hidden and any(table == item.name for item in visible):
+        if (table, column) not in hidden and table in names:
             members.setdefault(domain, []).append((table, column))
     domains: dict[str, Domain] = {}
     done: dict[tuple[str, str], Column] = {}

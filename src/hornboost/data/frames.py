@@ -29,6 +29,9 @@ def arrow_columns(X: Any, names: Iterable[str] | None = None) -> dict[str, pa.Ch
             raise DataError(f"the array has {X.shape[1]} columns where {len(columns)} are expected; pass the columns of the training data")
         return {name: array_column(X[:, position]) for position, name in enumerate(columns)}
     frame = eager(X)
+    if frame.implementation.is_pyarrow():
+        native = frame.to_native()
+        return dict(zip(native.column_names, native.columns, strict=True))
     return {str(name): series_column(frame[name]) for name in frame.columns}
 
 

@@ -36,12 +36,12 @@ class Source(Protocol):
 
 
 class ArrowSource:
-    """A table in memory."""
+    """A table in memory; `columns` may name more columns than were read."""
 
-    def __init__(self, name: str, table: pa.Table, location: str) -> None:
+    def __init__(self, name: str, table: pa.Table, location: str, columns: Sequence[str] | None = None) -> None:
         self.name = name
         self.location = location
-        self.columns: list[str] = list(table.column_names)
+        self.columns: list[str] = list(table.column_names if columns is None else columns)
         self.n_rows: int = table.num_rows
         self._columns = dict(zip(table.column_names, table.columns, strict=True))
 

@@ -40,7 +40,6 @@ def csv_header(path: Path) -> list[str]:
 def read_csv(path: Path, types: Mapping[str, str] | None) -> pa.Table:
     """The columns named in `types` (key, nominal, numeric, date); without types every column, as text."""
     import pyarrow as pa
-    import pyarrow.csv as pacsv
 
     header = csv_header(path)
     text = pa.dictionary(pa.int32(), pa.string())
@@ -49,21 +48,29 @@ def read_csv(path: Path, types: Mapping[str, str] | None) -> pa.Table:
         if kind == "numeric" and name in wanted:
             wanted[name] = pa.float64()
     try:
-        return pacsv.read_csv(
-            path,
-            read_options=pacsv.ReadOptions(block_size=BLOCK_BYTES),
-            parse_options=pacsv.ParseOptions(newlines_in_values=True),
-            convert_options=pacsv.ConvertOptions(
-                column_types=wanted, include_columns=list(wanted), null_values=[""], strings_can_be_null=True
-            ),
-        )
+        return _parse(path, wanted, threads=True)
     except pa.ArrowInvalid as error:
-        raise _explain(path, header, types, str(error)) from None
+        raise _explain(path, types, wanted, str(error)) from None
     except OSError as error:
         raise DataError(f"{path.name}: the file cannot be read ({error}); check that it is complete") from None
 
 
-def _explain(path: Path, header: list[str], types: Mapping[str, str] | None, message: str) -> DataError:
+def _parse(path: Path, columns: Mapping[str, pa.DataType], threads: bool) -> pa.Table:
+    import pyarrow.csv as pacsv
+
+    return pacsv.read_csv(
+        path,
+        read_options=pacsv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads),
+        parse_options=pacsv.ParseOptions(newlines_in_values=True),
+        convert_options=pacsv.ConvertOptions(
+            column_types=columns, include_columns=list(columns), null_values=[""], strings_can_be_null=True
+        ),
+    )
+
+
+def _explain(path: Path, types: Mapping[str, str] | None, wanted: Mapping[str, pa.DataType], message: str) -> DataError:
+    import pyarrow as pa
+
     from hornboost.data.convert import parse_numbers
 
     if "UTF8" in message:
@@ -72,12 +79,16 @@ def _explain(path: Path, header: list[str], types: Mapping[str, str] | None, mes
         as_text = read_csv(path, {name: "nominal" for name, kind in types.items() if kind == "numeric"})
         for name, values in zip(as_text.column_names, as_text.columns, strict=True):
             try:
-                parse_numbers(values.cast("string"), f"{path.name}: table '{table_name(path)}', column '{name}'")
+                parse_numbers(values.cast(pa.string()), f"{path.name}: table '{table_name(path)}', column '{name}'")
             except DataError as error:
                 return error
+    try:
+        _parse(path, wanted, threads=False)  # a single thread knows the number of the row
+    except pa.ArrowInvalid as error:
+        message = str(error)
     found = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
     if found is not None:
-        row = f"row {found[1]} has" if found[1] else "a row has"
+        row = f"row {int(found[1]) - 1} has" if found[1] else "a row has"
         return DataError(f"{path.name}: {row} {found[3]} fields where the first line names {found[2]}; correct the row or its quotes")
     return DataError(f"{path.name}: the file is no CSV that can be read ({message.splitlines()[0]}); write it as RFC 4180 in UTF-8")
 

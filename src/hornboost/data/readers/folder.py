@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hornboost.data.readers.csv import read_csv, table_name
+from hornboost.data.readers.csv import csv_header, read_csv, table_name
 from hornboost.data.readers.options import task_from_options
 from hornboost.data.schema import Folds, Schema, TableSchema, Task
 from hornboost.data.schema_file import read_schema
@@ -99,8 +99,7 @@ def open_file(path: Path, name: str, types: Mapping[str, str] | None) -> Source:
         return ParquetSource(name, path)
     if not path.name.endswith((".csv", ".csv.gz")):
         raise DataError(f"{path.name}: only .csv, .csv.gz and .parquet files can be read; convert the file")
-    table = read_csv(path, types)
-    return ArrowSource(name, table, path.name)
+    return ArrowSource(name, read_csv(path, types), path.name, csv_header(path))
 
 
 def table_files(folder: Path) -> Sequence[Path]:

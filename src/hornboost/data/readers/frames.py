@@ -39,10 +39,16 @@ def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, An
     """The arguments of `Database` for a dictionary of frames."""
     if not frames:
         raise DataError("frames: there are no tables; pass a dictionary from table names to data frames")
-    sources: dict[str, Source] = {str(name): FrameSource(str(name), frame) for name, frame in frames.items()}
+    sources = {str(name): _source(str(name), frame) for name, frame in frames.items()}
     if target not in sources:
         raise DataError.unknown_table(target, sources)
     return infer_task(sources, "frames", {"target": target, **options}) | {"frame": frames[target]}
+
+
+def _source(name: str, frame: Any) -> Source:
+    import pyarrow as pa
+
+    return ArrowSource(name, frame, "frames") if isinstance(frame, pa.Table) else FrameSource(name, frame)
 
 
 def single_table(columns: Mapping[str, pa.ChunkedArray], name: str) -> tuple[Schema, Task, dict[str, Source]]:

@@ -69,7 +69,7 @@ def read_duckdb(database: Any, options: Mapping[str, Any], schema: str) -> dict[
             raise DataError(f"{location}: the file cannot be opened by DuckDB ({_first_line(error)}); check the path") from None
     try:
         catalogue = _duckdb_catalogue(database, location, schema)
-        return _read(catalogue, options, schema, lambda sql: database.execute(sql).to_arrow_table())
+        return _read(catalogue, options, schema, lambda sql: database.sql(sql).to_arrow_table())
     except duckdb.Error as error:
         raise DataError(f"{location}: DuckDB cannot read the tables ({_first_line(error)}); check them with a SELECT") from None
     finally:
