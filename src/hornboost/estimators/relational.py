@@ -88,16 +88,18 @@ class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def decision_function(self, X: Any) -> Floats:
         """The score of each example: for two classes positive for `classes_[1]`, otherwise one column a class."""
-        return self.ensemble_.decision(self._scores(X))
+        scores = self._scores(X)
+        return self.ensemble_.decision(scores)
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities, in the order of `classes_`."""
-        return self.ensemble_.probabilities(self._scores(X))
+        scores = self._scores(X)
+        return self.ensemble_.probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example."""
-        choices = self.ensemble_.choices(self._scores(X))
-        return np.asarray(self.classes_[choices])
+        scores = self._scores(X)
+        return np.asarray(self.classes_[self.ensemble_.choices(scores)])
 
     @property
     def rules_(self) -> list[Rule]:
