@@ -79,8 +79,14 @@ def test_a_compound_argument_is_one_constant():
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"background": BACKGROUND + "long(C) :- wheels(C, 3).\n"}, r"trains.b: line 19: 'long\(C\) :- wheels\(C, 3\).' is a rule, not a fact"),
-        ({"background": BACKGROUND + "shape(X, y).\n"}, r"trains.b: line 19: the fact 'shape\(X,y\).' has the variable X; facts must be ground"),
+        (
+            {"background": BACKGROUND + "long(C) :- wheels(C, 3).\n"},
+            r"trains.b: line 19: 'long\(C\) :- wheels\(C, 3\).' is a rule, not a fact",
+        ),
+        (
+            {"background": BACKGROUND + "shape(X, y).\n"},
+            r"trains.b: line 19: the fact 'shape\(X,y\).' has the variable X; facts must be ground",
+        ),
         ({"background": BACKGROUND + "shape(c1, x)"}, r"trains.b: line 19: the clause 'shape\(c1,x\)' does not end in a full stop"),
         ({"background": BACKGROUND + "shape(c1, 'x).\n"}, r"trains.b: line 19: cannot read"),
         ({"background": BACKGROUND + "3 = 4.\n"}, r"trains.b: line 19: '3=4.' is no fact"),
@@ -131,7 +137,9 @@ def test_srlearn_takes_modes_as_an_argument_or_from_a_file(tmp_path):
 def test_the_layout_of_boostsrl_is_understood(tmp_path):
     srlearn(tmp_path / "train", "train_")
     srlearn(tmp_path / "test", "test_", pos="cancer(zoe).\n")
-    (tmp_path / "cancer_bk.txt").write_text("setParam: maxTreeDepth=3.\nuseStdLogicVariables: true.\n" + "".join(f"mode: {m}\n" for m in MODES))
+    (tmp_path / "cancer_bk.txt").write_text(
+        "setParam: maxTreeDepth=3.\nuseStdLogicVariables: true.\n" + "".join(f"mode: {m}\n" for m in MODES)
+    )
     (tmp_path / "train" / "train_bk.txt").write_text('import: "../cancer_bk.txt".\n')
     check_srlearn(Database.from_srlearn(tmp_path))
     assert Database.from_srlearn(tmp_path, part="test").examples()[0]["person"].tolist() == ["zoe", "bob"]

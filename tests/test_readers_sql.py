@@ -11,6 +11,7 @@ import pytest
 
 from hornboost.data import Database
 from hornboost.errors import DataError
+from postgres import start_postgres
 
 STATEMENTS = [
     'CREATE TABLE "the district" (district integer PRIMARY KEY, "group" varchar(10), "a ""quoted"" one" double precision)',
@@ -26,14 +27,9 @@ OPTIONS = {"label": "status", "positive": "A"}
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory):
-    pgserver = pytest.importorskip("pgserver", reason="pgserver starts the PostgreSQL server of these tests")
-    import adbc_driver_postgresql.dbapi as dbapi
-
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-    with dbapi.connect(server.get_uri()) as connection, connection.cursor() as cursor:
-        for statement in STATEMENTS:
-            cursor.execute(statement)
-        connection.commit()
+    pytest.importorskip("pgserver", reason="pgserver starts the PostgreSQL server of these tests")
+    server = start_postgres(tmp_path_factory.mktemp("postgres"))
+    run_postgres(server.get_uri(), *STATEMENTS)
     yield server.get_uri()
     server.cleanup()
 
@@ -144,7 +140,16 @@ def test_column_types_of_duckdb_are_read_or_left_out_with_a_warning():
         )
         db = Database.from_duckdb(connection, "t", label="y")
     kinds = {name: column.kind for name, column in db.tables["t"].columns.items()}
-    assert kinds == {"id": "key", "e": "nominal", "d": "numeric", "u": "nominal", "w": "numeric", "n": "numeric", "h": "numeric", "i": "numeric"}
+    assert kinds == {
+        "id": "key",
+        "e": "nominal",
+        "d": "numeric",
+        "u": "nominal",
+        "w": "numeric",
+        "n": "numeric",
+        "h": "numeric",
+        "i": "numeric",
+    }
     assert db.tables["t"].columns["w"].values.tolist() == [1.5]
     assert np.isnan(db.tables["t"].columns["n"].values).all()
     assert [warning.split(": ")[1].split(" ")[0] for warning in db.warnings] == ["t.l", "t.s", "t.c"]

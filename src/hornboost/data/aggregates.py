@@ -140,6 +140,20 @@ def _shown(path: Path, column: Column, dates: str | None) -> str:
     return f"{dates} - {path.label}.{column.name}" if column.is_date and dates is not None else f"{path.label}.{column.name}"
 
 
+@dataclass(frozen=True)
+class _Query:
+    """SQL with a row an example `e`, or an example and value `v`; for each value (None for all rows) the aggregates by their column."""
+
+    sql: str
+    members: Mapping[int | None, Sequence[tuple[str, Aggregate]]]
+
+    @classmethod
+    def of(cls, expressions: Sequence[str], aggregates: Sequence[Aggregate], rest: str) -> _Query:
+        aliases = [f"a{i}" for i in range(len(aggregates))]
+        values = ", ".join(f"{expression} AS {alias}" for expression, alias in zip(expressions, aliases, strict=True))
+        return cls(f"SELECT r.e AS e, {values} {rest}", {None: list(zip(aliases, aggregates, strict=True))})
+
+
 class Aggregator:
     """Computes aggregates for encoded examples; with `as_of`, over the rows dated strictly before the example only."""
 
@@ -152,10 +166,12 @@ class Aggregator:
         """The values of each aggregate by its name: counts are 0 and all else is missing where nothing is reached."""
         out = {aggregate.name: self._empty(aggregate, examples.n_rows) for aggregate in aggregates}
         queries = [query for path, members in _by_path(aggregates) for query in self._queries(path, members)]
-        for (_, members), result in zip(queries, self._run(examples, [sql for sql, _ in queries]), strict=True):
-            example = result.pop("e").filled(0)
-            for aggregate, values in zip(members, result.values(), strict=True):
-                out[aggregate.name][example] = self._decoded(aggregate, values)
+        for query, result in zip(queries, self._run(examples, [query.sql for query in queries]), strict=True):
+            example = result["e"].filled(0)
+            for code, members in query.members.items():
+                rows = slice(None) if code is None else np.flatnonzero(result["v"] == code)
+                for alias, aggregate in members:
+                    out[aggregate.name][example[rows]] = self._decoded(aggregate, result[alias][rows])
         return out
 
     def frequent_values(self, examples: Table, paths: Sequence[Path], limit: int) -> dict[Path, dict[str, list[str]]]:
@@ -178,22 +194,35 @@ class Aggregator:
             out.setdefault(path, {})[column.name] = [str(column.categories[code]) for code in result["v"]]
         return out
 
-    def _queries(self, path: Path, aggregates: Sequence[Aggregate]) -> Iterable[tuple[str, list[Aggregate]]]:
-        """SQL, each with the aggregates that its columns after `e` are."""
+    def _queries(self, path: Path, aggregates: Sequence[Aggregate]) -> Iterable[_Query]:
         if path.single:
-            values = ", ".join(f"{self._value(path, a.column)} AS a{i}" for i, a in enumerate(aggregates))
-            yield f"SELECT r.e AS e, {values} {self._from(path)}", list(aggregates)
+            yield _Query.of([self._value(path, a.column) for a in aggregates], aggregates, self._from(path))
             return
-        scalars = [aggregate for aggregate in aggregates if aggregate.function not in SPREAD]
+        conditional = [a for a in aggregates if a.where is not None and a.function in NUMERIC]
+        scalars = [a for a in aggregates if a.function not in SPREAD and a not in conditional]
         parts = _workers() if self._tables[path.table].n_rows >= _SPLIT_ROWS else 1
         for part in np.array_split(np.arange(len(scalars)), parts):
             members = [scalars[i] for i in part]
             if members:
-                values = ", ".join(f"{self._scalar(a)} AS a{i}" for i, a in enumerate(members))
-                yield f"SELECT r.e AS e, {values} {self._from(path)} GROUP BY r.e", members
+                yield _Query.of([self._scalar(a) for a in members], members, f"{self._from(path)} GROUP BY r.e")
         for column in dict.fromkeys(a.column for a in aggregates if a.function in SPREAD):
-            members = [a for a in aggregates if a.function in SPREAD and a.column == column]
-            yield self._spread(path, column, members), members
+            yield self._spread(path, column, [a for a in aggregates if a.function in SPREAD and a.column == column])
+        for name in dict.fromkeys(a.where[0] for a in conditional if a.where is not None):
+            yield self._conditional(path, name, [a for a in conditional if a.where is not None and a.where[0] == name])
+
+    def _conditional(self, path: Path, name: str, aggregates: Sequence[Aggregate]) -> _Query:
+        """One group an example and value, as a filter for every value and function takes DuckDB many times longer."""
+        aliases: dict[tuple[str, str | None], str] = {}
+        members: dict[int | None, list[tuple[str, Aggregate]]] = {}
+        for a in aggregates:
+            assert a.where is not None
+            alias = aliases.setdefault((a.function, a.column), f"a{len(aliases)}")
+            members.setdefault(self._code(path, name, a.where[1]), []).append((alias, a))
+        values = ", ".join(f"{_SQL[function]}({self._value(path, column)}) AS {alias}" for (function, column), alias in aliases.items())
+        condition = self._value(path, name)
+        codes = ", ".join(str(code) for code in members)
+        sql = f"SELECT r.e AS e, {condition} AS v, {values} {self._from(path)} AND {condition} IN ({codes}) GROUP BY r.e, v"
+        return _Query(sql, members)
 
     def _scalar(self, aggregate: Aggregate) -> str:
         condition = ""
@@ -206,12 +235,12 @@ class Aggregator:
             return f"count(*){condition} / count(*)"
         return f"{_SQL[aggregate.function]}({self._value(aggregate.path, aggregate.column)}){condition}"
 
-    def _spread(self, path: Path, column: str | None, aggregates: Sequence[Aggregate]) -> str:
+    def _spread(self, path: Path, column: str | None, aggregates: Sequence[Aggregate]) -> _Query:
         """From the count of each value; of equally frequent values the first in value order is the mode."""
         value = self._value(path, column)
         inner = f"SELECT r.e AS e, {value} AS v, count(*) AS n {self._from(path)} AND {value} IS NOT NULL GROUP BY r.e, v"
         sql = {"distinct": "count(*)", "mode": "arg_max(v, (n << 31) - v)", "mode_share": "max(n) / sum(n)"}
-        return f"SELECT e, {', '.join(f'{sql[a.function]} AS a{i}' for i, a in enumerate(aggregates))} FROM ({inner}) GROUP BY e"
+        return _Query.of([sql[a.function] for a in aggregates], aggregates, f"FROM ({inner}) r GROUP BY r.e")
 
     def _from(self, path: Path) -> str:
         """The join of the path, `r` being the examples and `t0`, `t1`, … the tables along it."""

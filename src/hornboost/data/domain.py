@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from hornboost.data.convert import factorize, remap, to_key_values, to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+FEW = 64
+"""Values that are fewer than the domain by this factor are looked up one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +71,38 @@ class Domain:
         known = self.values
         if any(values.type != known.type for values in distinct):
             known, distinct = to_text(known), [to_text(values) for values in distinct]
-        codes = [_index_in(values, known) for values in distinct]
+        codes = [self._places(values) if known is self.values else _index_in(values, known) for values in distinct]
         new = [values.filter(pa.array(code < 0)) for values, code in zip(distinct, codes, strict=True)]
         unknown = pc.unique(pa.chunked_array(new, type=known.type)).drop_null()
         for values, code in zip(distinct, codes, strict=True):
             fresh = _index_in(values, unknown)
             code[fresh >= 0] = fresh[fresh >= 0] + self.size
         return [remap(column, code) for (column, _), code in zip(parts, codes, strict=True)]
+
+    def _places(self, values: pa.Array) -> NDArray[np.int32]:
+        """Codes of distinct values, -1 for unknown ones; a few are looked up in what is kept, since hashing the domain takes longer."""
+        import pyarrow as pa
+
+        if FEW * len(values) > self.size:
+            return _index_in(values, self.values)
+        if self.values.type == pa.int64():
+            numbers, order = self._sorted
+            wanted = values.fill_null(0).to_numpy(zero_copy_only=False)
+            at = order[np.minimum(np.searchsorted(numbers, wanted, sorter=order), self.size - 1)]
+            return np.where((numbers[at] == wanted) & values.is_valid().to_numpy(zero_copy_only=False), at, -1).astype(np.int32)
+        return np.array([self._code_of.get(value, -1) for value in values.to_pylist()], dtype=np.int32)
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        numbers = self.values.to_numpy()
+        return numbers, np.argsort(numbers, kind="stable")
+
+    @cached_property
+    def _code_of(self) -> dict[str, int]:
+        return {value: code for code, value in enumerate(self.values.to_pylist())}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"name": self.name, "values": self.values}
 
     def decode(self, codes: NDArray[np.int32]) -> pa.Array:
         """The identifiers of some codes; null for codes that stand for none."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.jit import jit
 
-@numba.njit(cache=True, nogil=True)
+
+@jit
 def counting_sort(codes: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Rows grouped by code in row order: offsets per code, and the rows; codes outside [0, size) are left out."""
     offsets = np.zeros(size + 1, dtype=np.int64)
