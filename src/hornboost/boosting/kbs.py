@@ -221,8 +221,8 @@ class KBS:
         else:
             lifts = lift(joint)
         factors = sampling_factors(joint, lifts, joint.sum(axis=0))
-        if estimating is None and np.abs(factors[joint > 0] - 1.0).max() < _NO_LIFT:
-            settled = np.asarray(np.count_nonzero(joint, axis=1) == 1)
+        settled = np.asarray(np.count_nonzero(joint, axis=1) == 1)
+        if settled.any() and np.abs(factors[joint > 0] - 1.0).max() < _NO_LIFT:
             self.distribution = np.where(settled[cells], 0.0, self.distribution)
             return settled
         self.distribution = self.distribution * factors[cells, self.y]
