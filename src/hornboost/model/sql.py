@@ -1,0 +1,344 @@
+"""A model as one SQL statement: each joined table is aggregated once by its join columns, and the votes are added to a score.
+
+A common table expression holds, for each key, which conditions some row of the table satisfies; a clause whose literals close on
+each other (a variable shared beyond neighbours, or `A != B`) is an EXISTS of its own instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hornboost.data.build import Target
+from hornboost.errors import ModelError, did_you_mean
+from hornboost.logic.clause import Clause, Head, Literal
+from hornboost.logic.sql import coverage_condition
+from hornboost.logic.text import print_number
+from hornboost.model.ensemble import Ensemble
+from hornboost.model.plan import Feature, Group, Plan
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+DIALECTS = ("duckdb", "sqlite", "postgres", "spark", "bigquery")
+TERMS = 200
+"""Votes added in one expression: SQLite allows a depth of 1000."""
+
+COLUMNS = 500
+"""Conditions in one common table expression: PostgreSQL allows 1664 columns."""
+
+
+def ensemble_to_sql(ensemble: Ensemble, target: Target, dialect: str = "duckdb", *, probability: bool = True) -> str:
+    """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
+
+    `score` is the decision function. With two classes `probability` is that of `ensemble.classes[1]`, which a positive score speaks for; with
+    more there is a score and a probability for each class. SQLite needs its mathematical functions for `probability`; leave it out
+    where they are not compiled in.
+
+    >>> from hornboost.model.ensemble import Rule
+    >>> rule = Rule(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").'), (1.5,))
+    >>> print(ensemble_to_sql(Ensemble(("0", "1"), (rule,), (-0.5,)), Target("a", ("id",)), probability=False))
+    WITH "hb_1" AS (
+      SELECT
+        "t"."a" AS "k1",
+        MAX(CASE WHEN CAST("t"."kind" AS TEXT) = 'x' THEN 1 ELSE 0 END) AS "c1"
+      FROM "b" AS "t"
+      GROUP BY
+        "t"."a"
+    ), "hb_scored" AS (
+      SELECT
+        "t"."id",
+        CAST(-0.5e0 AS DOUBLE) + CASE WHEN "hb_1"."c1" = 1 THEN 1.5e0 ELSE 0 END AS "score"
+      FROM "a" AS "t"
+      LEFT JOIN "hb_1"
+        ON "hb_1"."k1" = "t"."id"
+    )
+    SELECT
+      "id",
+      "score",
+      CASE WHEN "score" > 0 THEN '1' ELSE '0' END AS "prediction"
+    FROM "hb_scored"
+    """
+    if dialect not in DIALECTS:
+        raise ModelError(f"there is no SQL dialect '{dialect}'{did_you_mean(dialect, DIALECTS)}")
+    return _Statement(ensemble, target, dialect, probability).text()
+
+
+@dataclass(eq=False)
+class _Aggregate:
+    """The common table expressions of a group (more than one when it has many conditions) and where each feature is in them."""
+
+    group: Group
+    names: list[str]
+    columns: dict[int, exp.Column] = field(default_factory=dict)
+
+
+class _Statement:
+    def __init__(self, ensemble: Ensemble, target: Target, dialect: str, probability: bool) -> None:
+        self._ensemble = ensemble
+        self._target = target
+        self._dialect = dialect
+        self._probability = probability
+        clauses = [rule.clause.rooted(target.table) for rule in ensemble.rules]
+        self._joined = [_is_aggregable(Plan.of([clause], target.table).root) for clause in clauses]
+        self._clauses = clauses
+        self._plan = Plan.of([clause for clause, joined in zip(clauses, self._joined, strict=True) if joined], target.table)
+        self._prefix = _free_prefix(literal.table for clause in clauses for literal in clause.body)
+        self._ctes: list[tuple[str, exp.Query]] = []
+
+    def text(self) -> str:
+        from sqlglot import exp
+
+        scored = self._prefix + "scored"
+        names = self._score_names()
+        root = exp.select(*self._keys("t"), *self._scores(names), copy=False).from_(_table(self._target.table, "t"), copy=False)
+        root = self._with_joins(root, self._plan.root, self._below)
+        query = exp.select(*self._outputs(names), copy=False).from_(_table(scored), copy=False)
+        for name, cte in [*self._ctes, (scored, root)]:
+            query = query.with_(exp.to_identifier(name, quoted=True), as_=cte, copy=False)
+        return query.sql(dialect=self._dialect, pretty=True, max_text_width=140)
+
+    def _keys(self, alias: str) -> list[exp.Expression]:
+        from sqlglot import exp
+
+        if not self._target.key:
+            return [exp.Column(this=exp.Star(), table=exp.to_identifier(alias, quoted=True))]
+        return [_column(alias, name) for name in self._target.key]
+
+    def _score_names(self) -> list[str]:
+        if len(self._ensemble.intercept) == 1:
+            return [self._named("score")]
+        return [self._named(f"score_{value}") for value in self._ensemble.classes]
+
+    def _named(self, name: str) -> str:
+        """The name of an output column, which no key has."""
+        return self._prefix + name if name.lower() in {key.lower() for key in self._target.key} else name
+
+    def _scores(self, names: Sequence[str]) -> list[exp.Expression]:
+        from sqlglot import exp
+
+        self._below = self._aggregates(self._plan.root)
+        features = iter(self._plan.of_clause)
+        conditions = []
+        for clause, joined in zip(self._clauses, self._joined, strict=True):
+            if joined:
+                conditions.append(self._condition(self._plan.root, self._plan.root.features[next(features)], self._below))
+            else:
+                conditions.append(coverage_condition(clause, "t", self._dialect))
+        return [exp.alias_(self._sum(k, conditions), name, quoted=True, copy=False) for k, name in enumerate(names)]
+
+    def _sum(self, k: int, conditions: Sequence[exp.Condition]) -> exp.Expression:
+        """The intercept and the votes for one score, added from left to right as Python does."""
+        from sqlglot import exp
+
+        blocks: list[exp.Expression] = []
+        total: exp.Expression = exp.cast(_number(self._ensemble.intercept[k]), "double")
+        terms = 0
+        for rule, condition in zip(self._ensemble.rules, conditions, strict=True):
+            vote, otherwise = rule.votes[k], rule.otherwise[k] if rule.otherwise else 0.0
+            if vote == 0.0 == otherwise:
+                continue
+            if terms == TERMS:
+                blocks, total, terms = [*blocks, exp.paren(total, copy=False)], exp.cast(_number(0.0), "double"), 0
+            case = exp.Case(ifs=[exp.If(this=condition.copy(), true=_number(vote))], default=_number(otherwise))
+            total, terms = exp.Add(this=total, expression=case), terms + 1
+        for block in reversed(blocks):
+            total = exp.Add(this=block, expression=exp.paren(total, copy=False))
+        return total
+
+    def _condition(self, group: Group, feature: Feature, below: Sequence[_Aggregate]) -> exp.Condition:
+        """What a row known as "t" must satisfy."""
+        from sqlglot import exp
+
+        own = _row_condition(group.table, feature, self._dialect)
+        parts = [] if isinstance(own, exp.Boolean) else [own]
+        parts += [exp.EQ(this=below[at].columns[number].copy(), expression=exp.Literal.number(1)) for at, number in feature.needs]
+        return exp.and_(*parts, copy=False) if parts else exp.true()
+
+    def _aggregates(self, group: Group) -> list[_Aggregate]:
+        return [self._aggregate(below) for below in group.groups]
+
+    def _aggregate(self, group: Group) -> _Aggregate:
+        """Add the common table expressions of a group, those that it needs itself first."""
+        from sqlglot import exp
+
+        below = self._aggregates(group)
+        result = _Aggregate(group, [])
+        keys = [_column("t", column) for column, _ in _links(group)]
+        for start in range(0, len(group.features), COLUMNS):
+            name = f"{self._prefix}{len(self._ctes) + 1}"
+            columns: list[exp.Expression] = [
+                exp.alias_(key, f"k{number}", quoted=True) for number, key in enumerate(keys, start=1)
+            ]
+            for number, feature in enumerate(group.features[start : start + COLUMNS], start=1):
+                condition = self._condition(group, feature, below)
+                one, zero = exp.Literal.number(1), exp.Literal.number(0)
+                flag = one if isinstance(condition, exp.Boolean) else exp.Case(ifs=[exp.If(this=condition, true=one)], default=zero)
+                columns.append(exp.alias_(exp.Max(this=flag), f"c{number}", quoted=True))
+                result.columns[start + number - 1] = _column(name, f"c{number}")
+            query = exp.select(*columns, copy=False).from_(_table(group.table, "t"), copy=False)
+            query = self._with_joins(query, group, below).group_by(*(key.copy() for key in keys), copy=False)
+            self._ctes.append((name, query))
+            result.names.append(name)
+        return result
+
+    def _with_joins(self, query: exp.Select, group: Group, below: Sequence[_Aggregate]) -> exp.Select:
+        from sqlglot import exp
+
+        for aggregate in below:
+            for name in aggregate.names:
+                on = [
+                    exp.EQ(this=_column(name, f"k{number}"), expression=_column("t", outer))
+                    for number, (_, outer) in enumerate(_links(aggregate.group), start=1)
+                ]
+                query = query.join(_table(name), on=exp.and_(*on, copy=False), join_type="left", copy=False)
+        return query
+
+    def _outputs(self, names: Sequence[str]) -> list[exp.Expression]:
+        from sqlglot import exp
+
+        classes = self._ensemble.classes
+        scores = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
+        outputs: list[exp.Expression]
+        if self._target.key:
+            outputs = [exp.column(exp.to_identifier(name, quoted=True)) for name in self._target.key]
+            outputs += [score.copy() for score in scores] if len(scores) != 2 else []
+        else:
+            outputs = [exp.Star()]
+        if len(scores) == 2:
+            outputs.append(exp.alias_(_difference(scores), self._named("score"), quoted=True))
+        if self._probability:
+            probabilities = self._probabilities(scores)
+            if len(classes) <= 2:
+                outputs.append(exp.alias_(probabilities[-1], self._named("probability"), quoted=True))
+            else:
+                pairs = zip(probabilities, classes, strict=True)
+                outputs += [exp.alias_(value, self._named(f"probability_{name}"), quoted=True) for value, name in pairs]
+        outputs.append(exp.alias_(self._choice(scores), self._named("prediction"), quoted=True))
+        return outputs
+
+    def _probabilities(self, scores: Sequence[exp.Expression]) -> list[exp.Expression]:
+        from sqlglot import exp
+
+        model = self._ensemble
+        if len(model.classes) == 1:
+            return [exp.cast(_number(1.0), "double")]
+        if model.link == "softmax":
+            if len(scores) <= 2:
+                return [_sigmoid(scores[0] if len(scores) == 1 else exp.paren(_difference(scores)))]
+            largest = exp.Greatest(this=scores[0].copy(), expressions=[score.copy() for score in scores[1:]])
+            shares = [
+                _exponential(_at_least(exp.Sub(this=score.copy(), expression=largest.copy()), -700.0)) for score in scores
+            ]
+        else:
+            pairs = zip(scores, model.calibration or [(1.0, 0.0)] * len(scores), strict=True)
+            shares = [_sigmoid(exp.paren(_affine(score, a, b))) for score, (a, b) in pairs]
+            if len(shares) == 1:
+                return shares
+        total = shares[0]
+        for share in shares[1:]:
+            total = exp.Add(this=total.copy(), expression=share.copy())
+        return [exp.Div(this=share.copy(), expression=exp.paren(total.copy()), typed=True) for share in shares]
+
+    def _choice(self, scores: Sequence[exp.Expression]) -> exp.Expression:
+        """The class with the largest score, the first of equals."""
+        from sqlglot import exp
+
+        classes = [exp.Literal.string(value) for value in self._ensemble.classes]
+        if len(classes) == 1:
+            return classes[0]
+        if len(scores) <= 2:
+            score = scores[0].copy() if len(scores) == 1 else exp.paren(_difference(scores))
+            return exp.Case(ifs=[exp.If(this=exp.GT(this=score, expression=exp.Literal.number(0)), true=classes[1])], default=classes[0])
+        ifs = []
+        for k in range(len(classes) - 1):
+            wins = [exp.GTE(this=scores[k].copy(), expression=other.copy()) for j, other in enumerate(scores) if j != k]
+            ifs.append(exp.If(this=exp.and_(*wins, copy=False), true=classes[k]))
+        return exp.Case(ifs=ifs, default=classes[-1])
+
+
+def _is_aggregable(group: Group) -> bool:
+    return all(below.is_local and _is_aggregable(below) for below in group.groups)
+
+
+def _links(group: Group) -> list[tuple[str, str]]:
+    """Pairs of a column of the group's table and the column of the row above that it equals."""
+    assert group.join is not None
+    assert group.join.source is not None
+    return [(group.join.column, group.join.source.column), *((column, ref.column) for column, ref in group.join.equal)]
+
+
+def _row_condition(table: str, feature: Feature, dialect: str) -> exp.Condition:
+    """What a feature asks of the row alone, by way of a clause with one literal."""
+    variables: dict[str, str] = {}
+    for one, other in (*feature.same, *feature.differ):
+        variables.setdefault(one, f"V{len(variables)}")
+        variables.setdefault(other, f"V{len(variables)}")
+    for one, other in feature.same:
+        variables[other] = variables[one]
+    unequal = tuple((variables[one], variables[other]) for one, other in feature.differ)
+    return coverage_condition(Clause(Head("", ""), (Literal(table, tuple(variables.items()), feature.tests),), unequal), "t", dialect)
+
+
+def _free_prefix(tables: Iterable[str]) -> str:
+    taken = {table.lower() for table in tables}
+    prefix = "hb_"
+    while any(table.startswith(prefix) for table in taken):
+        prefix = "_" + prefix
+    return prefix
+
+
+def _sigmoid(score: exp.Expression) -> exp.Expression:
+    """1/(1 + exp(-score)), with the score kept where no database overflows."""
+    from sqlglot import exp
+
+    bounded = exp.Least(this=_at_least(score, -700.0), expressions=[_number(700.0)])
+    denominator = exp.Add(this=_number(1.0), expression=_exponential(exp.Neg(this=bounded)))
+    return exp.Div(this=_number(1.0), expression=exp.paren(denominator), typed=True)
+
+
+def _exponential(value: exp.Expression) -> exp.Expression:
+    from sqlglot import exp
+
+    return exp.Exp(this=value)
+
+
+def _at_least(value: exp.Expression, bound: float) -> exp.Expression:
+    from sqlglot import exp
+
+    return exp.Greatest(this=value.copy(), expressions=[_number(bound)])
+
+
+def _affine(score: exp.Expression, a: float, b: float) -> exp.Expression:
+    from sqlglot import exp
+
+    return exp.Add(this=exp.Mul(this=_number(a), expression=score.copy()), expression=_number(b))
+
+
+def _difference(scores: Sequence[exp.Expression]) -> exp.Expression:
+    from sqlglot import exp
+
+    return exp.Sub(this=scores[1].copy(), expression=scores[0].copy())
+
+
+def _number(value: float) -> exp.Expression:
+    """A literal that databases read as exactly this double: without an exponent some would read a rounded decimal."""
+    from sqlglot import exp
+
+    text = print_number(abs(value))
+    literal = exp.Literal.number(text + "e0" if "." in text and "e" not in text else text)
+    return exp.Neg(this=literal) if value < 0 else literal
+
+
+def _column(alias: str, name: str) -> exp.Column:
+    from sqlglot import exp
+
+    return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True))
+
+
+def _table(name: str, alias: str | None = None) -> exp.Table:
+    from sqlglot import exp
+
+    as_ = None if alias is None else exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+    return exp.Table(this=exp.to_identifier(name, quoted=True), alias=as_)
