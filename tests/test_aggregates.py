@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -110,6 +113,7 @@ def test_where_aggregates_the_rows_of_the_values_that_most_training_examples_rea
         np.testing.assert_array_equal(out[f"count(trans x {condition})"], counts)
         np.testing.assert_allclose(out[f"share(trans x {condition})"], counts / aligned(everything.groupby("loan").size()))
         np.testing.assert_allclose(out[f"mean(trans x.bal ance {condition})"], aligned(groups["bal ance"].mean()))
+        np.testing.assert_allclose(out[f"max(trans x.bal ance {condition})"], aligned(groups["bal ance"].max()))
 
 
 def test_test_rows_do_not_change_what_is_chosen():
@@ -243,3 +247,12 @@ def test_mistakes_are_named(options, message):
     db = database(frames())
     with pytest.raises(DataError, match=message):
         RelationalAggregates(db, **options).fit(db.examples()[0])
+
+
+@pytest.mark.skipif("HORNBOOST_DATA" not in os.environ, reason="HORNBOOST_DATA names no folder with the real data sets")
+def test_every_transaction_of_the_loans_is_known_at_their_date():
+    db = Database.from_folder(Path(os.environ["HORNBOOST_DATA"]) / "financial")
+    out = RelationalAggregates(db, as_of={"loan": "date", "trans": "date", "card": "issued"}, max_depth=3).fit_transform(db.examples()[0])
+    assert out["count(trans)"].sum() == db.tables["trans"].n_rows
+    assert 0 < out["count(card)"].sum() < 170
+    assert (out["min(loan.date - trans.date)"] > 0).all()

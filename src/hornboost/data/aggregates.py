@@ -199,7 +199,7 @@ class Aggregator:
             yield _Query.of([self._value(path, a.column) for a in aggregates], aggregates, self._from(path))
             return
         conditional = [a for a in aggregates if a.where is not None and a.function in NUMERIC]
-        scalars = [a for a in aggregates if a.function not in SPREAD and a not in conditional]
+        scalars = [a for a in aggregates if a.function not in SPREAD and (a.where is None or a.function not in NUMERIC)]
         parts = _workers() if self._tables[path.table].n_rows >= _SPLIT_ROWS else 1
         for part in np.array_split(np.arange(len(scalars)), parts):
             members = [scalars[i] for i in part]
@@ -311,7 +311,10 @@ class Aggregator:
                 idle.put(connection)
 
         with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(run, queries))
+            results = list(pool.map(run, queries))
+        for _ in range(workers):
+            idle.get().close()
+        return results
 
     def _examples(self, examples: Table) -> pa.Table:
         """The example's number `e`, its date `d`, and its keys at the positions that they have in the target table."""
