@@ -49,6 +49,8 @@ def test_numbers_are_compared_as_doubles_whatever_they_are_stored_as() -> None:
 
 def test_nominal_values_are_compared_as_text() -> None:
     assert covered("CREATE TABLE t AS SELECT 1 AS id, 7 AS x", 't(id=K, x="7")') == [1]
+    assert covered("CREATE TABLE t AS SELECT 1 AS id, 7::DOUBLE AS x", 't(id=K, x="7")') == [1]
+    assert covered("CREATE TABLE t AS SELECT 1 AS id, 2.5::FLOAT AS x", 't(id=K, x="2.5")') == [1]
     assert covered("CREATE TABLE t AS SELECT 1 AS id, 'it''s' AS x", 't(id=K, x="it\'s")') == [1]
     assert covered("CREATE TABLE t AS SELECT 1 AS id, true AS x", 't(id=K, x="true")') == [1]
 

@@ -1,12 +1,14 @@
 """Clauses as SQL: the rows that a clause covers, as one boolean expression over nested EXISTS.
 
-Numbers are compared as doubles and nominal values as text, whatever the columns are stored as. NaN counts as missing, although most
-databases hold it equal to itself and above every number. Dialects: duckdb, sqlite, postgres, spark, bigquery.
+Numbers are compared as doubles and nominal values as text, whatever the columns are stored as; a whole number's text also stands for
+a float's, since many databases print 7 as 7.0. NaN counts as missing, although most hold it equal to itself and above every number.
+Dialects: duckdb, sqlite, postgres, spark, bigquery.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,23 +20,26 @@ from hornboost.logic.text import print_number
 if TYPE_CHECKING:
     from sqlglot import exp
 
+_WHOLE = re.compile(r"-?\d+", re.ASCII)
+
 
 @dataclass(frozen=True)
 class _Dialect:
-    """How a database treats NaN: whether it sorts above all numbers, its text, and the types that can hold it."""
+    """What databases disagree on: the text of a float that is whole, and NaN's order, text and types."""
 
-    nan_above_all: bool = False
-    nan_text: str | None = None
-    type_function: str | None = None
+    whole_float: str = "{}.0"
+    nan_above_all: bool = True
+    nan_text: str | None = "NaN"
+    type_function: str | None = "TYPEOF"
     float_types: tuple[str, ...] = ()
 
 
 _DIALECTS = {
-    "duckdb": _Dialect(True, "nan", "TYPEOF", ("DOUBLE", "FLOAT")),
-    "sqlite": _Dialect(),
-    "postgres": _Dialect(True, "NaN", "PG_TYPEOF", ("double precision", "real", "numeric")),
-    "spark": _Dialect(True, "NaN", "TYPEOF", ("double", "float")),
-    "bigquery": _Dialect(False, "NaN"),
+    "duckdb": _Dialect(nan_text="nan", float_types=("DOUBLE", "FLOAT")),
+    "sqlite": _Dialect(nan_above_all=False, nan_text=None),
+    "postgres": _Dialect("{}", type_function="PG_TYPEOF", float_types=("double precision", "real", "numeric")),
+    "spark": _Dialect(float_types=("double", "float")),
+    "bigquery": _Dialect("{}", nan_above_all=False, type_function=None),
 }
 
 
@@ -159,7 +164,7 @@ def _test_condition(alias: str, test: Test, dialect: str) -> exp.Condition:
     if test.op == "missing":
         return _is_missing(column, dialect)
     if test.op == "=":
-        return exp.EQ(this=exp.cast(column, "text"), expression=exp.Literal.string(str(test.value)))
+        return _is_value(column, str(test.value), dialect)
     compare = exp.GTE if test.op == ">=" else exp.LTE
     if isinstance(test.value, str):
         return compare(this=_instant(column, dialect), expression=_instant(exp.Literal.string(test.value), dialect))
@@ -169,6 +174,14 @@ def _test_condition(alias: str, test: Test, dialect: str) -> exp.Condition:
         nan = exp.cast(exp.Literal.string("NaN"), "double")
         return exp.and_(condition, exp.NEQ(this=number.copy(), expression=nan))
     return condition
+
+
+def _is_value(column: exp.Column, value: str, dialect: str) -> exp.Condition:
+    from sqlglot import exp
+
+    texts = {value, _DIALECTS[dialect].whole_float.format(value)} if _WHOLE.fullmatch(value) else {value}
+    text, literals = exp.cast(column, "text"), [exp.Literal.string(text) for text in sorted(texts)]
+    return exp.In(this=text, expressions=literals) if len(literals) > 1 else exp.EQ(this=text, expression=literals[0])
 
 
 def _is_missing(column: exp.Column, dialect: str) -> exp.Condition:
