@@ -65,7 +65,7 @@ def test_update_divides_by_the_exponential_of_the_agreement_and_normalises():
 
 
 def split(weights: list[float], hashes: list[int]) -> list[bool]:
-    W, total = kernels.fixed_weights(np.array(weights) / sum(weights), float(WEIGHT_ONE))
+    W, total = kernels.fixed_weights(np.full(len(weights), 1 / sum(weights)), np.array(weights, float), float(WEIGHT_ONE))
     in_G, W_G = kernels.growing_set(W, np.array(hashes, np.uint64), total)
     np.testing.assert_array_equal(W_G, np.where(in_G, W, 0))
     return in_G.tolist()
@@ -92,7 +92,7 @@ def test_the_split_equals_a_plain_sort(seed: int):
     weights = rng.exponential(size=n)
     hashes = rng.integers(0, 2**63, size=n, dtype=np.uint64) * np.uint64(2)
     hashes[rng.integers(0, n, size=n // 4)] = hashes[0]
-    W, total = kernels.fixed_weights(weights / weights.sum(), float(WEIGHT_ONE))
+    W, total = kernels.fixed_weights(np.full(n, 1 / weights.sum()), weights, float(WEIGHT_ONE))
     in_G, _ = kernels.growing_set(W, hashes, total)
     distinct = np.unique(hashes)
     prefix = np.array([int(W[hashes <= h].sum()) for h in distinct])
@@ -101,6 +101,13 @@ def test_the_split_equals_a_plain_sort(seed: int):
 
 
 def test_fixed_weights_keep_every_positive_weight():
-    W, total = kernels.fixed_weights(np.array([1.0, 1e-30, 0.0]), float(WEIGHT_ONE))
+    W, total = kernels.fixed_weights(np.array([1.0, 1e-30, 1.0]), np.array([1.0, 1.0, 0.0]), float(WEIGHT_ONE))
     assert W.tolist() == [WEIGHT_ONE, 1, 0]
     assert total == WEIGHT_ONE + 1
+
+
+def test_an_example_of_weight_two_counts_exactly_as_two_of_weight_one():
+    twice, total_twice = kernels.fixed_weights(np.array([1 / 7, 1 / 7]), np.array([2.0, 5.0]), float(WEIGHT_ONE))
+    single, total = kernels.fixed_weights(np.full(7, 1 / 7), np.ones(7), float(WEIGHT_ONE))
+    assert twice.tolist() == [int(single[:2].sum()), int(single[2:].sum())]
+    assert total_twice == total

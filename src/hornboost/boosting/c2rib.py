@@ -85,15 +85,18 @@ def boost(problem: Problem, positive: int, settings: Settings) -> Boosted:
 
 
 class _Run:
-    """The state of a run: the distribution D, the ensemble's votes, and the features that the learner may see."""
+    """The state of a run: the distribution D, the ensemble's votes, and the features that the learner may see.
+
+    D is kept as a density: D_i is the sample weight of example i times its density.
+    """
 
     def __init__(self, problem: Problem, positive: int, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
         self.y: NDArray[np.int32] = (problem.classes == positive).astype(np.int32)
         self.sign = np.where(self.y == 1, 1.0, -1.0)
         self.sample = problem.weights * ~self._validation()
-        self.N = float(self.sample.sum())
-        self.D = self.sample / math.fsum(self.sample)
+        self.N = math.fsum(self.sample)
+        self.density = np.full(problem.n, 1.0 / self.N)
         self.votes = np.zeros(problem.n)
         self.held_out = np.zeros(problem.n)
         self.n_held_out = np.zeros(problem.n)
@@ -103,6 +106,10 @@ class _Run:
         self.result = Boosted()
         self.active = ActiveFeatures(problem, self.y, self.D, settings) if settings.features else None
 
+    @property
+    def D(self) -> Floats:
+        return self.sample * self.density
+
     def _validation(self) -> NDArray[np.bool_]:
         if self.settings.early_stopping is None:
             return np.zeros(self.problem.n, np.bool_)
@@ -111,7 +118,7 @@ class _Run:
 
     def round(self, t: int) -> None:
         started = time.perf_counter()
-        W, total = kernels.fixed_weights(self.D, float(WEIGHT_ONE))
+        W, total = kernels.fixed_weights(self.density, self.sample, float(WEIGHT_ONE))
         in_G, W_G = kernels.growing_set(W, example_hash(self.settings.seed, t, self.problem.content), total)
         state, w, scored = self._clause(W, in_G, W_G, total)
         c = confidence(w.plus, w.minus, self.N)
@@ -160,7 +167,7 @@ class _Run:
         norm = (1.0 - w.plus - w.minus) + w.plus * down + w.minus * up
         factors = np.array([1.0 / norm, up / norm, down / norm])
         margin, wrong = kernels.update(
-            self.D, self.votes, self.held_out, self.n_held_out, self.sample, state.covered, in_G, self.y, c, factors
+            self.density, self.votes, self.held_out, self.n_held_out, self.sample, state.covered, in_G, self.y, c, factors
         )
         self.total_confidence += abs(c)
         self.result.states.append(state)

@@ -18,13 +18,16 @@ Floats = NDArray[np.float64]
 
 
 @_jit
-def fixed_weights(D: Floats, one: float) -> tuple[Ints, int]:
-    """The distribution in fixed point (a positive weight is at least one unit), and its sum."""
-    W = np.empty(D.size, np.int64)
+def fixed_weights(density: Floats, sample: Floats, one: float) -> tuple[Ints, int]:
+    """sample·density in fixed point (a positive weight is at least one unit), and its sum.
+
+    The density is rounded first, so that an example of weight 2 counts exactly as two of weight 1.
+    """
+    W = np.empty(density.size, np.int64)
     total = np.int64(0)
-    for i in range(D.size):
-        weight = np.int64(np.rint(D[i] * one))
-        if weight == 0 and D[i] > 0.0:
+    for i in range(density.size):
+        weight = np.int64(np.rint(sample[i] * max(np.rint(density[i] * one), 1.0)))
+        if weight == 0 and sample[i] > 0.0:
             weight = np.int64(1)
         W[i] = weight
         total += weight
@@ -93,7 +96,7 @@ def covered_weights(W: Ints, in_G: Mask, y: NDArray[np.int32], covered: Mask, ou
 
 @_jit
 def update(
-    D: Floats,
+    density: Floats,
     votes: Floats,
     held_out: Floats,
     n_held_out: Floats,
@@ -104,20 +107,20 @@ def update(
     confidence: float,
     factors: Floats,
 ) -> tuple[Any, Any]:
-    """Multiply D by the factor of (not covered, covered negative, covered positive) and add the votes.
+    """Multiply the density by the factor of (not covered, covered negative, covered positive) and add the votes.
 
     Returns Σ weight·y·vote and the weight of the examples that the ensemble misclassifies.
     """
     margin = 0.0
     wrong = 0.0
-    for i in range(D.size):
+    for i in range(density.size):
         if covered[i]:
-            D[i] *= factors[1 + y[i]]
+            density[i] *= factors[1 + y[i]]
             votes[i] += confidence
             if not in_G[i]:
                 held_out[i] += confidence
         else:
-            D[i] *= factors[0]
+            density[i] *= factors[0]
         if not in_G[i]:
             n_held_out[i] += 1.0
         margin += sample[i] * votes[i] if y[i] == 1 else -sample[i] * votes[i]

@@ -32,7 +32,7 @@ def arrow_columns(X: Any, names: Iterable[str] | None = None) -> dict[str, pa.Ch
     if frame.implementation.is_pyarrow():
         native = frame.to_native()
         return dict(zip(native.column_names, native.columns, strict=True))
-    return {str(name): series_column(frame[name]) for name in frame.columns}
+    return {str(name): series_column(series) for name, series in zip(frame.columns, frame.iter_columns(), strict=True)}
 
 
 def eager(frame: Any) -> Any:

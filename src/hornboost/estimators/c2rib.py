@@ -9,12 +9,11 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hornboost.boosting.c2rib import Boosted, Callback, Settings, boost
-from hornboost.estimators.calibration import sigmoid_calibration
+from hornboost.estimators.calibration import common_slope
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.features.strategies import STRATEGIES
 from hornboost.model.ensemble import Ensemble, Rule, merged
@@ -181,7 +180,7 @@ def _ensemble(problem: Problem, runs: dict[int, Boosted]) -> Ensemble:
     n_scores = 1 if len(problem.labels) <= 2 else len(problem.labels)
     rules: list[Rule] = []
     intercept = [0.0] * n_scores
-    calibration = [(1.0, 0.0)] * n_scores
+    held_out = np.zeros((problem.n, n_scores))
     for positive, run in runs.items():
         column = 0 if n_scores == 1 else positive
         sign = -1.0 if n_scores == 1 and positive == 0 else 1.0
@@ -191,14 +190,12 @@ def _ensemble(problem: Problem, runs: dict[int, Boosted]) -> Ensemble:
                 continue
             votes = tuple(sign * c if k == column else 0.0 for k in range(n_scores))
             rules.append(Rule(problem.clause(state, positive), votes, (), problem.coverage(state)))
-        calibration[column] = sigmoid_calibration(sign * run.held_out_votes, _is(problem, positive, sign), problem.weights)
+        held_out[:, column] = sign * run.held_out_votes
     if len(problem.labels) == 1:
         return Ensemble(problem.labels, (), (0.0,))
-    return Ensemble(problem.labels, merged(rules), tuple(intercept), "sigmoid", tuple(calibration))
-
-
-def _is(problem: Problem, positive: int, sign: float) -> NDArray[np.bool_]:
-    return np.asarray(problem.classes == positive if sign > 0 else problem.classes != positive)
+    is_class = problem.classes[:, None] == (np.arange(n_scores) if n_scores > 1 else np.ones(1))
+    slope = common_slope(held_out, is_class, problem.weights)
+    return Ensemble(problem.labels, merged(rules), tuple(intercept), "sigmoid", ((slope, 0.0),) * n_scores)
 
 
 def _history(problem: Problem, runs: dict[int, Boosted]) -> list[dict[str, Any]]:

@@ -42,3 +42,27 @@ def sigmoid_calibration(
         if before - best < 1e-12 * max(1.0, abs(best)):
             break
     return max(a, 1e-3) / scale, b
+
+
+def common_slope(scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
+    """The slope a of p = 1/(1 + exp(−a·s)), one for all columns of scores: what the scores decide is what the probabilities decide.
+
+    >>> 1 < common_slope(np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([[False], [False], [True], [True]]), np.ones(4)) < 3
+    True
+    """
+    n_plus, n_minus = weights @ positive, weights @ ~positive
+    if (n_plus == 0).any() or (n_minus == 0).any() or not scores.any():
+        return 1.0
+    target = np.where(positive, (n_plus + 1.0) / (n_plus + 2.0), 1.0 / (n_minus + 2.0))
+    mass = weights[:, None]
+    scale = float(np.sqrt(np.mean(mass * scores**2) / np.mean(weights)))
+    x = scores / scale
+    low, high = 0.0, 1e3
+    for _ in range(60):  # the derivative of the log-loss rises with a: bisection needs no safeguards
+        a = 0.5 * (low + high)
+        p = 1.0 / (1.0 + np.exp(-np.clip(a * x, -700, 700)))
+        if np.sum(mass * (p - target) * x) > 0:
+            high = a
+        else:
+            low = a
+    return max(0.5 * (low + high), 1e-3) / scale
