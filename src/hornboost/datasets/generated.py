@@ -84,7 +84,7 @@ class Generated:
         return positives
 
     def database(self) -> Database:
-        """The tables as a `Database`, with the keys and links that were planned."""
+        """The tables as a `Database`, with the keys and links that were planned; its examples come as pandas."""
         from hornboost.data import Database
 
         keys = {
@@ -92,7 +92,7 @@ class Generated:
             for table, columns in self.plan.tables.items()
         }
         return Database.from_frames(
-            dict(self.tables),
+            {**self.tables, self.plan.target: self.tables[self.plan.target].to_pandas()},
             target=self.plan.target,
             key=list(self.plan.key),
             label=self.plan.label,
