@@ -16,8 +16,8 @@ from postgres import start_postgres
 STATEMENTS = [
     'CREATE TABLE "the district" (district integer PRIMARY KEY, "group" varchar(10), "a ""quoted"" one" double precision)',
     'CREATE TABLE account (account_id integer PRIMARY KEY, home integer REFERENCES "the district"(district), opened date)',
-    "CREATE TABLE loan (loan_id integer PRIMARY KEY, account_id integer REFERENCES account(account_id), amount double precision,"
-    ' "select" varchar(10), paid boolean, status varchar(1))',
+    """CREATE TABLE loan (loan_id integer PRIMARY KEY, account_id integer REFERENCES account(account_id), amount double precision,
+    "select" varchar(10), paid boolean, status varchar(1))""",
     """INSERT INTO "the district" VALUES (1, 'x', 1.5), (2, NULL, NULL)""",
     "INSERT INTO account VALUES (10, 1, '1970-01-03'), (11, 2, NULL), (12, NULL, NULL)",
     "INSERT INTO loan VALUES (100, 10, 5.5, 'o''k', true, 'A'), (101, 11, NULL, NULL, NULL, 'B'), (102, NULL, 7, 'no', false, 'A')",

@@ -83,9 +83,9 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     hidden = hidden_columns(schema, task)
     visible = [table for table in schema.tables.values() if table.name not in task.exclude_tables]
     fold_columns = _read_fold_columns(schema, sources)
-    for table in visible:
-        check_primary_key(table, sources[table.name])
     tables, domains = _encode(visible, hidden, schema.domains(), sources)
+    for table in visible:
+        check_primary_key(table, tables[table.name], domains, sources[table.name])
     folds = {item.name: _fold_values(item, fold_columns, task, tables, rows, schema) for item in schema.folds if item.file is None}
     return Built(tables, domains, target_of, rows, labels, relabelled, folds, tuple(warnings))
 
@@ -166,28 +166,41 @@ def _sides(task: Task, distinct: tuple[str, ...], classes: Mapping[str, str]) ->
     return positive, negative
 
 
-def check_primary_key(table: TableSchema, source: Source) -> None:
+def check_primary_key(table: TableSchema, encoded: Table, domains: Mapping[str, Domain], source: Source) -> None:
     """Refuse a declared primary key that is null or not unique."""
     import pyarrow as pa
 
     if not table.primary_key or source.n_rows == 0:
         return
-    parts = [factorize(source.read(name)) for name in table.primary_key]
-    name = ", ".join(table.primary_key)
+    parts = [_distinct_codes(name, encoded, domains, source) for name in table.primary_key]
+    place = f"{source.location}: table '{table.name}', primary key '{', '.join(table.primary_key)}'"
     advice = "correct the rows or take primary_key out of the schema"
-    for column, (codes, _) in zip(table.primary_key, parts, strict=True):
+    for name, (codes, _) in zip(table.primary_key, parts, strict=True):
         if codes.min() < 0:
-            row = int(np.flatnonzero(codes < 0)[0]) + 1
-            raise DataError(f"{source.location}: table '{table.name}', primary key '{name}': row {row} has no '{column}'; {advice}")
+            raise DataError(f"{place}: row {int((codes < 0).argmax()) + 1} has no '{name}'; {advice}")
     combined = parts[0][0]
     for codes, distinct in parts[1:]:
-        packed = combined.astype(np.int64) * max(len(distinct), 1) + codes
+        packed = combined.astype(np.int64) * len(distinct) + codes
         combined = factorize(pa.chunked_array([packed]))[0]
     counts = np.bincount(combined)
     if counts.max() > 1:
-        row = int(np.flatnonzero(combined == int(np.argmax(counts > 1)))[1])
-        values = ", ".join(str(distinct[int(codes[row])].as_py()) for codes, distinct in parts)
-        raise DataError(f"{source.location}: table '{table.name}', primary key '{name}': the value '{values}' occurs twice; {advice}")
+        row = int((combined == np.argmax(counts > 1)).argmax())
+        value = ", ".join(str(distinct[int(codes[row])]) for codes, distinct in parts)
+        raise DataError(f"{place}: the value '{value}' occurs twice; {advice}")
+
+
+def _distinct_codes(name: str, encoded: Table, domains: Mapping[str, Domain], source: Source) -> tuple[NDArray[np.int32], Any]:
+    """Codes and distinct values of a column, from what is encoded already where that is possible."""
+    import pyarrow as pa
+
+    column = encoded.columns.get(name)
+    if column is None:
+        return factorize(source.read(name))
+    if column.kind == "key":
+        return column.codes, domains[str(column.domain)].values
+    if column.kind == "nominal":
+        return column.codes, column.categories
+    return factorize(pa.chunked_array([pa.array(column.numbers, from_pandas=True)]))
 
 
 def _encode(

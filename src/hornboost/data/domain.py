@@ -39,7 +39,8 @@ class Domain:
 
         distinct = [to_key_values(values) for _, values in parts]
         if all(values.type == pa.int64() for values in distinct):
-            values = pa.array(np.unique(np.concatenate([part.drop_null().to_numpy() for part in distinct])))
+            chunks = [part.drop_null() for part in distinct]
+            values = factorize(pa.chunked_array(chunks))[1] if len(chunks) > 1 else chunks[0]
         else:
             distinct = [to_text(values) for values in distinct]
             values = pc.unique(pa.chunked_array(distinct, type=pa.string())).drop_null()
