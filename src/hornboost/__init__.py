@@ -12,19 +12,30 @@ if TYPE_CHECKING:
     from hornboost import datasets as datasets
     from hornboost import metrics as metrics
     from hornboost.data import Database as Database
+    from hornboost.estimators.adaboost import AdaBoostM1Classifier as AdaBoostM1Classifier
+    from hornboost.estimators.aggregates import RelationalAggregates as RelationalAggregates
     from hornboost.estimators.c2rib import C2RIBClassifier as C2RIBClassifier
+    from hornboost.estimators.fitted import load as load
+    from hornboost.estimators.kbs import KBSClassifier as KBSClassifier
+    from hornboost.estimators.logitboost import LogitBoostClassifier as LogitBoostClassifier
     from hornboost.estimators.rankboost import PRankBoostClassifier as PRankBoostClassifier
     from hornboost.estimators.rankboost import RankBoostClassifier as RankBoostClassifier
+    from hornboost.estimators.selector import MutualInformationSelector as MutualInformationSelector
     from hornboost.logic.clause import Clause as Clause
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "AdaBoostM1Classifier": "hornboost.estimators.adaboost",
     "C2RIBClassifier": "hornboost.estimators.c2rib",
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
+    "KBSClassifier": "hornboost.estimators.kbs",
+    "LogitBoostClassifier": "hornboost.estimators.logitboost",
+    "MutualInformationSelector": "hornboost.estimators.selector",
     "PRankBoostClassifier": "hornboost.estimators.rankboost",
     "RankBoostClassifier": "hornboost.estimators.rankboost",
+    "RelationalAggregates": "hornboost.estimators.aggregates",
     "datasets": "hornboost.datasets",
     "metrics": "hornboost.metrics",
 }
