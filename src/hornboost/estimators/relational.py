@@ -19,6 +19,7 @@ from hornboost.data.table import Table
 from hornboost.engine import Engine
 from hornboost.engine.sampling import content_hash
 from hornboost.errors import DataError
+from hornboost.estimators.exports import RuleExports
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.search.problem import Problem
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class RelationalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RelationalClassifier(RuleExports, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose model is an `Ensemble`; a subclass has `database`, `random_state` and sets `ensemble_` in `fit`.
 
     With `database=None` the rows of X are the only table, and every scikit-learn convention for arrays and frames holds.

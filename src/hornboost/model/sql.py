@@ -7,7 +7,7 @@ each other (a variable shared beyond neighbours, or `A != B`) is an EXISTS of it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hornboost.data.build import Target
@@ -63,6 +63,20 @@ def ensemble_to_sql(ensemble: Ensemble, target: Target, dialect: str = "duckdb",
     if dialect not in DIALECTS:
         raise ModelError(f"there is no SQL dialect '{dialect}'{did_you_mean(dialect, DIALECTS)}")
     return _Statement(ensemble, target, dialect, probability).text()
+
+
+def renamed(ensemble: Ensemble, target: Target, table: str | None, key: str | Sequence[str] | None) -> tuple[Ensemble, Target]:
+    """The same model with the target table called `table` and its rows identified by `key`; None leaves either as it is."""
+    if key is not None:
+        target = replace(target, key=(key,) if isinstance(key, str) else tuple(key))
+    if table is None or table == target.table:
+        return ensemble, target
+
+    def rename(literal: Literal) -> Literal:
+        return replace(literal, table=table) if literal.table == target.table else literal
+
+    rules = [replace(rule, clause=replace(rule.clause, body=tuple(map(rename, rule.clause.body)))) for rule in ensemble.rules]
+    return replace(ensemble, rules=tuple(rules)), replace(target, table=table)
 
 
 @dataclass(eq=False)

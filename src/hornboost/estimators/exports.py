@@ -1,0 +1,138 @@
+"""What every estimator with a rule ensemble offers beside predicting: explanations, SQL, Prolog, a model file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from hornboost.data import Database
+from hornboost.data.table import Table
+from hornboost.errors import ModelError
+from hornboost.model.ensemble import Ensemble
+
+if TYPE_CHECKING:
+    from hornboost.model.explain import Explanations
+    from hornboost.model.file import SavedModel
+
+NOT_OF_THE_MODEL = frozenset({"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions", "verbose"})
+"""Parameters that do not change what is learned (or may not be written down), so that they change no byte of a model file."""
+
+
+class RuleExports:
+    """Explanations and exports of a fitted classifier with an `ensemble_`."""
+
+    database: Database | None
+    ensemble_: Ensemble
+    classes_: NDArray[Any]
+    _database: Database
+
+    def explain(self, X: Any, missed: int = 3) -> Explanations:
+        """For each example the rules that fired, their votes and one witness row per literal, and the nearest rules that did not fire.
+
+        Print the result, or take `frame()` and `witnesses()` of it.
+
+        >>> import hornboost as hb
+        >>> db = hb.datasets.trains(100, seed=1).database()
+        >>> X, y = db.examples()
+        >>> clf = hb.C2RIBClassifier(db, rounds=5, random_state=0).fit(X, y)
+        >>> list(clf.explain(X[:2]).frame().columns)
+        ['example', 'train', 'prediction', 'probability', 'rule', 'fired', 'vote', 'failed', 'witness']
+        """
+        from hornboost.model.explain import explain
+
+        check_is_fitted(self, "ensemble_")
+        return explain(self.ensemble_, self._database, self._encoded(X), missed)
+
+    def to_sql(
+        self, dialect: str = "duckdb", *, table: str | None = None, key: str | Sequence[str] | None = None, probability: bool = True
+    ) -> str:
+        """One SELECT that scores every row of the target table: keys, score, probability, prediction.
+
+        `table` is the name of the target table where the statement will run, `key` the columns that identify its rows, if they are others than
+        the model's. Dialects: duckdb, sqlite, postgres, spark, bigquery. SQLite computes `probability` only where its
+        mathematical functions are compiled in; leave it out elsewhere.
+        """
+        from hornboost.model.sql import ensemble_to_sql, renamed
+
+        model = self._saved()
+        for rule in model.ensemble.rules:
+            for column in model.schema[model.target.table]:
+                if column.given and any(test.column == column.name for test in rule.clause.root.tests):
+                    raise ModelError(
+                        f"the rule '{rule.clause}' looks at the column '{column.name}', which came with the examples and is in no table; "
+                        "add it to the table or fit without it"
+                    )
+        ensemble, target = renamed(model.ensemble, model.target, table, key)
+        return ensemble_to_sql(ensemble, target, dialect, probability=probability)
+
+    def to_prolog(self) -> str:
+        """The rules as Prolog clauses, each after a comment with its vote; the first comments name the arguments of the facts."""
+        model = self._saved()
+        columns = {table: [column.name for column in found] for table, found in model.schema.items()}
+        lines: list[str] = []
+        for rule in model.ensemble.rules:
+            *comments, clause = rule.clause.to_prolog(columns).splitlines()
+            lines += [comment for comment in comments if comment not in lines]
+            lines += [f"% {rule.confidence(model.ensemble.classes):+.6g}", clause]
+        head = [line for line in lines if line.startswith("% ") and line.endswith(")")]
+        return "\n".join([*head, *(line for line in lines if line not in head)]) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as a JSON file, whole or not at all; `hornboost.load` reads it."""
+        from hornboost.model.file import save
+
+        save(self._saved(), path)
+
+    def _encoded(self, X: Any) -> Table:
+        raise NotImplementedError
+
+    def _saved(self) -> SavedModel:
+        """The model as a file holds it."""
+        from hornboost import __version__
+        from hornboost.model.file import SavedModel, saved_schema
+
+        check_is_fitted(self, "ensemble_")
+        target = self._database.target
+        training = {"hornboost": __version__, "estimator": type(self).__name__, "parameters": _parameters(self)}
+        return SavedModel(
+            self.ensemble_,
+            np.asarray(self.classes_),
+            target,
+            saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database)),
+            self.database is not None,
+            training,
+        )
+
+
+def _given(ensemble: Ensemble, database: Database) -> dict[str, str]:
+    """The columns of the examples that rules test and the database does not have, with the type that the tests imply."""
+    known = database.tables[database.target.table].columns
+    given: dict[str, str] = {}
+    for rule in ensemble.rules:
+        for test in rule.clause.root.tests:
+            if test.column not in known:
+                ordered = test.op in (">=", "<=")
+                kind = "date" if ordered and isinstance(test.value, str) else "numeric" if ordered else "nominal"
+                if given.get(test.column) in (None, "nominal"):
+                    given[test.column] = kind
+    return given
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters of an estimator that JSON can hold."""
+    kept = {}
+    for name, value in estimator.get_params(deep=False).items():
+        if name in NOT_OF_THE_MODEL:
+            continue
+        plain = value.item() if isinstance(value, np.generic) else value
+        try:
+            kept[name] = json.loads(json.dumps(plain, allow_nan=False))
+        except (TypeError, ValueError):
+            kept[name] = type(value).__name__
+    return kept

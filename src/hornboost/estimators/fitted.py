@@ -1,0 +1,104 @@
+"""`load`: a model file as a fitted classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import narwhals.dependencies as frames
+import numpy as np
+
+from hornboost.data import Database
+from hornboost.data.table import Table
+from hornboost.errors import DataError, ModelError
+from hornboost.estimators.relational import RelationalClassifier
+from hornboost.model import file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def load(path: str | Path, database: Database | None = None) -> FittedModel:
+    """The classifier in a model file, bound to the database that its rules look at; models of a single table need none.
+
+    >>> import tempfile, pathlib, hornboost as hb
+    >>> db = hb.datasets.trains(100, seed=1).database()
+    >>> X, y = db.examples()
+    >>> clf = hb.C2RIBClassifier(db, rounds=5, random_state=0).fit(X, y)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> clf.save(path)
+    >>> bool((load(path, database=db).decision_function(X) == clf.decision_function(X)).all())
+    True
+    """
+    return FittedModel(file.load(path), database)
+
+
+class FittedModel(RelationalClassifier):
+    """A classifier read from a file: it predicts, explains and exports, and is not fitted again.
+
+    `model` is the content of the file (`load` reads it), `database` holds the tables behind the examples. `training_` tells how it was fitted.
+    """
+
+    def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:
+        self.model = model
+        self.database = database
+        self.ensemble_ = model.ensemble
+        self.classes_ = model.classes
+        self.training_ = dict(model.training)
+        self.n_features_in_ = len(model.schema[model.target.table])
+        if not model.is_relational:
+            if database is not None:
+                raise ModelError("the model was fitted on a single table without a database; load it without one and pass that table's rows")
+            self._database = _of_constants(model)
+        elif database is not None:
+            model.check_schema(database)
+            self._database = database
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NoReturn:
+        """A model from a file is not fitted again."""
+        raise ModelError(f"the model was loaded from a file; fit a new {self.training_.get('estimator', 'estimator')} instead")
+
+    def _saved(self) -> file.SavedModel:
+        return self.model
+
+    def _encoded(self, X: Any) -> Table:
+        if not hasattr(self, "_database"):
+            tables = ", ".join(f"'{name}'" for name in self.model.used())
+            raise ModelError(f"the model looks at the tables {tables}; load it with database= to predict")
+        return self._database.encode(self._checked(X, reset=False))
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        if frames.is_into_dataframe(X):
+            return X
+        if self.database is not None:
+            raise DataError(f"with a database X must be a data frame with the columns of table '{self.model.target.table}'; got {type(X).__name__}")
+        return np.asarray(X)
+
+    def _scores(self, X: Any) -> Any:
+        examples = self._encoded(X)
+        return self.ensemble_.scores(self._database, examples)
+
+
+def _of_constants(model: file.SavedModel) -> Database:
+    """A table with the columns of the training data that holds the constants of the rules: enough to encode rows as training did."""
+    import pyarrow as pa
+
+    table = model.target.table
+    constants: dict[str, dict[str, None]] = {column.name: {} for column in model.schema[table]}
+    for rule in model.ensemble.rules:
+        for test in rule.clause.root.tests:
+            if test.op == "=":
+                constants[test.column][str(test.value)] = None
+    height = max([1, *map(len, constants.values())])
+    columns = {column.name: _typed(column.type, constants[column.name], height) for column in model.schema[table]}
+    return Database.from_single(pa.table(columns), table)
+
+
+def _typed(kind: str, constants: Iterable[str], height: int) -> pa.Array:
+    import pyarrow as pa
+
+    if kind == "nominal":
+        values = list(constants)
+        return pa.array([*values, *[None] * (height - len(values))], pa.string())
+    return pa.nulls(height, pa.date32() if kind == "date" else pa.float64())

@@ -1,0 +1,97 @@
+"""Why nothing could be learned, in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornboost.data.table import Column, Table
+from hornboost.search.problem import Problem
+
+FEW = 5
+"""Examples of a class below which there is too little to learn from and to prune on."""
+
+
+def diagnose(problem: Problem) -> list[str]:
+    """What stands in the way of learning a rule, the plainest reason first; a fit without rules always has one.
+
+    >>> import hornboost as hb, numpy as np
+    >>> from hornboost.estimators.relational import RelationalClassifier
+    >>> from hornboost.estimators.c2rib import C2RIBClassifier
+    >>> problem = C2RIBClassifier()._problem(np.zeros((10, 2)), [0, 1] * 5, None)
+    >>> diagnose(problem)
+    ["no attribute varies: every visible column has one value (or none) on all examples' rows"]
+    """
+    reasons = [*_about_classes(problem), *_about_tables(problem), *_about_limits(problem)]
+    if not reasons:
+        reasons.append("no condition that the rules may state separates the classes better than guessing; try other tables or columns, or more depth")
+    return reasons
+
+
+def _about_classes(problem: Problem) -> list[str]:
+    counts = np.bincount(problem.classes, minlength=len(problem.labels))
+    if len(problem.labels) == 1:
+        return [f'all {problem.n} examples are of class "{problem.labels[0]}"; there is nothing to tell apart']
+    few = [(name, int(count)) for name, count in zip(problem.labels, counts, strict=True) if count < FEW]
+    return [f'there are too few examples of class "{name}" ({count}) to learn and prune rules on' for name, count in few]
+
+
+def _about_tables(problem: Problem) -> list[str]:
+    database, examples = problem.database, problem.examples
+    joined = _joined_tables(problem)
+    others = [table for name, table in database.tables.items() if name != examples.name]
+    attributes = [*examples.attributes, *(column for name in joined for column in database.tables[name].attributes)]
+    reasons = []
+    if others and not examples.keys:
+        reasons.append(f"the target table '{examples.name}' has no key column, so no other table can be joined; declare its keys")
+    elif others and not joined:
+        names = ", ".join(f"'{table.name}'" for table in others[:5])
+        reasons.append(f"no link leads from table '{examples.name}' to {names}; declare foreign keys between them")
+    elif others and all(_reaches_nothing(problem, name) for name in joined if name != examples.name):
+        reasons.append(f"the keys of the examples occur in no row of another table; check that the keys of '{examples.name}' are spelled alike")
+    if not attributes:
+        reasons.append("no table that the examples reach has an attribute; add columns that are not keys")
+    elif not any(_varies(column) for column in attributes):
+        reasons.append("no attribute varies: every visible column has one value (or none) on all examples' rows")
+    return reasons
+
+
+def _about_limits(problem: Problem) -> list[str]:
+    refused = problem.engine.refused
+    if not refused:
+        return []
+    joins, count = max(refused.items(), key=lambda item: item[1])
+    path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
+    return [
+        f"{len(refused)} joins were left out because they reach more rows than max_entries={problem.engine.max_entries:,} "
+        f"(the largest, {path}, reaches {count:,}); raise max_entries"
+    ]
+
+
+def _joined_tables(problem: Problem) -> list[str]:
+    """The tables that joins lead to from the examples, in any number of steps."""
+    tables = problem.database.tables
+    domains = {column.domain for column in problem.examples.keys}
+    found: list[str] = []
+    while True:
+        new = [name for name, table in tables.items() if name not in found and domains & {column.domain for column in table.keys}]
+        if not new:
+            return found
+        found += new
+        domains |= {column.domain for name in new for column in tables[name].keys}
+
+
+def _reaches_nothing(problem: Problem, name: str) -> bool:
+    table: Table = problem.database.tables[name]
+    return not any(
+        own.domain == other.domain and np.isin(own.codes[own.codes >= 0], other.codes).any()
+        for own in problem.examples.keys
+        for other in table.keys
+    )
+
+
+def _varies(column: Column) -> bool:
+    """Whether a column tells some rows from others: two values, or one and a missing value."""
+    values = column.values[~column.missing]
+    if values.size == 0:
+        return False
+    return bool(values.size < column.values.size or (values != values[0]).any())

@@ -1,0 +1,326 @@
+"""Why an example is predicted as it is: the rules that fired with rows that made them fire, and what the nearest others lacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.frames import decode_table
+from hornboost.data.table import Table
+from hornboost.engine import Engine, State, clause_state
+from hornboost.engine.compile import root_first, tree_specs
+from hornboost.logic.clause import Clause, Literal
+from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.model.scoring import Coverage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hornboost.data import Database
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A row that satisfied a literal: all of its columns, and which of them the literal mentions."""
+
+    table: str
+    row: Mapping[str, Any]
+    mentioned: tuple[str, ...]
+
+    def __str__(self) -> str:
+        values = [f"{name}={_show(self.row[name])}" for name in dict.fromkeys((*_keys_first(self.row, self.mentioned),))]
+        return f"{self.table}: {', '.join(values)}"
+
+
+@dataclass(frozen=True)
+class Fired:
+    """A rule that covers the example, what it adds to the score, and one row for each of its literals."""
+
+    rule: Rule
+    vote: float
+    witnesses: tuple[Witness, ...]
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A rule that does not cover the example: how many of its conditions hold, in order, and the first that fails."""
+
+    rule: Rule
+    vote: float
+    would_vote: float
+    satisfied: int
+    conditions: int
+    failed: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One prediction. `score` and the votes are about `score_of`: the second of two classes, otherwise the predicted class."""
+
+    keys: Mapping[str, Any]
+    prediction: str
+    probability: float
+    score: float
+    score_of: str
+    start: float
+    fired: tuple[Fired, ...]
+    missed: tuple[Missed, ...]
+    n_missed: int
+
+    def __str__(self) -> str:
+        name = ", ".join(f"{key}={_show(value)}" for key, value in self.keys.items()) or "example"
+        lines = [f'{name}: predicted "{self.prediction}" (probability {self.probability:.3f}), score {self.score:+.4f} for "{self.score_of}"']
+        for fired in self.fired:
+            lines.append(f"  {fired.vote:+.4f}  {fired.rule.clause}")
+            lines += [f"           because of {witness}" for witness in fired.witnesses]
+        lines.append(f"  {self.start:+.4f}  from the start, and from the {self.n_missed} rules that did not fire")
+        if self.missed:
+            lines.append("  nearest rules that did not fire:")
+        for missed in self.missed:
+            lines.append(f"  ({missed.would_vote:+.4f}) {missed.rule.clause}")
+            lines.append(f"           {missed.satisfied} of {missed.conditions} conditions hold; {missed.failed}")
+        return "\n".join(lines)
+
+
+class Explanations(tuple[Explanation, ...]):
+    """Explanations in the order of the examples; `print` shows them as text, `frame` and `witnesses` as tables."""
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each example and rule: whether it fired, its vote, the first condition that failed, the witness rows as text."""
+        import pandas as pd
+
+        rows = []
+        for position, one in enumerate(self):
+            about = {"example": position, **one.keys, "prediction": one.prediction, "probability": one.probability}
+            for fired in one.fired:
+                shown = "; ".join(map(str, fired.witnesses))
+                rows.append({**about, "rule": str(fired.rule.clause), "fired": True, "vote": fired.vote, "failed": None, "witness": shown})
+            for missed in one.missed:
+                rows.append(
+                    {**about, "rule": str(missed.rule.clause), "fired": False, "vote": missed.vote, "failed": missed.failed, "witness": None}
+                )
+        keys = list(self[0].keys) if self else []
+        columns = ["example", *keys, "prediction", "probability", "rule", "fired", "vote", "failed", "witness"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def witnesses(self) -> pd.DataFrame:
+        """A row for each example, rule that fired and literal: the table, and its row as a dictionary."""
+        import pandas as pd
+
+        rows = [
+            {"example": position, **one.keys, "rule": str(fired.rule.clause), "vote": fired.vote, "table": w.table, "row": dict(w.row)}
+            for position, one in enumerate(self)
+            for fired in one.fired
+            for w in fired.witnesses
+        ]
+        keys = list(self[0].keys) if self else []
+        return pd.DataFrame(rows, columns=["example", *keys, "rule", "vote", "table", "row"])
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Plain lists and dictionaries, for scripts."""
+        return [_plain(one) for one in self]
+
+
+def explain(ensemble: Ensemble, database: Database, examples: Table, missed: int = 3) -> Explanations:
+    """Explain the prediction of each encoded example; `missed` is the number of rules that did not fire to show for each."""
+    coverage = ensemble.coverage(database)
+    covered = coverage.covered(examples)[:, list(coverage.plan.of_clause)]
+    scores = ensemble.scores(database, examples)
+    witnesses = _all_witnesses(ensemble, database, examples, covered)
+    steps = _Steps.of(ensemble, database, examples) if missed and len(ensemble.rules) else None
+    keys = _key_values(database, examples)
+    choices, probabilities = ensemble.choices(scores), ensemble.probabilities(scores)
+    decision = ensemble.decision(scores)
+    found = []
+    for e in range(examples.n_rows):
+        about = int(choices[e]) if decision.ndim == 2 else min(1, len(ensemble.classes) - 1)
+        votes = [_vote(rule.votes, about) for rule in ensemble.rules]
+        otherwise = [_vote(rule.otherwise, about) if rule.otherwise else 0.0 for rule in ensemble.rules]
+        fired = [Fired(rule, votes[r], witnesses[r, e]) for r, rule in enumerate(ensemble.rules) if covered[e, r]]
+        near = steps.nearest(e, covered[e], votes, otherwise)[:missed] if steps is not None else []
+        found.append(
+            Explanation(
+                keys[e],
+                ensemble.classes[choices[e]],
+                float(probabilities[e, choices[e]]),
+                float(decision[e] if decision.ndim == 1 else decision[e, about]),
+                ensemble.classes[about],
+                _vote(ensemble.intercept, about) + sum(o for r, o in enumerate(otherwise) if not covered[e, r]),
+                tuple(sorted(fired, key=lambda one: -abs(one.vote))),
+                tuple(near),
+                int((~covered[e]).sum()),
+            )
+        )
+    return Explanations(found)
+
+
+def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
+    """The clause condition by condition, each with what the last one says when it fails.
+
+    >>> for prefix, failed in prefixes(Clause.parse('y="1" :- a(id=K, x>=1), b(a=K, kind="u").')):
+    ...     print(prefix.length, failed)
+    1 x>=1 does not hold in table 'a'
+    2 no row of table 'b' is joined
+    2 no such row of table 'b' has kind="u"
+    """
+    body: tuple[Literal, ...] = ()
+    known: set[str] = set()
+    stated: list[tuple[str, str]] = []
+    for number, literal in enumerate(clause.body):
+        bare = replace(literal, tests=())
+        shorter = Clause(clause.head, (*body, bare), tuple(stated))
+        repeats = len(set(literal.variables)) < len(literal.bindings)
+        if number > 0 or repeats:
+            yield shorter, f"no row of table '{literal.table}' is joined" if number else f"two key columns of table '{literal.table}' differ"
+        for k, test in enumerate(literal.tests, start=1):
+            shorter = replace(shorter, body=(*body, replace(literal, tests=literal.tests[:k])))
+            where = f"no such row of table '{literal.table}' has {test}" if number else f"{test} does not hold in table '{literal.table}'"
+            yield shorter, where
+        body = (*body, literal)
+        known.update(literal.variables)
+        for pair in clause.unequal:
+            if pair not in stated and known.issuperset(pair):
+                stated.append(pair)
+                yield Clause(clause.head, body, tuple(stated)), f"{pair[0]} != {pair[1]} does not hold for any such row"
+
+
+@dataclass(eq=False)
+class _Steps:
+    """For each rule the columns of its prefixes in one table of coverage."""
+
+    rules: Sequence[Rule]
+    covered: NDArray[np.bool_]
+    columns: list[list[int]]
+    failures: list[list[str]]
+
+    @classmethod
+    def of(cls, ensemble: Ensemble, database: Database, examples: Table) -> _Steps:
+        steps = [list(prefixes(rule.clause.rooted(examples.name))) for rule in ensemble.rules]
+        coverage = Coverage.of(database, [clause for rule in steps for clause, _ in rule])
+        place = iter(coverage.plan.of_clause)
+        columns = [[next(place) for _ in rule] for rule in steps]
+        return cls(ensemble.rules, coverage.covered(examples), columns, [[failed for _, failed in rule] for rule in steps])
+
+    def nearest(self, e: int, fired: NDArray[np.bool_], votes: Sequence[float], otherwise: Sequence[float]) -> list[Missed]:
+        """The rules that did not fire, those with the largest share of satisfied conditions first."""
+        missed = []
+        for r in np.flatnonzero(~fired):
+            holds = self.covered[e, self.columns[r]]
+            satisfied = int(np.argmin(holds)) if not holds.all() else len(holds)
+            failed = self.failures[r][satisfied] if satisfied < len(holds) else "its rows do not fit together"
+            missed.append(Missed(self.rules[r], otherwise[r], votes[r], satisfied, len(holds), failed))
+        return sorted(missed, key=lambda one: (-one.satisfied / max(one.conditions, 1), -abs(one.would_vote)))
+
+
+def _all_witnesses(
+    ensemble: Ensemble, database: Database, examples: Table, covered: NDArray[np.bool_]
+) -> dict[tuple[int, int], tuple[Witness, ...]]:
+    engine: Engine | None = None
+    found: dict[tuple[int, int], tuple[Witness, ...]] = {}
+    for r, rule in enumerate(ensemble.rules):
+        of_rule = np.flatnonzero(covered[:, r])
+        if of_rule.size:
+            engine = engine or Engine(database, examples, max_entries=np.iinfo(np.int32).max)
+            found |= {(r, int(e)): rows for e, rows in zip(of_rule, rule_witnesses(engine, rule.clause, of_rule), strict=True)}
+    return found
+
+
+def rule_witnesses(engine: Engine, clause: Clause, covered: NDArray[np.intp]) -> list[tuple[Witness, ...]]:
+    """For each of some covered examples one row for each literal, in the order of the clause; together they satisfy it.
+
+    Every live entry of a covered example is part of a whole binding, so the first entry below each chosen one will do.
+    """
+    body = root_first(clause, engine.examples.name)
+    _, order = tree_specs(clause, body)
+    state = clause_state(engine, clause)
+    chosen = _chosen_rows(state, covered)
+    rows: dict[int, list[Witness]] = {}
+    for node, position in enumerate(order):
+        literal = body[position]
+        if node == 0 and not literal.tests:
+            continue
+        table = engine.examples if node == 0 else engine.database.tables[literal.table]
+        frame = decode_table(table, engine.database.domains, chosen[node].astype(np.int64))
+        mentioned = (*(column for column, _ in literal.bindings), *(test.column for test in literal.tests))
+        records = [_cells(record) for record in frame.to_dict("records")]
+        keys = [column.name for column in table.keys]
+        rows[position] = [Witness(literal.table, record, tuple(dict.fromkeys((*keys, *mentioned)))) for record in records]
+    return [tuple(rows[position][k] for position in sorted(rows)) for k in range(covered.size)]
+
+
+def _chosen_rows(state: State, covered: NDArray[np.intp]) -> list[NDArray[Any]]:
+    """For each node the row bound in one witness of each covered example."""
+    entries: list[NDArray[np.intp]] = [covered]
+    for node in range(1, len(state.specs)):
+        entries.append(np.searchsorted(state.entries[node].up, entries[state.specs[node].parent], side="left"))
+    return [state.entries[node].rows[at] for node, at in enumerate(entries)]
+
+
+def _vote(votes: Sequence[float], about: int) -> float:
+    if len(votes) == 1:
+        return votes[0]
+    return votes[1] - votes[0] if len(votes) == 2 else votes[about]
+
+
+def _key_values(database: Database, examples: Table) -> list[dict[str, Any]]:
+    frame = decode_table(examples, database.domains, np.arange(examples.n_rows))
+    names = [name for name in (database.target.key or [column.name for column in examples.keys]) if name in frame.columns]
+    return [_cells(record) for record in frame[names].to_dict("records")] if names else [{} for _ in range(examples.n_rows)]
+
+
+def _cells(record: Mapping[Any, Any]) -> dict[str, Any]:
+    """Plain values; a missing one is None, a date its ISO text."""
+    cells: dict[str, Any] = {}
+    for name, value in record.items():
+        if hasattr(value, "isoformat"):
+            text = value.isoformat() if value == value else None
+            cells[str(name)] = text.removesuffix("T00:00:00") if text else None
+        else:
+            cells[str(name)] = None if value is None or value != value else value.item() if isinstance(value, np.generic) else value
+    return cells
+
+
+def _keys_first(row: Mapping[str, Any], mentioned: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in mentioned if name in row)
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    text = str(value)
+    return f'"{text[:60]}…"' if isinstance(value, str) and len(text) > 60 else f'"{text}"' if isinstance(value, str) else text
+
+
+def _plain(one: Explanation) -> dict[str, Any]:
+    return {
+        "keys": dict(one.keys),
+        "prediction": one.prediction,
+        "probability": one.probability,
+        "score": one.score,
+        "score_of": one.score_of,
+        "start": one.start,
+        "fired": [
+            {"rule": str(f.rule.clause), "vote": f.vote, "witnesses": [{"table": w.table, "row": dict(w.row)} for w in f.witnesses]}
+            for f in one.fired
+        ],
+        "missed": [
+            {
+                "rule": str(m.rule.clause),
+                "vote": m.vote,
+                "would_vote": m.would_vote,
+                "satisfied": m.satisfied,
+                "conditions": m.conditions,
+                "failed": m.failed,
+            }
+            for m in one.missed
+        ],
+    }
