@@ -47,11 +47,10 @@ def test_clingo_agrees_with_the_naive_interpreter(case: RandomCase) -> None:
 
 @databases(256)
 @given(cases(CLAUSES))
-def test_the_sql_of_a_clause_gives_its_coverage_in_duckdb(case: RandomCase) -> None:
-    with duckdb.connect(config={"threads": 1}) as connection:
-        for table in case.tables:
-            connection.register(table.name, numbered(table))
-        found = [rows_found(case, connection.execute(query(case, clause, "duckdb")).fetchall()) for clause in case.clauses]
+def test_the_sql_of_a_clause_gives_its_coverage_in_duckdb(duck: duckdb.DuckDBPyConnection, case: RandomCase) -> None:
+    for table in case.tables:
+        duck.register(table.name, numbered(table))
+    found = [rows_found(case, duck.execute(query(case, clause, "duckdb")).fetchall()) for clause in case.clauses]
     assert found == expected(case)
 
 
@@ -86,13 +85,12 @@ def test_the_sql_of_a_clause_gives_its_coverage_in_postgresql(postgres: Any, cas
 
 @databases(40)
 @given(cases(CLAUSES))
-def test_conditions_of_several_clauses_can_stand_in_one_query(case: RandomCase) -> None:
+def test_conditions_of_several_clauses_can_stand_in_one_query(duck: duckdb.DuckDBPyConnection, case: RandomCase) -> None:
     flags = [exp.case().when(coverage_condition(clause.rooted("target"), "t0"), "1").else_("0") for clause in case.clauses]
     select = exp.select("row", *flags).from_("target AS t0").order_by("row")
-    with duckdb.connect(config={"threads": 1}) as connection:
-        for table in case.tables:
-            connection.register(table.name, numbered(table))
-        rows = connection.execute(select.sql("duckdb")).fetchall()
+    for table in case.tables:
+        duck.register(table.name, numbered(table))
+    rows = duck.execute(select.sql("duckdb")).fetchall()
     assert [[row[1 + number] == 1 for row in rows] for number in range(CLAUSES)] == expected(case)
 
 
@@ -128,6 +126,12 @@ def quoted(name: str) -> str:
 def as_sqlite(column: RandomColumn, cell: Any) -> Any:
     """SQLite knows neither dates nor booleans, and reads NaN as NULL."""
     return cell if column.storage in ("bool", "date") else column.stored(cell)
+
+
+@pytest.fixture(scope="module")
+def duck() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="module")

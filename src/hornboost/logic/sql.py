@@ -61,7 +61,7 @@ def clause_to_sql(clause: Clause, dialect: str = "duckdb", key: str | Sequence[s
     query = exp.select(*columns).from_(_table(clause.root.table, "t0"))
     condition = coverage_condition(clause, "t0", dialect)
     if not isinstance(condition, exp.Boolean):
-        query = query.where(condition)
+        query = query.where(condition, copy=False)
     return query.sql(dialect=dialect)
 
 
@@ -76,7 +76,7 @@ def coverage_condition(clause: Clause, root_alias: str = "t0", dialect: str = "d
     if dialect not in _DIALECTS:
         raise ClauseError(f"there is no SQL dialect '{dialect}'{did_you_mean(dialect, _DIALECTS)}")
     conditions = _Translation(clause, root_alias, dialect).conditions()
-    return exp.and_(*conditions) if conditions else exp.true()
+    return exp.and_(*conditions, copy=False) if conditions else exp.true()
 
 
 class _Translation:
@@ -129,8 +129,8 @@ class _Translation:
             inside.append(self._first(far[0], outer.keys() - bound))
         query = exp.select("1").from_(_table(self._body[inside[0]].table, self._aliases[inside[0]]))
         for position in inside[1:]:
-            query = query.join(_table(self._body[position].table, self._aliases[position]), join_type="cross")
-        return exp.Exists(this=query.where(*self._conditions(inside, outer, rest)))
+            query = query.join(_table(self._body[position].table, self._aliases[position]), join_type="cross", copy=False)
+        return exp.Exists(this=query.where(*self._conditions(inside, outer, rest), copy=False))
 
     def _groups(self, positions: list[int], known: Iterable[str]) -> list[list[int]]:
         """The literals in sets that share no variable, and no inequality, outside `known`."""
@@ -172,7 +172,7 @@ def _test_condition(alias: str, test: Test, dialect: str) -> exp.Condition:
     condition = compare(this=number, expression=_double(test.value, dialect))
     if test.op == ">=" and _DIALECTS[dialect].nan_above_all:
         nan = exp.cast(exp.Literal.string("NaN"), "double")
-        return exp.and_(condition, exp.NEQ(this=number.copy(), expression=nan))
+        return exp.and_(condition, exp.NEQ(this=number.copy(), expression=nan), copy=False)
     return condition
 
 
@@ -196,8 +196,8 @@ def _is_missing(column: exp.Column, dialect: str) -> exp.Condition:
     if traits.type_function is not None:
         kind = exp.cast(exp.Anonymous(this=traits.type_function, expressions=[column.copy()]), "text")
         kinds = [exp.Literal.string(name) for name in traits.float_types]
-        nan = exp.and_(exp.In(this=kind, expressions=kinds), nan)
-    return exp.or_(null, nan)
+        nan = exp.and_(exp.In(this=kind, expressions=kinds), nan, copy=False)
+    return exp.or_(null, nan, copy=False)
 
 
 def _double(value: float | None, dialect: str) -> exp.Condition:
