@@ -47,6 +47,14 @@ class RandomColumn:
     def missing(self) -> list[Any]:
         return [None, float("nan")] if self.kind == "numeric" and self.storage == "float" else [None]
 
+    @property
+    def unknown(self) -> list[Any]:
+        if self.kind == "date" or self.storage == "bool":
+            return self.values
+        if self.kind == "numeric":
+            return [3.0]
+        return [9, 8] if self.domain is not None and self.storage == "int" else ["9", "8"]
+
     def stored(self, cell: Any) -> Any:
         """The cell as a value of the storage type."""
         if cell is None or cell != cell:
@@ -75,11 +83,12 @@ class RandomTable:
 
 @dataclass(frozen=True)
 class RandomCase:
-    """A database whose first table is the target, and clauses over it."""
+    """A database whose first table is the target, rows like the target's with unknown values among them, and clauses."""
 
     tables: tuple[RandomTable, ...]
     key: tuple[str, ...]
-    clauses: tuple[Clause, ...]
+    new_examples: RandomTable
+    clauses: tuple[Clause, ...] = ()
 
     @property
     def target(self) -> RandomTable:
@@ -126,7 +135,9 @@ def random_case(rng: Random, n_tables: int, max_rows: int, max_literals: int, n_
         columns = random_columns(rng, 1, 3)
         n_rows = rng.choice([0, *range(max_rows + 1), *(4 * [max_rows])])
         tables.append(RandomTable(name, columns, [random_row(rng, columns) for _ in range(n_rows)]))
-    case = RandomCase(tuple(tables), key, ())
+    target = tables[0]
+    new_examples = replace(target, rows=[random_row(rng, target.columns, unknown=0.3) for _ in range(max_rows)])
+    case = RandomCase(tuple(tables), key, new_examples)
     return replace(case, clauses=tuple(telling_clause(rng, case, max_literals) for _ in range(n_clauses)))
 
 
@@ -147,8 +158,13 @@ def random_columns(rng: Random, min_keys: int, max_keys: int) -> tuple[RandomCol
     return (*keys, *(RandomColumn(f"a {position}", kind, storage) for position, (kind, storage) in enumerate(attributes)))
 
 
-def random_row(rng: Random, columns: tuple[RandomColumn, ...]) -> dict[str, Any]:
-    return {column.name: rng.choice(column.missing if rng.random() < 0.15 else column.values) for column in columns}
+def random_row(rng: Random, columns: tuple[RandomColumn, ...], unknown: float = 0.0) -> dict[str, Any]:
+    """A row, of values that no table holds with the probability `unknown`."""
+    row = {}
+    for column in columns:
+        cells = column.missing if rng.random() < 0.15 else column.unknown if rng.random() < unknown else column.values
+        row[column.name] = rng.choice(cells)
+    return row
 
 
 def random_clause(rng: Random, tables: tuple[RandomTable, ...], n_literals: int) -> Clause:

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from sqlglot import exp
 
 import naive
+from hornboost.engine import covers
 from hornboost.logic import Clause, coverage_condition, subsumes
 from random_databases import RandomCase, RandomColumn, RandomTable, cases
 
@@ -36,7 +37,18 @@ def expected(case: RandomCase) -> Coverage:
 @given(cases(CLAUSES))
 def test_the_engine_agrees_with_the_naive_interpreter(case: RandomCase) -> None:
     database = case.database()
-    assert [database.covers(clause).tolist() for clause in case.clauses] == expected(case)
+    examples = database.encode(case.target.arrow())
+    assert [covers(database, clause, examples).tolist() for clause in case.clauses] == expected(case)
+    assert database.covers(case.clauses[0]).tolist() == expected(case)[0]
+
+
+@databases(60)
+@given(cases(CLAUSES))
+def test_the_engine_agrees_on_examples_that_the_database_does_not_hold(case: RandomCase) -> None:
+    database = case.database()
+    examples = database.encode(case.new_examples.arrow())
+    for clause in case.clauses:
+        assert covers(database, clause, examples).tolist() == naive.covers(case.rows(), clause, "target", case.new_examples.rows)
 
 
 @databases(256)
