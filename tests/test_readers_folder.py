@@ -216,6 +216,12 @@ def test_links_need_names_that_agree(tmp_path, column, parent, linked):
     assert bool(Database.from_folder(folder, target="train", label="direction").links) == linked
 
 
+def test_a_unique_text_column_that_another_table_repeats_is_a_key(tmp_path):
+    folder = inferred(tmp_path, car__csv="x,colour\n0.5,red\n0.5,red\n", train__csv="rank,colour,direction\n1,red,east\n1,blue,west\n")
+    db = Database.from_folder(folder, target="train", label="direction")
+    assert [(link.table, link.column, link.to_table, link.to_column) for link in db.links] == [("car", "colour", "train", "colour")]
+
+
 def test_links_need_values_that_are_found(tmp_path):
     car = "train,load\n" + "".join(f"{i},box\n" for i in (7, 8, 9, 10, 10))
     db = Database.from_folder(inferred(tmp_path, car__csv=car), target="train", label="direction")

@@ -166,11 +166,22 @@ class _Inference:
             named = [column for column in unique if _plain(column) in _names_of(name) | {"id"}]
             declared = [column for column in unique if self.types[name, column] == "key"]
             first = [column for column in unique[:1] if column == source.columns[0] and _is_id(column)]
-            for column in [*declared, *named, *first][:1]:
+            shared = [column for column in unique if self._is_shared((name, column))]
+            for column in [*declared, *named, *first, *shared][:1]:
                 if self.types[name, column] == "key" or self._free((name, column)):
                     self.primary[name] = (column,)
                     self._make_key((name, column))
                     self.notes.append(f"{name}.{column} is the primary key: its values are unique")
+
+    def _is_shared(self, place: tuple[str, str]) -> bool:
+        """Whether a text column also stands, with the same name and values, in another table."""
+        import pyarrow as pa
+
+        return pa.types.is_string(self.profiles[place].values.type) and any(
+            other[0] != place[0] and _plain(other[1]) == _plain(place[1]) and self._inclusion(other, place) >= INCLUSION
+            for other in self.profiles
+            if len(self.profiles[other].values)
+        )
 
     def _foreign_keys(self) -> None:
         parents = {(table, names[0]) for table, names in self.primary.items() if len(names) == 1 and (table, names[0]) in self.profiles}
@@ -178,14 +189,14 @@ class _Inference:
             if place[0] not in self.hints.infer_links or not self._free(place) or len(self.profiles[place].values) == 0:
                 continue
             found = [
-                (match, -self._inclusion(place, parent), parent)
+                (match, _plain(parent[1]) not in _names_of(parent[0]), -self._inclusion(place, parent), parent)
                 for parent in sorted(parents)
                 if parent != place and (match := _match(place, parent)) is not None
             ]
-            found = [item for item in found if -item[1] >= INCLUSION]
+            found = [item for item in found if -item[2] >= INCLUSION]
             if not found:
                 continue
-            _, share, parent = min(found)
+            _, _, share, parent = min(found)
             if self._reaches(parent, place):
                 continue
             self._make_key(place)
