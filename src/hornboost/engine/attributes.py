@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Column, Table
-from hornboost.dtypes import CODE, MISSING
+from hornboost.dtypes import CODE, MISSING, UNSEEN
 from hornboost.logic.clause import Test
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Layout(NamedTuple):
+    """How `kernels.build_pairs` numbers the conditions of some attributes of a table."""
+
+    selected: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    numeric: NDArray[np.bool_]
+    bases: NDArray[np.int64]
+    stamp_bases: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    """For each numeric attribute where its `>=`, its `<=` and its `is missing` begin."""
 
 
 class Attributes:
@@ -20,18 +36,19 @@ class Attributes:
     values of the column, so that every threshold is a code. Columns of a key domain in `constants` count as nominal.
     """
 
-    def __init__(self, table: Table, constants: dict[str, NDArray[np.object_]] | None = None) -> None:
+    def __init__(self, table: Table, constants: Mapping[str, pa.Array] | None = None) -> None:
         self.table = table
-        domains = constants or {}
+        self._constants = constants or {}
         self.columns: list[Column] = [
-            column for column in table.columns.values() if column.kind != "key" or column.domain in domains
+            column for column in table.columns.values() if column.kind != "key" or column.domain in self._constants
         ]
         self.number = {column.name: k for k, column in enumerate(self.columns)}
         self.numeric = np.array([column.kind == "numeric" for column in self.columns], dtype=np.bool_)
         self.sizes = np.zeros(len(self.columns), np.int64)
         self.values: list[NDArray[np.float64] | NDArray[np.object_] | None] = [None] * len(self.columns)
-        self._domains = domains
         self._codes = np.empty((len(self.columns), table.n_rows), CODE)
+        self._by_index: dict[str, tuple[NDArray[np.int32], set[int]]] = {}
+        self._layouts: dict[tuple[int, ...], Layout] = {}
         self._lock = threading.Lock()
 
     def codes(self, selected: Sequence[int]) -> NDArray[np.int32]:
@@ -43,18 +60,42 @@ class Attributes:
                         self._encode(k)
         return self._codes
 
+    def codes_by(self, column: str, rows: NDArray[np.int32], selected: Sequence[int]) -> NDArray[np.int32]:
+        """The matrix of codes in the order of the index of a key column, whose `rows` are given."""
+        codes = self.codes(selected)
+        with self._lock:
+            if column not in self._by_index:
+                in_order = rows.size == self.table.n_rows and bool(np.all(rows[1:] > rows[:-1]))
+                self._by_index[column] = (codes, set(range(len(self.columns)))) if in_order else (np.empty((len(codes), rows.size), CODE), set())
+            matrix, filled = self._by_index[column]
+            for k in selected:
+                if k not in filled:
+                    np.take(codes[k], rows, out=matrix[k], mode="clip")
+                    filled.add(k)
+        return matrix
+
+    def layout(self, selected: tuple[int, ...]) -> Layout:
+        """The numbers of the conditions on some attributes, whose codes must have been asked for."""
+        if selected not in self._layouts:
+            chosen = np.array(selected, np.int64)
+            sizes, numeric = self.sizes[chosen], self.numeric[chosen]
+            bases = 1 + _running(np.where(numeric, 2 * sizes, sizes) + 1)
+            edges = np.stack([bases[:-1], bases[:-1] + sizes, bases[:-1] + 2 * sizes], axis=1)[numeric]
+            self._layouts[selected] = Layout(chosen, sizes, numeric, bases, _running(np.where(numeric, 0, sizes)), edges)
+        return self._layouts[selected]
+
     def _encode(self, k: int) -> None:
         column = self.columns[k]
+        values: NDArray[np.float64] | NDArray[np.object_]
         if column.kind == "numeric":
-            distinct, self._codes[k] = _ranks(np.asarray(column.values, np.float64))
-            self.values[k] = distinct
-            self.sizes[k] = distinct.size
+            values, self._codes[k] = _ranks(column.numbers)
+        elif column.kind == "key":
+            values, self._codes[k] = _constant_codes(self._constants[column.domain or ""], column.codes)
         else:
-            self._codes[k] = column.values
-            values = self._domains[column.domain or ""] if column.kind == "key" else column.categories
-            assert values is not None
-            self.sizes[k] = len(values)
-            self.values[k] = values
+            assert column.categories is not None
+            values, self._codes[k] = column.categories, column.codes
+        self.sizes[k] = len(values)
+        self.values[k] = values  # last: it says to other threads that the rest is there
 
     def test(self, k: int, offset: int) -> Test:
         """The condition that `build_pairs` numbers `offset` from the base of attribute `k`."""
@@ -64,9 +105,26 @@ class Attributes:
             return Test(column.name, "missing") if offset == size else Test(column.name, "=", str(values[offset]))
         if offset == 2 * size:
             return Test(column.name, "missing")
-        op = ">=" if offset < size else "<="
         value = float(values[size - 1 - offset if offset < size else offset - size])
-        return Test(column.name, op, _iso_date(value) if column.is_date else value)
+        return Test(column.name, ">=" if offset < size else "<=", _iso_date(value) if column.is_date else value)
+
+
+def _running(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Zero, and the sums of the sizes so far."""
+    sums = np.zeros(sizes.size + 1, np.int64)
+    np.cumsum(sizes, out=sums[1:])
+    return sums
+
+
+def _constant_codes(identifiers: pa.Array, codes: NDArray[np.int32]) -> tuple[NDArray[np.object_], NDArray[np.int32]]:
+    """The identifiers of a domain in order, as text, and a key column in their numbers; unknown keys equal none."""
+    import pyarrow as pa
+
+    order = np.argsort(identifiers.to_numpy(zero_copy_only=False), kind="stable")
+    number = np.full(order.size + 2, UNSEEN, CODE)
+    number[order] = np.arange(order.size, dtype=CODE)
+    number[-1] = MISSING
+    return np.asarray(identifiers.cast(pa.string()), object)[order], number[np.clip(codes, -1, order.size)]
 
 
 def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -109,6 +167,7 @@ def satisfies(column: Column, test: Test, rows: NDArray[np.int32] | None = None)
         if column.kind == "numeric":
             return np.asarray(values == float(test.value or "nan"))
         return np.asarray(values == code_of(column, str(test.value)))
+    assert test.value is not None
     threshold = days_since_epoch(test.value) if isinstance(test.value, str) else test.value
     return np.asarray(values >= threshold if test.op == ">=" else values <= threshold)
 

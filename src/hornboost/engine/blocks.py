@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import kernels
-from hornboost.engine.attributes import Attributes
+from hornboost.engine.attributes import Layout
 from hornboost.engine.tree import NO_CODES, Codes
 
 PARALLEL_PAIRS = 200_000
-"""Below this many pairs or entries a second thread costs more than it saves."""
+"""Below this many pairs or rows a second thread costs more than it saves."""
+
+Longs = NDArray[np.int64]
+Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs]
 
 
 class Reach(NamedTuple):
@@ -29,7 +32,7 @@ class Reach(NamedTuple):
 
     example: Codes
     codes: Codes
-    offsets: NDArray[np.int64]
+    offsets: Longs
     order: Codes
     equal_columns: Codes = NO_CODES
     equal_codes: Codes = NO_CODES
@@ -39,20 +42,23 @@ class Reach(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """(example, condition) pairs by segment; `conditions` are the raw numbers of `kernels.build_pairs`, in rising order."""
+    """(example, condition) pairs by segment; `conditions` are the raw numbers of `kernels.build_pairs`, in rising order.
+
+    `starts` and `stops` are the ranges of conditions that are thresholds of one attribute in one direction.
+    """
 
     segment_example: Codes
-    segment_start: NDArray[np.int64]
+    segment_end: Longs
     pairs: Codes
     conditions: Codes
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
+    starts: Longs
+    stops: Longs
     attributes: tuple[int, ...]
-    bases: NDArray[np.int64]
+    bases: Longs
 
     @property
     def nbytes(self) -> int:
-        return int(self.pairs.nbytes + self.segment_start.nbytes + self.segment_example.nbytes + self.conditions.nbytes)
+        return self.pairs.nbytes + self.segment_end.nbytes + self.segment_example.nbytes + self.conditions.nbytes
 
     def locate(self, condition: int) -> tuple[int, int]:
         """The attribute and the offset from its base of a condition; attribute -1 is the bare literal."""
@@ -63,98 +69,44 @@ class Block:
         return self.attributes[k], raw - int(self.bases[k])
 
 
-def build_block(reach: Reach, attributes: Attributes, selected: Sequence[int], bare: bool, pool: Executor | None, n_threads: int) -> Block | None:
-    """One pass over the rows behind a join; None when the constraints of the join say nothing (they drop no row)."""
-    codes = attributes.codes(selected)
-    chosen = np.asarray(selected, np.int64)
-    sizes = attributes.sizes[chosen]
-    numeric = attributes.numeric[chosen]
-    widths = np.where(numeric, 2 * sizes, sizes) + 1
-    bases = 1 + np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
-    stamp_sizes = np.where(numeric, 0, sizes)
-    stamp_bases = np.concatenate([np.zeros(1, np.int64), np.cumsum(stamp_sizes)])
-    n_entries = reach.example.size
+def build_block(reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Executor | None, n_threads: int) -> Block | None:
+    """One pass over the rows behind a join; None when the constraints of the join say nothing (they drop no row).
 
-    def part(lo: int, hi: int) -> tuple[Codes, Codes, NDArray[np.int64], bool]:
-        capacity, segments, longest = kernels.pair_capacity(lo, hi, reach.example, reach.codes, reach.offsets, sizes, numeric)
-        pairs = np.empty(capacity, CODE)
-        segment_example = np.empty(segments, CODE)
-        segment_end = np.empty(segments, np.int64)
-        n_pairs, n_segments, dropped = kernels.build_pairs(
-            lo,
-            hi,
-            bare,
-            reach.example,
-            reach.codes,
-            reach.offsets,
-            reach.order,
-            reach.equal_columns,
-            reach.equal_codes,
-            reach.unequal_columns,
-            reach.unequal_codes,
-            codes,
-            chosen,
-            sizes,
-            numeric,
-            bases,
-            stamp_bases,
-            np.full(stamp_bases[-1], -1, CODE),
-            np.full(max(reach.offsets.size - 1, 0), -1, CODE),
-            pairs,
-            segment_example,
-            segment_end,
-            np.empty(longest, CODE),
-        )
-        return pairs[:n_pairs], segment_example[:n_segments], segment_end[:n_segments], dropped
-
-    if pool is None or n_entries * max(len(selected), 1) < PARALLEL_PAIRS and reach.order.size < PARALLEL_PAIRS:
-        parts = [part(0, n_entries)]
+    `codes` is the matrix of the table's attributes in the order of the join's index.
+    """
+    numbering = (codes, layout.selected, layout.sizes, layout.numeric, layout.bases, layout.stamp_bases)
+    if pool is None or max(reach.example.size, reach.order.size) * max(layout.selected.size, 1) < PARALLEL_PAIRS:
+        pairs, segment_example, segment_end, conditions, dropped = kernels.build_block(bare, *reach, *numbering)
     else:
-        cuts = example_cuts(reach.example, 2 * n_threads)
-        parts = list(pool.map(part, cuts[:-1], cuts[1:]))
-    constrained = reach.equal_columns.shape[0] > 0
-    if constrained and not any(dropped for *_, dropped in parts):
+        pairs, segment_example, segment_end, conditions, dropped = _build_in_parts(reach, numbering, bare, pool, n_threads)
+    if reach.equal_columns.shape[0] > 0 and not dropped:
         return None
-    return _assemble(parts, chosen, sizes, numeric, bases)
+    at = np.searchsorted(conditions, layout.edges)
+    starts, stops = at[:, :2].ravel(), at[:, 1:].ravel()
+    return Block(segment_example, segment_end, pairs, conditions, starts, stops, tuple(layout.selected.tolist()), layout.bases[:-1])
 
 
-def _assemble(
-    parts: Sequence[tuple[Codes, Codes, NDArray[np.int64], bool]],
-    chosen: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    numeric: NDArray[np.bool_],
-    bases: NDArray[np.int64],
-) -> Block:
-    if len(parts) == 1:
-        pairs, segment_example, ends, _ = parts[0]
-        pairs, segment_example = _trimmed(pairs), _trimmed(segment_example)
-    else:
-        pairs = np.concatenate([p for p, *_ in parts])
-        segment_example = np.concatenate([e for _, e, *_ in parts])
-        shifts = np.cumsum([0] + [p.size for p, *_ in parts])
-        ends = np.concatenate([end + shift for (_, _, end, _), shift in zip(parts, shifts[:-1], strict=True)])
-    segment_start = np.empty(segment_example.size + 1, np.int64)
-    segment_start[0] = 0
-    segment_start[1:] = ends
-    conditions = kernels.compress(pairs, int(bases[-1]))
-    edges = np.stack([bases[:-1], bases[:-1] + sizes, bases[:-1] + 2 * sizes], axis=1)[numeric]
-    at = np.searchsorted(conditions, edges)
-    return Block(
-        segment_example,
-        segment_start,
-        pairs,
-        conditions,
-        np.ascontiguousarray(at[:, :2].ravel()),
-        np.ascontiguousarray(at[:, 1:].ravel()),
-        tuple(int(k) for k in chosen),
-        bases[:-1],
-    )
+def _build_in_parts(
+    reach: Reach, numbering: Numbering, bare: bool, pool: Executor, n_threads: int
+) -> tuple[Codes, Codes, Longs, Codes, bool]:
+    """What `kernels.build_block` returns, with the examples in parts that threads take one after the other."""
+    cuts = example_cuts(reach.example, 4 * n_threads)
+    n_raw = int(numbering[4][-1])
 
+    def build(lo: int, hi: int) -> tuple[Codes, Codes, Longs, bool, NDArray[np.bool_]]:
+        pairs, segment_example, segment_end, dropped = kernels.build_pairs(lo, hi, bare, *reach, *numbering)
+        present = np.zeros(n_raw, np.bool_)
+        kernels.mark(pairs, present)
+        return pairs, segment_example, segment_end, dropped, present
 
-def _trimmed(array: Codes) -> Codes:
-    """A copy when much of the buffer behind a slice is unused, so that the cache holds what it says."""
-    base = array.base
-    return array.copy() if base is None or base.size > 1.2 * array.size or array.size < 100_000 else array
+    parts = list(pool.map(build, cuts[:-1], cuts[1:]))
+    conditions, number = kernels.number_marked(np.logical_or.reduce([present for *_, present in parts]))
+    shifts = np.cumsum([0, *(part[0].size for part in parts)])
+    pairs = np.empty(shifts[-1], CODE)
+    list(pool.map(lambda part, lo, hi: kernels.renumber(part[0], number, pairs[lo:hi]), parts, shifts[:-1], shifts[1:]))
+    segment_example = np.concatenate([part[1] for part in parts])
+    segment_end = np.concatenate([part[2] + shift for part, shift in zip(parts, shifts[:-1], strict=True)])
+    return pairs, segment_example, segment_end, conditions, any(part[3] for part in parts)
 
 
 def example_cuts(example: Codes, n_parts: int) -> list[int]:
@@ -169,55 +121,64 @@ def example_cuts(example: Codes, n_parts: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pairs:
-    """Pairs of one or more blocks, ready to be weighted: a list of conditions per segment."""
+    """The pairs of one or more blocks, ready to be weighted; the conditions are numbered block after block."""
 
     segment_example: Codes
-    segment_start: NDArray[np.int64]
+    segment_start: Longs
     pairs: Codes
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
+    starts: Longs
+    stops: Longs
     n_conditions: int
 
-    def score(
-        self, weights: NDArray[np.int64], classes: Codes, out: NDArray[np.int64], pool: Executor | None, n_threads: int
-    ) -> None:
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> Pairs:
+        """The blocks' segments one after the other; a single block's arrays are shared, not copied."""
+        n_conditions = [block.conditions.size for block in blocks]
+        if len(blocks) == 1:
+            only = blocks[0]
+            segment_start = np.zeros(only.segment_end.size + 1, np.int64)
+            segment_start[1:] = only.segment_end
+            return cls(only.segment_example, segment_start, only.pairs, only.starts, only.stops, n_conditions[0])
+        n_pairs = [block.pairs.size for block in blocks]
+        shifts = np.cumsum([0, *n_conditions])
+        pairs = np.concatenate([block.pairs for block in blocks])
+        pairs += np.repeat(shifts[:-1].astype(CODE), n_pairs)
+        segment_start = np.zeros(sum(block.segment_end.size for block in blocks) + 1, np.int64)
+        np.concatenate([block.segment_end for block in blocks], out=segment_start[1:])
+        segment_start[1:] += np.repeat(np.cumsum([0, *n_pairs[:-1]]), [block.segment_end.size for block in blocks])
+        n_ranges = [block.starts.size for block in blocks]
+        return cls(
+            np.concatenate([block.segment_example for block in blocks]),
+            segment_start,
+            pairs,
+            np.concatenate([block.starts for block in blocks]) + np.repeat(shifts[:-1], n_ranges),
+            np.concatenate([block.stops for block in blocks]) + np.repeat(shifts[:-1], n_ranges),
+            int(shifts[-1]),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        return self.pairs.nbytes + self.segment_start.nbytes + self.segment_example.nbytes
+
+    def score(self, weights: Longs, classes: Codes, out: Longs, pool: Executor | None, n_threads: int) -> None:
         """Write the weight of each condition by class into `out`, which must be zero."""
         n = self.segment_example.size
+
+        def add(lo: int, hi: int, into: Longs) -> None:
+            kernels.histogram(lo, hi, self.segment_example, self.segment_start, self.pairs, weights, classes, into)
+
         if pool is None or self.pairs.size < PARALLEL_PAIRS:
-            kernels.histogram(0, n, self.segment_example, self.segment_start, self.pairs, weights, classes, out)
+            add(0, n, out)
         else:
-            targets = np.linspace(0, self.pairs.size, n_threads + 1)
-            cuts = np.searchsorted(self.segment_start, targets).clip(0, n)
+            cuts = np.searchsorted(self.segment_start, np.linspace(0, self.pairs.size, n_threads + 1)).clip(0, n)
             cuts[0], cuts[-1] = 0, n
             sums = [out, *(np.zeros_like(out) for _ in range(n_threads - 1))]
-            run: Callable[[int, int, NDArray[np.int64]], None] = lambda lo, hi, into: kernels.histogram(  # noqa: E731
-                lo, hi, self.segment_example, self.segment_start, self.pairs, weights, classes, into
-            )
-            list(pool.map(run, cuts[:-1], cuts[1:], sums))
+            list(pool.map(add, cuts[:-1].tolist(), cuts[1:].tolist(), sums))
             for other in sums[1:]:
                 out += other
         kernels.cumulate(out, self.starts, self.stops)
 
 
-def merge(blocks: Sequence[Block], n_examples: int) -> Pairs:
-    """Several blocks as one list of pairs per example; the conditions are numbered block after block."""
-    shifts = np.cumsum([0] + [block.conditions.size for block in blocks])
-    starts = np.concatenate([block.starts + shift for block, shift in zip(blocks, shifts, strict=False)] or [np.zeros(0, np.int64)])
-    stops = np.concatenate([block.stops + shift for block, shift in zip(blocks, shifts, strict=False)] or [np.zeros(0, np.int64)])
-    if len(blocks) == 1:
-        only = blocks[0]
-        return Pairs(only.segment_example, only.segment_start, only.pairs, starts, stops, int(shifts[-1]))
-    counts = np.zeros(n_examples + 1, np.int64)
-    for block in blocks:
-        kernels.count_pairs(block.segment_example, block.segment_start, counts)
-    start = np.cumsum(counts)
-    fill = start[:-1].copy()
-    merged = np.empty(int(start[-1]), CODE)
-    for block, shift in zip(blocks, shifts, strict=False):
-        kernels.merge_pairs(block.segment_example, block.segment_start, block.pairs, int(shift), fill, merged)
-    return Pairs(np.arange(n_examples, dtype=CODE), start, merged, starts, stops, int(shifts[-1]))
-
-
-def zeros(n_conditions: int, n_classes: int) -> NDArray[np.int64]:
+def zeros(n_conditions: int, n_classes: int) -> Longs:
     """An empty table of weights by condition and class."""
     return np.zeros((n_conditions, n_classes), WEIGHT)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE
 from hornboost.engine import kernels
-from hornboost.engine.engine import Engine
+from hornboost.engine.engine import Engine, stacked
 from hornboost.engine.tree import NO_CODES, NO_MASK, Codes, Entries, Join, Ref, Spec, State, propagate, root_state
 from hornboost.errors import ClauseError, DataError, LimitError, did_you_mean
 from hornboost.logic.clause import Clause, Literal, Test
@@ -149,8 +149,8 @@ def _expand(engine: Engine, state: State, spec: Spec, allowed: NDArray[np.bool_]
 def _constraints(engine: Engine, state: State, spec: Spec, pairs: tuple[tuple[str, Ref], ...]) -> tuple[Codes, Codes]:
     if not pairs:
         return NO_CODES, NO_CODES
-    columns = np.stack([engine.key(spec.table, column, False) for column, _ in pairs])
-    return columns, np.stack([state.codes(spec.parent, ref, engine.key) for _, ref in pairs])
+    columns = [engine.key(spec.table, column, False) for column, _ in pairs]
+    return stacked(columns), stacked([state.codes(spec.parent, ref, engine.key) for _, ref in pairs])
 
 
 def _allowed(engine: Engine, clause: Clause, literal: Literal, is_root: bool) -> NDArray[np.bool_]:

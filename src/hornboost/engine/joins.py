@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-
-import numpy as np
+from typing import Any
 
 from hornboost.data.table import Table
+from hornboost.engine.facts import Facts
 from hornboost.engine.tree import Join, Ref, Spec, State
 
 FIRST_NEW = -1
 """Number of the first literal of a chain that is not yet in the tree; the next is one less."""
+
+MAX_PATHS = 10_000
+"""Paths whose chains are remembered; there are few of them unless clauses grow deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +40,30 @@ class Chain:
 class JoinGraph:
     """The joins between the tables of a database, and those that say nothing new."""
 
-    def __init__(self, tables: Mapping[str, Table], root: Table) -> None:
-        self.tables = tables
+    def __init__(self, facts: Facts, root: Table) -> None:
+        self.facts = facts
+        self.tables = facts.tables
         self.root = root
-        self._unique = {
-            (table.name, column.name): _is_unique(column.values) for table in tables.values() for column in table.keys
-        }
         self._by_domain: dict[str, list[tuple[str, str]]] = {}
-        for table in tables.values():
+        for table in self.tables.values():
             if table.name == root.name and not table.attributes:
                 continue  # other rows of a target without attributes tell nothing
             for column in table.keys:
                 self._by_domain.setdefault(column.domain or "", []).append((table.name, column.name))
-        self._determined: dict[tuple[str, str, str, str, str, str], bool] = {}
+        self._chains: dict[tuple[Any, ...], tuple[Chain, ...]] = {}
 
-    def chains(self, state: State, node: int, visible: Visible | None, max_depth: int, look_ahead: int) -> Iterator[Chain]:
+    def chains(self, state: State, node: int, visible: Visible | None, max_depth: int, look_ahead: int) -> tuple[Chain, ...]:
         """Every chain of at most `look_ahead` literals that starts from a variable of the node, shorter ones first."""
         room = min(look_ahead, max_depth - state.depth(node))
+        tables = None if visible is None else visible.tables
+        key = (room, tables, *((k, state.specs[k].table, state.specs[k].join) for k in state.path(node)))
+        if key not in self._chains:
+            if len(self._chains) >= MAX_PATHS:
+                self._chains.clear()
+            self._chains[key] = tuple(self._enumerate(state, node, visible, room))
+        return self._chains[key]
+
+    def _enumerate(self, state: State, node: int, visible: Visible | None, room: int) -> Iterator[Chain]:
         if room < 1:
             return
         spec = state.specs[node]
@@ -86,7 +96,7 @@ class JoinGraph:
         """The literals that share one variable with a row of a table, in schema order."""
         domain = (self.root if is_root else self.tables[table]).columns[source.column].domain
         for other, column in self._by_domain.get(domain or "", []):
-            same_row = other == table and column == source.column and self._unique[other, column]
+            same_row = other == table and column == source.column and self.facts.is_unique(other, column)
             if not same_row:
                 yield Join(other, column, source)
 
@@ -111,7 +121,7 @@ class JoinGraph:
         assert join.source is not None
         if source.join is None or source.join.source != variable:
             return False
-        return self.determines(source.table, join.source.column, source.join.column, join.table, join.column, column)
+        return self.facts.determines(source.table, join.source.column, source.join.column, join.table, join.column, column)
 
     def _is_detour(self, first: Join, second: Join) -> bool:
         """Whether the second literal's rows are those that a direct join with the first one's source reaches."""
@@ -120,29 +130,6 @@ class JoinGraph:
         return any(
             column.domain == domain
             and column.name != second.column
-            and self.determines(first.table, second.source.column, first.column, second.table, second.column, column.name)
+            and self.facts.determines(first.table, second.source.column, first.column, second.table, second.column, column.name)
             for column in self.tables[second.table].keys
         )
-
-    def determines(self, table: str, out: str, carried: str, other: str, joined: str, column: str) -> bool:
-        """Whether other.joined = table.out always brings other.column = table.carried."""
-        key = (table, out, carried, other, joined, column)
-        if key not in self._determined:
-            mine, theirs = self.tables[table].columns, self.tables[other].columns
-            codes, values = mine[out].values, mine[carried].values
-            size = int(max(codes.max(initial=-1), theirs[joined].values.max(initial=-1))) + 1
-            smallest = np.full(size + 1, np.iinfo(np.int32).max, np.int32)
-            largest = np.full(size + 1, -1, np.int32)
-            known = codes >= 0
-            np.minimum.at(smallest, codes[known], values[known])
-            np.maximum.at(largest, codes[known], values[known])
-            at = theirs[joined].values
-            reached = (at >= 0) & (largest[at] >= 0)
-            target = theirs[column].values[reached]
-            self._determined[key] = bool(np.all((smallest[at[reached]] == target) & (largest[at[reached]] == target)))
-        return self._determined[key]
-
-
-def _is_unique(codes: np.ndarray[tuple[int], np.dtype[np.int32]]) -> bool:
-    known = codes[codes >= 0]
-    return bool(known.size == 0 or np.bincount(known).max() == 1)

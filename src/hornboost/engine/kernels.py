@@ -2,30 +2,38 @@
 
 An *entry* is a row bound at a node of the join tree; entries are sorted by example. A *segment* is the run of entries of
 one example. A *pair* says that an example satisfies a condition; the pairs of all conditions behind one join are kept by
-segment, so that weighted coverage is one histogram. `nan`-free: every attribute is an int32 code, negative for no value.
+segment, so that weighted coverage is one histogram. Every attribute is an int32 code, negative for no value.
 """
 
 from __future__ import annotations
 
-import numba as nb
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-_jit = nb.njit(nogil=True, cache=True, boundscheck=False)
+from hornboost.data.jit import jit
+
+Codes = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Int = Any
+"""A Python integer, or numpy's when the kernels run uncompiled."""
 
 
-@_jit
-def count_reached(codes, offsets):
+@jit
+def count_reached(codes: Codes, offsets: Longs) -> Int:
     """How many rows the join reaches from all entries together."""
     n_codes = offsets.size - 1
-    total = np.int64(0)
+    total = 0
     for code in codes:
         if 0 <= code < n_codes:
             total += offsets[code + 1] - offsets[code]
     return total
 
 
-@_jit
-def _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
+@jit
+def _keeps(row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes) -> bool:
     for k in range(equal_columns.shape[0]):
         code = equal_columns[k, row]
         if code < 0 or code != equal_codes[k, entry]:
@@ -38,22 +46,30 @@ def _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_code
     return True
 
 
-@_jit
-def expand(example, codes, offsets, order, equal_columns, equal_codes, unequal_columns, unequal_codes, allowed):
+@jit
+def expand(
+    example: Codes,
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    allowed: Mask,
+) -> tuple[Codes, Codes, Codes]:
     """The entries of a new node: every row that each entry's key reaches and that passes the constraints.
 
     `allowed` is a mask over the rows of the table, or empty when all are allowed.
     """
     n_codes = offsets.size - 1
-    total = np.int64(0)
+    total = 0
     for entry in range(codes.size):
         code = codes[entry]
         if 0 <= code < n_codes:
             for at in range(offsets[code], offsets[code + 1]):
                 row = order[at]
-                if (allowed.size == 0 or allowed[row]) and _keeps(
-                    row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes
-                ):
+                if (allowed.size == 0 or allowed[row]) and _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
                     total += 1
     rows = np.empty(total, np.int32)
     up = np.empty(total, np.int32)
@@ -64,9 +80,7 @@ def expand(example, codes, offsets, order, equal_columns, equal_codes, unequal_c
         if 0 <= code < n_codes:
             for at in range(offsets[code], offsets[code + 1]):
                 row = order[at]
-                if (allowed.size == 0 or allowed[row]) and _keeps(
-                    row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes
-                ):
+                if (allowed.size == 0 or allowed[row]) and _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
                     rows[n] = row
                     up[n] = entry
                     examples[n] = example[entry]
@@ -74,8 +88,16 @@ def expand(example, codes, offsets, order, equal_columns, equal_codes, unequal_c
     return examples, rows, up
 
 
-@_jit
-def expand_all(example, n_rows, equal_columns, equal_codes, unequal_columns, unequal_codes, allowed):
+@jit
+def expand_all(
+    example: Codes,
+    n_rows: Int,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    allowed: Mask,
+) -> tuple[Codes, Codes, Codes]:
     """Entries of a node that shares no key with its ancestors: every allowed row for every entry."""
     candidates = np.arange(n_rows) if allowed.size == 0 else np.flatnonzero(allowed)
     total = 0
@@ -97,8 +119,8 @@ def expand_all(example, n_rows, equal_columns, equal_codes, unequal_columns, une
     return examples, rows, up
 
 
-@_jit
-def has_live_child(up, alive, n_parents):
+@jit
+def has_live_child(up: Codes, alive: Mask, n_parents: Int) -> Mask:
     """Which parent entries have a live entry below them."""
     found = np.zeros(n_parents, np.bool_)
     for entry in range(up.size):
@@ -107,33 +129,28 @@ def has_live_child(up, alive, n_parents):
     return found
 
 
-@_jit
-def keep_below(up, alive, parent_alive):
-    """Clear, in place, the entries whose parent died; says whether any was cleared."""
-    changed = False
+@jit
+def keep_below(up: Codes, alive: Mask, parent_alive: Mask) -> None:
+    """Clear, in place, the entries whose parent died."""
     for entry in range(up.size):
-        if alive[entry] and not parent_alive[up[entry]]:
-            alive[entry] = False
-            changed = True
-    return changed
+        alive[entry] &= parent_alive[up[entry]]
 
 
-@_jit
-def drops_within(example, alive, covered):
+@jit
+def drops_within(example: Codes, alive: Mask, covered: Mask) -> bool:
     """Whether a covered example loses entries: a loss of whole examples needs no new entries."""
+    n_lost = 0
     for entry in range(alive.size):
-        if not alive[entry] and covered[example[entry]]:
-            return True
-    return False
+        n_lost += not alive[entry] and covered[example[entry]]
+    return n_lost > 0
 
 
-@_jit
-def compact(example, rows, up, alive, parent_map):
+@jit
+def compact(example: Codes, rows: Codes, up: Codes, alive: Mask, parent_map: Codes) -> tuple[Codes, Codes, Codes, Codes]:
     """The live entries of a node, with `up` renumbered by `parent_map` (empty: parents keep their numbers)."""
     n = 0
     for entry in range(alive.size):
-        if alive[entry]:
-            n += 1
+        n += alive[entry]
     new_example = np.empty(n, np.int32)
     new_rows = np.empty(n, np.int32)
     new_up = np.empty(n, np.int32)
@@ -150,99 +167,101 @@ def compact(example, rows, up, alive, parent_map):
     return new_example, new_rows, new_up, entry_map
 
 
-@_jit
-def pair_capacity(lo, hi, example, codes, offsets, sizes, numeric):
+@jit
+def _capacity(lo: Int, hi: Int, example: Codes, codes: Codes, offsets: Longs, sizes: Longs, numeric: Mask) -> tuple[Int, Int, Int]:
     """Bounds for `build_pairs` on entries lo..hi: pairs, segments, and the longest segment in rows."""
     n_codes = offsets.size - 1
-    pairs = np.int64(0)
-    segments = np.int64(0)
-    longest = np.int64(0)
+    pairs = 1
+    segments = longest = 0
     entry = lo
     while entry < hi:
         who = example[entry]
-        length = np.int64(0)
+        length: Int = 0
         while entry < hi and example[entry] == who:
+            code = codes[entry]
             if n_codes < 0:
                 length += 1
-            else:
-                code = codes[entry]
-                if 0 <= code < n_codes:
-                    length += offsets[code + 1] - offsets[code]
+            elif 0 <= code < n_codes:
+                length += offsets[code + 1] - offsets[code]
             entry += 1
         if length > 0:
             segments += 1
             longest = max(longest, length)
             pairs += 1
             for a in range(sizes.size):
-                if numeric[a]:
-                    pairs += 3
-                else:
-                    pairs += min(length, sizes[a]) + 1
+                pairs += 3 if numeric[a] else min(length, sizes[a]) + 1
     return pairs, segments, longest
 
 
-@_jit
+@jit
 def build_pairs(
-    lo,
-    hi,
-    bare,
-    example,
-    codes,
-    offsets,
-    order,
-    equal_columns,
-    equal_codes,
-    unequal_columns,
-    unequal_codes,
-    attributes,
-    selected,
-    sizes,
-    numeric,
-    bases,
-    stamp_bases,
-    stamp,
-    key_stamp,
-    pairs,
-    segment_example,
-    segment_end,
-    buffer,
-):
+    lo: Int,
+    hi: Int,
+    bare: bool,
+    example: Codes,
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    attributes: Codes,
+    selected: Longs,
+    sizes: Longs,
+    numeric: Mask,
+    bases: Longs,
+    stamp_bases: Longs,
+) -> tuple[Codes, Codes, Longs, bool]:
     """All (example, condition) pairs behind one join, for all selected attributes, in one pass over the entries lo..hi.
 
-    Conditions are numbered: 0 the bare literal (when `bare`); then for each attribute from its base on, a nominal one its values and
-    then `is missing`; a numeric one `>=` by falling value, `<=` by rising value and then `is missing`. For a numeric
-    attribute only the tightest satisfied threshold is emitted (the largest and the smallest value of the example); a
-    cumulative sum gives the others. With `offsets` empty the entries' own rows (`codes`) are looked at.
-    Returns the numbers of pairs and segments, and whether the constraints dropped anything.
+    Conditions are numbered: 0 the bare literal (when `bare`); then for each attribute from its base on, a nominal one its
+    values and then `is missing`; a numeric one `>=` by falling value, `<=` by rising value and then `is missing`. For a
+    numeric attribute only the tightest satisfied threshold is emitted (the largest and the smallest value of the example);
+    a cumulative sum gives the others. A row of `attributes` holds the codes in the order of the index, so that the rows of
+    one key lie side by side; with `offsets` empty the entries' own rows (`codes`) are looked at.
+    Returns pairs, the example of each segment, where each segment's pairs end, and whether the constraints dropped a row.
     """
     n_codes = offsets.size - 1
     constrained = equal_columns.shape[0] + unequal_columns.shape[0] > 0
-    n_pairs = np.int64(0)
-    n_segments = np.int64(0)
+    capacity, n_segments, longest = _capacity(lo, hi, example, codes, offsets, sizes, numeric)
+    pairs = np.empty(capacity, np.int32)
+    segment_example = np.empty(n_segments, np.int32)
+    segment_end = np.empty(n_segments, np.int64)
+    positions = np.empty(longest, np.int32)
+    gathered = np.empty(longest, np.int32)
+    stamp = np.full(stamp_bases[-1], -1, np.int32)
+    # a key reached twice tells nothing new; marks for all keys of a large domain would cost more than they save
+    key_stamp = np.full(max(n_codes, 0) if n_codes <= 8 * (hi - lo) else 0, -1, np.int32)
+    n_pairs = n_segments = 0
     dropped = False
     entry = lo
     while entry < hi:
         who = example[entry]
-        length = 0
-        while entry < hi and example[entry] == who:
+        only = entry + 1 == hi or example[entry + 1] != who
+        first: Int = 0
+        length: Int = 0
+        in_a_row = only and n_codes >= 0 and not constrained
+        if in_a_row:
+            code = codes[entry]
+            if 0 <= code < n_codes:
+                first = offsets[code]
+                length = offsets[code + 1] - first
+            entry += 1
+        while not in_a_row and entry < hi and example[entry] == who:
             code = codes[entry]
             if n_codes < 0:
-                buffer[length] = code
+                positions[length] = code
                 length += 1
-            elif 0 <= code < n_codes:
-                if constrained:
-                    for at in range(offsets[code], offsets[code + 1]):
-                        row = order[at]
-                        if _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
-                            buffer[length] = row
-                            length += 1
-                        else:
-                            dropped = True
-                elif key_stamp[code] != who:
+            elif 0 <= code < n_codes and (constrained or key_stamp.size == 0 or key_stamp[code] != who):
+                if key_stamp.size:
                     key_stamp[code] = who
-                    for at in range(offsets[code], offsets[code + 1]):
-                        buffer[length] = order[at]
+                for at in range(offsets[code], offsets[code + 1]):
+                    if not constrained or _keeps(order[at], entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
+                        positions[length] = at
                         length += 1
+                    else:
+                        dropped = True
             entry += 1
         if length == 0:
             continue
@@ -251,63 +270,101 @@ def build_pairs(
             n_pairs += 1
         for a in range(selected.size):
             column = attributes[selected[a]]
-            base = bases[a]
-            size = sizes[a]
-            missing = False
-            if numeric[a]:
-                largest = np.int32(-1)
-                smallest = np.int32(2147483647)
-                for i in range(length):
-                    value = column[buffer[i]]
-                    missing |= value < 0
-                    largest = max(largest, value)
-                    smallest = min(smallest, value if value >= 0 else np.int32(2147483647))
-                if largest >= 0:
-                    pairs[n_pairs] = base + size - 1 - largest
-                    pairs[n_pairs + 1] = base + size + smallest
-                    n_pairs += 2
-                if missing:
-                    pairs[n_pairs] = base + 2 * size
-                    n_pairs += 1
+            if in_a_row:
+                values = column[first : first + length]
             else:
-                seen = stamp_bases[a]
                 for i in range(length):
-                    value = column[buffer[i]]
-                    if value >= 0:
-                        if stamp[seen + value] != who:
-                            stamp[seen + value] = who
-                            pairs[n_pairs] = base + value
-                            n_pairs += 1
-                    elif value == -1:
-                        missing = True
-                if missing:
-                    pairs[n_pairs] = base + size
-                    n_pairs += 1
+                    gathered[i] = column[positions[i]]
+                values = gathered[:length]
+            if numeric[a]:
+                n_pairs = _extremes(values, bases[a], sizes[a], pairs, n_pairs)
+            else:
+                n_pairs = _distinct(values, bases[a], sizes[a], stamp[stamp_bases[a] : stamp_bases[a + 1]], who, pairs, n_pairs)
         segment_example[n_segments] = who
         segment_end[n_segments] = n_pairs
         n_segments += 1
-    return n_pairs, n_segments, dropped
+    return pairs[:n_pairs], segment_example[:n_segments], segment_end[:n_segments], dropped
 
 
-@_jit
-def compress(pairs, n_raw):
-    """Renumber the conditions that occur, in place and in order; returns the raw number of each."""
+@jit
+def _extremes(values: Codes, base: Int, size: Int, pairs: Codes, n_pairs: Int) -> Int:
+    """Append the conditions on the largest and the smallest value; returns the new number of pairs."""
+    largest = np.int32(-1)
+    lowest = np.int32(2147483647)
+    smallest = np.uint32(4294967295)
+    for i in range(values.size):
+        value = values[i]
+        largest = max(largest, value)
+        lowest = min(lowest, value)
+        smallest = min(smallest, np.uint32(value))  # a missing value is the largest without a sign
+    if largest >= 0:
+        pairs[n_pairs] = base + size - 1 - largest
+        pairs[n_pairs + 1] = base + size + smallest
+        n_pairs += 2
+    if lowest < 0:
+        pairs[n_pairs] = base + 2 * size
+        n_pairs += 1
+    return n_pairs
+
+
+@jit
+def _distinct(values: Codes, base: Int, size: Int, stamp: Codes, who: Int, pairs: Codes, n_pairs: Int) -> Int:
+    """Append a condition for each distinct value; returns the new number of pairs."""
+    missing = False
+    for i in range(values.size):
+        value = values[i]
+        if value >= 0:
+            # without a branch: whether a value is new cannot be foreseen
+            pairs[n_pairs] = base + value
+            n_pairs += stamp[value] != who
+            stamp[value] = who
+        elif value == -1:
+            missing = True
+    if missing:
+        pairs[n_pairs] = base + size
+        n_pairs += 1
+    return n_pairs
+
+
+@jit
+def mark(pairs: Codes, present: Mask) -> None:
+    """Mark the conditions that occur."""
+    for p in range(pairs.size):
+        present[pairs[p]] = True
+
+
+@jit
+def number_marked(present: Mask) -> tuple[Codes, Codes]:
+    """The marked conditions in order, and the new number of each condition."""
+    number = np.empty(present.size, np.int32)
+    n = 0
+    for raw in range(present.size):
+        number[raw] = n
+        n += present[raw]
+    conditions = np.empty(n, np.int32)
+    for raw in range(present.size):
+        if present[raw]:
+            conditions[number[raw]] = raw
+    return conditions, number
+
+
+@jit
+def renumber(pairs: Codes, number: Codes, out: Codes) -> None:
+    """The pairs with their conditions' new numbers."""
+    for p in range(pairs.size):
+        out[p] = number[pairs[p]]
+
+
+@jit
+def compress(pairs: Codes, n_raw: Int) -> tuple[Codes, Codes]:
+    """The conditions that occur, in order, and the pairs with these renumbered."""
+    out = np.empty(pairs.size, np.int32)
     if n_raw <= 8 * pairs.size + 1024:
-        number = np.full(n_raw, -1, np.int32)
-        for raw in pairs:
-            number[raw] = 0
-        n = 0
-        for raw in range(n_raw):
-            if number[raw] == 0:
-                number[raw] = n
-                n += 1
-        conditions = np.empty(n, np.int32)
-        for raw in range(n_raw):
-            if number[raw] >= 0:
-                conditions[number[raw]] = raw
-        for p in range(pairs.size):
-            pairs[p] = number[pairs[p]]
-        return conditions
+        present = np.zeros(n_raw, np.bool_)
+        mark(pairs, present)
+        conditions, number = number_marked(present)
+        renumber(pairs, number, out)
+        return conditions, out
     ordered = np.sort(pairs)
     n = 0
     for p in range(ordered.size):
@@ -316,12 +373,56 @@ def compress(pairs, n_raw):
             n += 1
     conditions = ordered[:n].copy()
     for p in range(pairs.size):
-        pairs[p] = np.searchsorted(conditions, pairs[p])
-    return conditions
+        out[p] = np.searchsorted(conditions, pairs[p])
+    return conditions, out
 
 
-@_jit
-def histogram(lo, hi, segment_example, segment_start, pairs, weights, classes, out):
+@jit
+def build_block(
+    bare: bool,
+    example: Codes,
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    attributes: Codes,
+    selected: Longs,
+    sizes: Longs,
+    numeric: Mask,
+    bases: Longs,
+    stamp_bases: Longs,
+) -> tuple[Codes, Codes, Longs, Codes, bool]:
+    """`build_pairs` over all entries and `compress` in one call: on small data the calls are what costs."""
+    pairs, segment_example, segment_end, dropped = build_pairs(
+        0,
+        example.size,
+        bare,
+        example,
+        codes,
+        offsets,
+        order,
+        equal_columns,
+        equal_codes,
+        unequal_columns,
+        unequal_codes,
+        attributes,
+        selected,
+        sizes,
+        numeric,
+        bases,
+        stamp_bases,
+    )
+    conditions, out = compress(pairs, bases[-1])
+    return out, segment_example, segment_end, conditions, dropped
+
+
+@jit
+def histogram(
+    lo: Int, hi: Int, segment_example: Codes, segment_start: Longs, pairs: Codes, weights: Longs, classes: Codes, out: Longs
+) -> None:
     """Add each example's weight to every condition that it satisfies, by class; segments lo..hi."""
     for segment in range(lo, hi):
         who = segment_example[segment]
@@ -332,8 +433,8 @@ def histogram(lo, hi, segment_example, segment_start, pairs, weights, classes, o
                 out[pairs[p], label] += weight
 
 
-@_jit
-def cumulate(out, starts, stops):
+@jit
+def cumulate(out: Longs, starts: Longs, stops: Longs) -> None:
     """Turn "tightest threshold" sums into sums per threshold, in place, over the ranges of numeric conditions."""
     for k in range(starts.size):
         for i in range(starts[k] + 1, stops[k]):
@@ -341,27 +442,8 @@ def cumulate(out, starts, stops):
                 out[i, label] += out[i - 1, label]
 
 
-@_jit
-def count_pairs(segment_example, segment_start, counts):
-    """Add a block's number of pairs of each example to `counts`, one place to the right."""
-    for segment in range(segment_example.size):
-        counts[segment_example[segment] + 1] += segment_start[segment + 1] - segment_start[segment]
-
-
-@_jit
-def merge_pairs(segment_example, segment_start, pairs, shift, fill, merged):
-    """Append a block's pairs to the lists of the examples; `fill` says where each example's list goes on."""
-    for segment in range(segment_example.size):
-        who = segment_example[segment]
-        at = fill[who]
-        for p in range(segment_start[segment], segment_start[segment + 1]):
-            merged[at] = pairs[p] + shift
-            at += 1
-        fill[who] = at
-
-
-@_jit
-def class_totals(weights, classes, covered, out):
+@jit
+def class_totals(weights: Longs, classes: Codes, covered: Mask, out: Longs) -> None:
     """Weight covered by class."""
     for who in range(weights.size):
         if covered[who]:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from hornboost.dtypes import CODE
 from hornboost.engine import seeded_kernels as kernels
-from hornboost.engine.engine import Engine, Frontier, Group, Option, Refinement
+from hornboost.engine.engine import Engine
+from hornboost.engine.frontier import Frontier, Group, Option, Refinement
 from hornboost.engine.tree import Codes, Entries, State
 
 Numbers = NDArray[np.int64]
@@ -51,11 +52,13 @@ def legal(engine: Engine, frontier: Frontier, seed: int) -> Legal:
         if not group.options:
             continue
         node = group.options[0].chain.node
-        memo = state.entries[node].memo.setdefault("legal", {})
-        if seed not in memo:
+        key = ("legal", state.entries[node].number, node, seed)
+        known = engine.cache.get(key)
+        if known is None:
             alone = _only(state, seed) if alone is None else alone
-            memo[seed] = _of_group(engine, alone, group, seed)
-        option, raw, candidate = memo[seed]
+            known = _of_group(engine, alone, group, seed)
+            engine.cache.put(key, known, sum(part.nbytes for part in known))
+        option, raw, candidate = known
         parts.append((option + len(options), raw, candidate + at))
         options += group.options
     option, raw, candidate = (np.concatenate(column) if parts else np.empty(0, np.int64) for column in (zip(*parts, strict=True) if parts else ((), (), ())))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -54,21 +55,28 @@ class Spec:
     tests: tuple[Test, ...] = ()
 
 
+_numbers = count()
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Entries:
     """The rows bound at a node: example, row, and the parent's entry, sorted by example.
 
     Entries of examples that are no longer covered may remain: only filters *within* an example make new entries, so that
-    what was computed about them (`memo`) is shared by all states that see the same entries.
+    what was computed about them (kept under their `number`) is shared by all states that see the same entries.
     """
 
     example: Codes
     rows: Codes
     up: Codes
-    memo: dict[Any, Any] = field(default_factory=dict)
+    number: int = field(default_factory=_numbers.__next__)
 
     def __len__(self) -> int:
         return int(self.rows.size)
+
+    @property
+    def nbytes(self) -> int:
+        return self.example.nbytes + self.rows.nbytes + self.up.nbytes
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,6 +86,7 @@ class State:
     specs: tuple[Spec, ...]
     entries: tuple[Entries, ...]
     covered: NDArray[np.bool_]
+    number: int = field(default_factory=_numbers.__next__)
 
     def path(self, node: int) -> Iterator[int]:
         """The node and its ancestors, upwards."""

@@ -1,0 +1,35 @@
+"""How kernels are compiled: on first use, without the interpreter lock, kept on disk, and not in silence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def jit(function: Function) -> Function:
+    """Compile a kernel on first use and keep the machine code on disk; the first compilation of a process is announced."""
+    return cast(Function, numba.njit(nogil=True, cache=True, boundscheck=False)(function))
+
+
+class _Announcer(event.Listener):
+    """Says once that kernels are being compiled: machine code that is found on disk raises no such event."""
+
+    def __init__(self) -> None:
+        self.is_due = True
+
+    def on_start(self, event: Any) -> None:
+        if self.is_due and str(event.data["dispatcher"].py_func.__module__).startswith("hornboost"):
+            self.is_due = False
+            print("hornboost: compiling kernels, once; later runs load them from disk", file=sys.stderr, flush=True)  # noqa: T201
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say: the work goes on."""
+
+
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]

@@ -1,0 +1,87 @@
+"""What engines over one database share: codes of attributes and keys, and which joins say nothing new."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.domain import Domain
+from hornboost.data.table import Table
+from hornboost.dtypes import CODE
+from hornboost.engine.attributes import Attributes
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+class Facts:
+    """The tables of a database as the engine reads them, worked out when first asked for.
+
+    A database never changes, so every engine over it takes the same object from `Facts.of`.
+    """
+
+    def __init__(self, tables: Mapping[str, Table], domains: Mapping[str, Domain]) -> None:
+        self.tables = tables
+        self.domains = domains
+        self._attributes: dict[tuple[str, tuple[str, ...]], Attributes] = {}
+        self._keys: dict[tuple[str, str], NDArray[np.int32]] = {}
+        self._unique: dict[tuple[str, str], bool] = {}
+        self._determined: dict[tuple[str, str, str, str, str, str], bool] = {}
+
+    @staticmethod
+    def of(database: Database) -> Facts:
+        """The facts of a database, which live as long as it does."""
+        with _lock:
+            if database not in _known:
+                _known[database] = Facts(database.tables, database.domains)
+            return _known[database]
+
+    def attributes(self, table: str, constants: Sequence[str]) -> Attributes:
+        """The codes of a table's attributes; keys of the domains in `constants` are among them."""
+        at = (table, tuple(constants))
+        if at not in self._attributes:
+            made = Attributes(self.tables[table], {name: self.domains[name].values for name in constants})
+            self._attributes.setdefault(at, made)
+        return self._attributes[at]
+
+    def key(self, table: str, column: str) -> NDArray[np.int32]:
+        """The codes of a key column, in the one kind of array that the kernels are compiled for."""
+        at = (table, column)
+        if at not in self._keys:
+            self._keys[at] = np.require(self.tables[table].columns[column].values, CODE, ["C", "W"])
+        return self._keys[at]
+
+    def is_unique(self, table: str, column: str) -> bool:
+        """Whether no two rows have the same key."""
+        at = (table, column)
+        if at not in self._unique:
+            codes = self.key(table, column)
+            known = codes[codes >= 0]
+            self._unique[at] = bool(known.size == 0 or np.bincount(known).max() == 1)
+        return self._unique[at]
+
+    def determines(self, table: str, out: str, carried: str, other: str, joined: str, column: str) -> bool:
+        """Whether other.joined = table.out always brings other.column = table.carried."""
+        at = (table, out, carried, other, joined, column)
+        if at not in self._determined:
+            codes, values = self.key(table, out), self.key(table, carried)
+            reached_by, found = self.key(other, joined), self.key(other, column)
+            size = int(max(codes.max(initial=-1), reached_by.max(initial=-1))) + 1
+            smallest = np.full(size + 1, np.iinfo(np.int32).max, CODE)
+            largest = np.full(size + 1, -1, CODE)
+            known = codes >= 0
+            np.minimum.at(smallest, codes[known], values[known])
+            np.maximum.at(largest, codes[known], values[known])
+            reached = (reached_by >= 0) & (largest[reached_by] >= 0)
+            keys, target = reached_by[reached], found[reached]
+            self._determined[at] = bool(np.all((smallest[keys] == target) & (largest[keys] == target)))
+        return self._determined[at]
+
+
+_known: WeakKeyDictionary[Database, Facts] = WeakKeyDictionary()
+_lock = threading.Lock()

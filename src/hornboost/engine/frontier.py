@@ -1,0 +1,106 @@
+"""All refinements of a clause as numbered candidates, and which step each number stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.engine.attributes import Attributes
+from hornboost.engine.blocks import Block, Pairs
+from hornboost.engine.joins import Chain
+from hornboost.engine.tree import Join, State
+from hornboost.logic.clause import Test
+
+MERGE_LIMIT = 4_000_000
+"""Blocks with more pairs than this in sum stay apart: putting them together would copy more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """One step from a clause to a more special one: a test on a node, or new literals with or without a test on the last."""
+
+    node: int
+    joins: tuple[Join, ...] = ()
+    test: Test | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Option:
+    """A block of the frontier: where its conditions belong in the clause."""
+
+    chain: Chain
+    block: Block
+    attributes: Attributes
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Group:
+    """What can be added at one node: its options, and their pairs ready to be weighted."""
+
+    options: tuple[Option, ...]
+    pairs: tuple[Pairs, ...]
+    bounds: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, options: Sequence[Option]) -> Group:
+        bounds = np.cumsum([0, *(option.block.conditions.size for option in options)])
+        packs: list[list[Block]] = []
+        room = 0
+        for option in options:
+            if not packs or room < option.block.pairs.size:
+                packs.append([])
+                room = MERGE_LIMIT
+            packs[-1].append(option.block)
+            room -= option.block.pairs.size
+        return cls(tuple(options), tuple(Pairs.of(pack) for pack in packs), bounds)
+
+    @property
+    def size(self) -> int:
+        return int(self.bounds[-1])
+
+    @property
+    def nbytes(self) -> int:
+        return sum(pairs.nbytes for pairs in self.pairs) + sum(option.block.nbytes for option in self.options)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Frontier:
+    """All refinements of a state; candidate numbers run through its groups."""
+
+    state: State
+    groups: tuple[Group, ...]
+    bounds: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.bounds[-1])
+
+    @property
+    def visible(self) -> NDArray[np.bool_] | None:
+        """Which candidates the learner may choose: None, for a frontier holds none that it may not."""
+        return None
+
+    def option(self, candidate: int) -> tuple[Option, int]:
+        """The option of a candidate, and the candidate's number within its block."""
+        g = int(np.searchsorted(self.bounds, candidate, side="right")) - 1
+        group, local = self.groups[g], candidate - int(self.bounds[g])
+        o = int(np.searchsorted(group.bounds, local, side="right")) - 1
+        return group.options[o], local - int(group.bounds[o])
+
+    def refinement(self, candidate: int) -> Refinement:
+        """The step that a candidate number stands for."""
+        option, condition = self.option(candidate)
+        attribute, offset = option.block.locate(condition)
+        test = None if attribute < 0 else option.attributes.test(attribute, offset)
+        return Refinement(option.chain.node, option.chain.joins, test)
+
+    def first(self, candidates: NDArray[np.int64]) -> int:
+        """The tie-break: the fewest new literals, then schema order, then value order.
+
+        Within a group shorter chains come first, so only the first candidate of each group is compared.
+        """
+        at = np.searchsorted(candidates, self.bounds[:-1])
+        firsts = {int(candidates[k]) for k in at if k < candidates.size}
+        return min(firsts, key=lambda c: (len(self.option(c)[0].chain.joins), c))

@@ -1,0 +1,392 @@
+"""The statistics of every refinement against the refined clause evaluated afresh, and the candidates against a brute-force list."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import naive
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from random_databases import RandomCase, RandomColumn, RandomTable, cases
+
+from hornboost import Database
+from hornboost.engine import Engine, Frontier, Refinement, State, Visible, blocks, clause_state, covers, fixed_point, to_clause
+from hornboost.engine.tree import Join, Ref, Spec
+from hornboost.errors import LimitError
+from hornboost.logic.clause import Clause, Head
+from hornboost.logic.clause import Test as Condition
+
+HEAD = Head("label", "1")
+CLASSES = 3
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def some(count: int) -> settings:
+    return settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A database, examples that it need not know, their classes and weights, and choices of steps."""
+
+    case: RandomCase
+    rows: list[dict[str, Any]]
+    classes: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    options: dict[str, Any]
+    choice: random.Random
+
+    def engine(self, database: Database | None = None, rows: Sequence[dict[str, Any]] | None = None, **options: Any) -> Engine:
+        database = self.case.database() if database is None else database
+        table = RandomTable("target", self.case.target.columns, self.rows if rows is None else list(rows))
+        return Engine(database, database.encode(table.arrow()), **{**self.options, **options})
+
+    def score(self, engine: Engine, frontier: Frontier) -> NDArray[np.int64]:
+        return engine.score(frontier, self.weights, self.classes, CLASSES)
+
+    def totals(self, covered: NDArray[np.bool_] | list[bool]) -> list[int]:
+        return [int(self.weights[np.asarray(covered) & (self.classes == label)].sum()) for label in range(CLASSES)]
+
+    def covered(self, clause: Clause) -> list[bool]:
+        """The naive coverage of the examples: the root literal is bound to them, every other literal to the database's rows."""
+        tables: Rows = {**self.case.rows(), "the examples": self.rows}
+        body = (replace(clause.body[0], table="the examples"), *clause.body[1:])
+        return naive.covers(tables, replace(clause, body=body), "the examples")
+
+    def paths(self, engine: Engine, steps: int = 3) -> Iterator[list[Refinement]]:
+        """The beginnings of a random walk through the frontiers, always to a clause that still covers something."""
+        path: list[Refinement] = []
+        for step in range(steps + 1):
+            yield path
+            frontier = engine.frontier(follow(engine, path))
+            useful = np.flatnonzero(self.score(engine, frontier).sum(axis=1))
+            if not useful.size or step == steps:
+                return
+            path = [*path, frontier.refinement(int(self.choice.choice(list(useful))))]
+
+    def states(self, engine: Engine, steps: int = 3) -> Iterator[State]:
+        return (follow(engine, path) for path in self.paths(engine, steps))
+
+
+def walks() -> st.SearchStrategy[Walk]:
+    return st.builds(walk_over, cases(0), st.integers(1, 3), st.integers(1, 2), st.booleans(), st.randoms(use_true_random=True))
+
+
+def walk_over(case: RandomCase, max_depth: int, look_ahead: int, with_constants: bool, choice: random.Random) -> Walk:
+    cells = {column.name: [*column.values, None, *foreign(column)] for column in case.target.columns}
+    strangers = [{name: choice.choice(values) for name, values in cells.items()} for _ in range(choice.randint(0, 3))]
+    rows = choice.sample([*case.target.rows, *strangers], len(case.target.rows) + len(strangers))
+    constants = tuple(case.database().domains) if with_constants else ()
+    return Walk(
+        case,
+        rows,
+        np.array([choice.randrange(CLASSES) for _ in rows], np.int32),
+        fixed_point(np.array([choice.choice([0.1, 1, 2.5, 7]) for _ in rows])),
+        {"max_depth": max_depth, "look_ahead": look_ahead, "constants": constants},
+        choice,
+    )
+
+
+def foreign(column: RandomColumn) -> list[Any]:
+    """Values that the database does not hold."""
+    if column.domain is not None:
+        return [99] if column.storage == "int" else ["nobody"]
+    return {"text": ["new"], "int": ["12"], "float": ["3.5"], "bool": []}[column.storage] if column.kind == "nominal" else []
+
+
+def follow(engine: Engine, path: Sequence[Refinement]) -> State:
+    state = engine.root()
+    for refinement in path:
+        state = engine.refine(state, refinement)
+    return state
+
+
+def clause_of(state: State, engine: Engine) -> Clause:
+    return to_clause(state.specs, HEAD, [column.name for column in engine.examples.keys])
+
+
+def listed(frontier: Frontier) -> list[Refinement]:
+    return [frontier.refinement(candidate) for candidate in range(len(frontier))]
+
+
+@some(120)
+@given(walks())
+def test_every_refinement_has_the_statistics_of_the_refined_clause(walk: Walk) -> None:
+    engine = walk.engine()
+    for state in walk.states(engine):
+        assert state.covered.tolist() == walk.covered(clause_of(state, engine))
+        frontier = engine.frontier(state)
+        scores = walk.score(engine, frontier).tolist()
+        for refinement, statistics in zip(listed(frontier), scores, strict=True):
+            assert walk.totals(engine.refine(state, refinement).covered) == statistics, refinement
+        for candidate in walk.choice.sample(range(len(frontier)), min(15, len(frontier))):
+            clause = clause_of(engine.refine(state, frontier.refinement(candidate)), engine)
+            assert walk.totals(walk.covered(clause)) == scores[candidate], str(clause)
+            assert walk.totals(covers(engine.database, clause, engine.examples)) == scores[candidate], str(clause)
+
+
+@some(80)
+@given(walks())
+def test_no_refinement_that_covers_something_is_left_out(walk: Walk) -> None:
+    engine = walk.engine()
+    for state in walk.states(engine, steps=2):
+        found: dict[tuple[Any, ...], set[bytes]] = {}
+        for refinement in listed(engine.frontier(state)):
+            found.setdefault(kind_of(refinement), set()).add(engine.refine(state, refinement).covered.tobytes())
+        for refinement in walk.choice.sample(expected := list(brute_force(walk, engine, state)), min(60, len(expected))):
+            covered = clause_state(engine, clause_of(engine.refine(state, refinement), engine)).covered
+            if not covered.any() or covered.tobytes() in found.get(kind_of(refinement), set()):
+                continue
+            last = refinement.joins[-1] if refinement.joins else None
+            assert last is not None
+            if last.equal:  # a closing that every reached row fulfils is the same refinement without it
+                without = replace(refinement, joins=(*refinement.joins[:-1], replace(last, equal=())))
+                assert covered.tobytes() == engine.refine(state, without).covered.tobytes(), refinement
+            else:  # a look-ahead that ends in rows of the first literal's own source: the direct join finds at least as much
+                assert len(refinement.joins) == 2, refinement
+                assert any(reaches_directly(engine, refinement, column.name) for column in engine.database.tables[last.table].keys), refinement
+
+
+def kind_of(refinement: Refinement) -> tuple[Any, ...]:
+    """What must be found exactly; thresholds count as found when one of equal coverage is."""
+    test = refinement.test
+    exact = test if test is None or test.op in ("=", "missing") else (test.column, test.op)
+    return refinement.node, refinement.joins, exact
+
+
+def reaches_directly(engine: Engine, refinement: Refinement, column: str) -> bool:
+    first, second = refinement.joins
+    assert second.source is not None
+    return column != second.column and engine.facts.determines(
+        first.table, second.source.column, first.column, second.table, second.column, column
+    )
+
+
+def brute_force(walk: Walk, engine: Engine, state: State) -> Iterator[Refinement]:
+    """Every test on a node, and every chain of literals with every test on its last one, from plain rows."""
+    tables = {table.name: table for table in walk.case.tables}
+    for node, spec in enumerate(state.specs):
+        rows = walk.rows if node == 0 else tables[spec.table].rows
+        yield from (Refinement(node, (), test) for test in conditions_of(walk, tables[spec.table], rows))
+        for joins in chains(engine, state, node, tables):
+            last = tables[joins[-1].table]
+            yield Refinement(node, joins)
+            yield from (Refinement(node, joins, test) for test in conditions_of(walk, last, last.rows))
+
+
+def conditions_of(walk: Walk, table: RandomTable, rows: Sequence[dict[str, Any]]) -> Iterator[Condition]:
+    constants = walk.options["constants"]
+    for column in table.columns:
+        if column.kind == "key" and column.domain not in constants:
+            continue
+        values = {row[column.name] for row in rows if row[column.name] is not None and row[column.name] == row[column.name]}
+        known = {row[column.name] for row in table.rows} if column.kind == "nominal" else values - set(foreign(column))
+        for value in sorted(values & known, key=str):
+            if column.kind in ("key", "nominal"):
+                yield Condition(column.name, "=", str(value))
+            else:
+                yield Condition(column.name, ">=", value)
+                yield Condition(column.name, "<=", value)
+        yield Condition(column.name, "missing")
+
+
+def chains(engine: Engine, state: State, node: int, tables: dict[str, RandomTable]) -> Iterator[tuple[Join, ...]]:
+    room = min(walk_room(engine, state, node), engine.look_ahead)
+    if room < 1:
+        return
+    singles = list(joins_from(state.specs[node], node, node == 0, tables))
+    for single in singles:
+        yield (single,)
+        yield from ((closed,) for closed in closings(state, node, single, tables))
+        if room > 1:
+            for second in joins_from(Spec(single.table, node, single), -1, False, tables):
+                yield (single, second)
+                yield from ((single, closed) for closed in closings(state, node, second, tables, single.source))
+
+
+def walk_room(engine: Engine, state: State, node: int) -> int:
+    return engine.max_depth - state.depth(node)
+
+
+def own_keys(spec: Spec, table: RandomTable) -> list[RandomColumn]:
+    joined = {spec.join.column, *(column for column, _ in spec.join.equal)} if spec.join else set()
+    return [column for column in table.columns if column.domain is not None and column.name not in joined]
+
+
+def joins_from(spec: Spec, node: int, is_root: bool, tables: dict[str, RandomTable]) -> Iterator[Join]:
+    for own in own_keys(spec, tables[spec.table]):
+        for table in tables.values():
+            bare_target = table.name == "target" and all(column.domain is not None for column in table.columns)
+            for column in table.columns:
+                values = [row[column.name] for row in table.rows if row[column.name] is not None]
+                same_row = table.name == spec.table and column.name == own.name and len(values) == len(set(values))
+                if column.domain is not None and column.domain == own.domain and not same_row and not bare_target:
+                    yield Join(table.name, column.name, Ref(node, own.name))
+
+
+def closings(state: State, node: int, join: Join, tables: dict[str, RandomTable], barred: Ref | None = None) -> Iterator[Join]:
+    for column in tables[join.table].columns:
+        for above in state.path(node):
+            spec = state.specs[above]
+            for own in own_keys(spec, tables[spec.table]):
+                variable = Ref(above, own.name)
+                if column.domain is not None and column.name != join.column and own.domain == column.domain and variable not in (join.source, barred):
+                    yield replace(join, equal=((column.name, variable),))
+
+
+@some(60)
+@given(walks(), st.data())
+def test_under_visible_features_the_visible_candidates_and_no_others_are_scored(walk: Walk, data: st.DataObject) -> None:
+    pool = [(table.name, column.name) for table in walk.case.tables for column in table.columns if column.domain is None]
+    seen = data.draw(st.lists(st.frozensets(st.sampled_from(pool)) if pool else st.just(frozenset()), min_size=1, max_size=3))
+    engine = walk.engine(constants=())
+    for path in walk.paths(walk.engine(constants=())):
+        state = follow(engine, path)
+        for attributes in seen:
+            tables = frozenset({table for table, _ in attributes} | set(walk.choice.sample([t.name for t in walk.case.tables], 1)))
+            frontier = engine.frontier(state, Visible(attributes, tables))
+            shown = np.ones(len(frontier), np.bool_) if frontier.visible is None else frontier.visible
+            visible = {
+                refinement: statistics
+                for refinement, statistics, is_shown in zip(listed(frontier), walk.score(engine, frontier).tolist(), shown, strict=True)
+                if is_shown
+            }
+            whole = engine.frontier(state)
+            expected = {
+                refinement: statistics
+                for refinement, statistics in zip(listed(whole), walk.score(engine, whole).tolist(), strict=True)
+                if all(join.table in tables for join in refinement.joins)
+                and (refinement.test is None or (last_table(state, refinement), refinement.test.column) in attributes)
+            }
+            assert visible == expected
+
+
+def last_table(state: State, refinement: Refinement) -> str:
+    return refinement.joins[-1].table if refinement.joins else state.specs[refinement.node].table
+
+
+@some(60)
+@given(walks())
+def test_threads_and_an_evicted_cache_change_nothing(walk: Walk) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "PARALLEL_PAIRS", 0)
+        database = walk.case.database()
+        plain, threaded, forgetful = (
+            walk.engine(database),
+            walk.engine(database, n_jobs=2),
+            walk.engine(database, cache_bytes=200),
+        )
+        for path in walk.paths(plain):
+            steps = [(engine, follow(engine, path)) for engine in (plain, threaded, forgetful)]
+            frontiers = [engine.frontier(state) for engine, state in steps]
+            scores = [walk.score(engine, frontier).tolist() for (engine, _), frontier in zip(steps, frontiers, strict=True)]
+            assert scores[0] == scores[1] == scores[2]
+            assert listed(frontiers[0]) == listed(frontiers[1]) == listed(frontiers[2])
+
+
+@some(60)
+@given(walks())
+def test_the_order_of_the_rows_changes_nothing(walk: Walk) -> None:
+    tables = tuple(replace(table, rows=walk.choice.sample(table.rows, len(table.rows))) for table in walk.case.tables)
+    order = walk.choice.sample(range(len(walk.rows)), len(walk.rows))
+    engine = walk.engine()
+    shuffled = walk.engine(replace(walk.case, tables=tables).database(), [walk.rows[k] for k in order])
+    for path in walk.paths(engine):
+        state, other = follow(engine, path), follow(shuffled, path)
+        assert other.covered.tolist() == state.covered[order].tolist()
+        frontiers = engine.frontier(state), shuffled.frontier(other)
+        assert listed(frontiers[0]) == listed(frontiers[1])
+        scores = shuffled.score(frontiers[1], walk.weights[order], walk.classes[order], CLASSES)
+        assert walk.score(engine, frontiers[0]).tolist() == scores.tolist()
+
+
+@some(60)
+@given(walks())
+def test_the_frontier_at_some_nodes_is_that_part_of_the_whole(walk: Walk) -> None:
+    engine = walk.engine()
+    for state in walk.states(engine):
+        whole = listed(engine.frontier(state))
+        parts = [listed(engine.frontier(state, nodes=[node])) for node in range(len(state.specs))]
+        assert [refinement for part in parts for refinement in part] == whole
+
+
+@some(60)
+@given(walks())
+def test_a_join_beyond_the_limit_is_refused_and_reported(walk: Walk) -> None:
+    engine = walk.engine(max_entries=2)
+    free = walk.engine()
+    for path in walk.paths(engine):
+        kept = set(listed(engine.frontier(follow(engine, path))))
+        left_out = set(listed(free.frontier(follow(free, path)))) - kept
+        assert {refinement.joins[:1] for refinement in left_out if refinement.joins} <= {joins[:1] for joins in engine.refused}
+        assert not {refinement for refinement in left_out if not refinement.joins}
+    assert all(count > 2 for count in engine.refused.values())
+
+
+def test_a_refusal_at_one_clause_does_not_refuse_the_same_join_at_a_smaller_one() -> None:
+    database = people_and_things()
+    engine = Engine(database, database.encode(database.examples()[0]), max_entries=4, look_ahead=1)
+    root = engine.root()
+    wide = engine.refine(root, Refinement(0, (Join("owns", "person", Ref(0, "person")),)))
+    join = Join("thing", "thing", Ref(1, "thing"))
+    assert join not in {r.joins[0] for r in listed(engine.frontier(wide, nodes=[1])) if r.joins}
+    assert (join,) in engine.refused
+    narrow = engine.refine(wide, Refinement(1, (), Condition("since", ">=", 3.0)))
+    assert join in {r.joins[0] for r in listed(engine.frontier(narrow, nodes=[1])) if r.joins}
+
+
+def test_a_clause_that_reaches_too_much_is_an_error_that_names_the_join() -> None:
+    database = people_and_things()
+    engine = Engine(database, database.encode(database.examples()[0]), max_entries=3)
+    with pytest.raises(LimitError, match=r"owns\.person reaches 6 rows, more than max_entries=3; raise max_entries"):
+        clause_state(engine, Clause.parse('label="1" :- person(person=P), owns(person=P).'))
+
+
+def test_the_cache_stays_within_its_bound() -> None:
+    database = people_and_things()
+    engine = Engine(database, database.encode(database.examples()[0]), cache_bytes=9000)
+    frontier = engine.frontier(engine.root())
+    for refinement in listed(frontier):
+        engine.frontier(engine.refine(engine.root(), refinement))
+        assert engine.cache.nbytes <= 9000
+    assert engine.cache.nbytes > 0
+
+
+def test_a_clause_is_refined_the_same_way_below_two_numbers_of_one_node() -> None:
+    database = people_and_things()
+    engine = Engine(database, database.encode(database.examples()[0]), look_ahead=1)
+    owns = Join("owns", "person", Ref(0, "person"))
+    first = engine.refine(engine.root(), Refinement(0, (owns,)))
+    engine.frontier(first)
+    second = engine.refine(engine.refine(engine.root(), Refinement(0, (owns,), Condition("since", "<=", 2.0))), Refinement(0, (owns,)))
+    assert {refinement.node for refinement in listed(engine.frontier(second))} == {0, 1, 2}
+
+
+def test_fixed_point_weights_are_exact_and_never_vanish() -> None:
+    weights = fixed_point(np.array([1.0, 1e-30, 0.0, 3.0]))
+    assert weights.tolist() == [1 << 50, 1, 0, 3 << 50]
+    assert fixed_point(np.array([2.0, 2e-30, 0.0, 6.0])).tolist() == weights.tolist()
+    assert fixed_point(np.array([3.0, 0.0, 1e-30, 1.0])).tolist() == weights[[3, 2, 1, 0]].tolist()
+
+
+def people_and_things() -> Database:
+    return Database.from_frames(
+        {
+            "person": pa.table({"person": [1, 2, 3], "label": ["1", "0", "1"]}),
+            "owns": pa.table({"person": [1, 1, 2, 2, 2, 3], "thing": [1, 2, 1, 3, 4, 4], "since": [1.0, 2.0, 3.0, 1.0, 2.0, 2.0]}),
+            "thing": pa.table({"thing": [1, 2, 3, 4], "colour": ["red", "red", "blue", None]}),
+        },
+        target="person",
+        key="person",
+        label="label",
+        foreign_keys=[("owns.person", "person.person"), ("owns.thing", "thing.thing")],
+    )
+
+
