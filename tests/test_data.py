@@ -159,6 +159,19 @@ def test_wrong_options_are_refused_with_the_way_out(options, message):
         bank(**options)
 
 
+def test_what_is_no_frame_or_no_link_is_refused():
+    with pytest.raises(DataError, match=r"a table of type 'list' is no data frame; pass a pandas, polars or Arrow frame"):
+        Database.from_frames({"loan": [1, 2]}, target="loan")
+    with pytest.raises(DataError, match=r"there are no tables; pass a dictionary"):
+        Database.from_frames({}, target="loan")
+    with pytest.raises(DataError, match=r"there is no table 'lon'; did you mean 'loan'\?"):
+        Database.from_frames({"loan": LOANS}, target="lon")
+    with pytest.raises(DataError, match=r"the foreign key loan.account -> acc.id: there is no table 'acc'"):
+        Database.from_frames({"loan": LOANS}, target="loan", foreign_keys=[("loan.account", "acc.id")])
+    with pytest.raises(DataError, match=r"foreign_keys: \('loan.account',\) is no pair"):
+        Database.from_frames({"loan": LOANS}, target="loan", foreign_keys=[("loan.account",)])
+
+
 def test_an_empty_target_is_refused():
     with pytest.raises(DataError, match=r"the target table 'loan' has no rows"):
         Database.from_frames({"loan": LOANS.iloc[:0]}, target="loan", label="good")
@@ -407,6 +420,13 @@ def test_dangling_keys_are_counted_and_shown():
     assert [(link.table, link.rows, link.dangling) for link in db.links] == [("trans", 4, 1), ("loan", 3, 0)]
     assert "1 of 4 rows of trans.account refer to no row of account.account" in db.warnings
     assert "account.account (1 dangling)" in repr(db)
+
+
+def test_a_link_is_inferred_although_pandas_holds_its_keys_as_floats():
+    account = pd.DataFrame({"account": [1, 2], "town": ["x", "y"]})
+    db = Database.from_frames({"loan": LOANS, "account": account}, target="loan", label="good")
+    assert [(link.table, link.to_table, link.dangling) for link in db.links] == [("loan", "account", 0)]
+    assert db.tables["loan"].columns["amount"].kind == "numeric"
 
 
 def test_the_description_has_a_row_per_column():

@@ -159,6 +159,28 @@ def test_a_broken_gzip_or_parquet_file_is_named(tmp_path):
         Database.from_folder(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("account", [[1], [2]], r"loan.parquet: table 'loan', key column 'account': values of type 'list.*' cannot be keys"),
+        ("amount", ["much", "2"], r"loan.parquet: table 'loan', column 'amount': row 1 holds 'much', which is not a number"),
+        ("amount", [[1], [2]], r"loan.parquet: table 'loan', column 'amount': values of type 'list.*' are not numbers"),
+        ("granted", [True, False], r"loan.parquet: table 'loan', column 'granted': values of type 'bool' are not dates"),
+        ("good", [None, "1"], r"loan.parquet: table 'loan', label 'good': 1 of 2 examples have no value"),
+        ("loan", ["l1", "l1"], r"loan.parquet: table 'loan', primary key 'loan': the value 'l1' occurs twice"),
+        (None, None, r"loan.parquet: table 'loan' has no column 'granted'"),
+    ],
+)
+def test_parquet_of_wrong_types_is_refused_in_one_sentence(tmp_path, column, values, message):
+    folder_of(tmp_path, SCHEMA.replace("loan.csv", "loan.parquet"))
+    table = {"loan": ["l1", "l2"], "account": [1, 2], "amount": [1.5, None], "granted": ["1970-01-02", None], "good": ["1", "0"]}
+    table = table | {column: values} if column else {name: table[name] for name in table if name != "granted"}
+    pq.write_table(pa.table(table), tmp_path / "loan.parquet")
+    with pytest.raises(DataError, match=message) as caught:
+        Database.from_folder(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_folder_that_is_not_there_or_holds_nothing_is_named(tmp_path):
     with pytest.raises(DataError, match=r"there is no folder '.*absent'"):
         Database.from_folder(tmp_path / "absent")

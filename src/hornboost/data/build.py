@@ -214,7 +214,7 @@ def _encode(
     domains: dict[str, Domain] = {}
     done: dict[tuple[str, str], Column] = {}
     for name, places in members.items():
-        parts = [factorize(sources[table].read(column)) for table, column in places]
+        parts = [_read_key(sources[table], column) for table, column in places]
         for table, column in places:
             sources[table].drop(column)
         domains[name], codes = Domain.merge(name, parts)
@@ -230,6 +230,15 @@ def _encode(
                 sources[item.name].drop(column_schema.name)
         tables[item.name] = Table(item.name, columns, sources[item.name].n_rows)
     return tables, domains
+
+
+def _read_key(source: Source, column: str) -> tuple[NDArray[np.int32], pa.Array]:
+    values = source.read(column)
+    try:
+        return factorize(values)
+    except NotImplementedError:
+        place = f"{source.location}: table '{source.name}', key column '{column}'"
+        raise DataError(f"{place}: values of type '{values.type}' cannot be keys; convert them to text or whole numbers") from None
 
 
 def encode_column(column: ColumnSchema, source: Source) -> Column:

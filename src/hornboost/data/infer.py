@@ -60,11 +60,14 @@ class _Inference:
         self.given: set[tuple[str, str]] = set()
         self.domains: dict[tuple[str, str], str | None] = {}
         self.profiles: dict[tuple[str, str], Profile] = {}
+        self.named: dict[str, list[tuple[str, str]]] = {}
         self.primary: dict[str, tuple[str, ...]] = dict(hints.primary_keys)
         self.links: list[ForeignKey] = list(hints.foreign_keys)
 
     def run(self) -> tuple[Schema, list[str], list[str]]:
         self._natural_types()
+        for place in self.profiles:
+            self.named.setdefault(_plain(place[1]), []).append(place)
         self._given_keys()
         self._primary_keys()
         self._foreign_keys()
@@ -104,7 +107,7 @@ class _Inference:
         if kind is None:
             self.warnings.append(f"{self.location}: {'.'.join(place)} is left out: values of type '{values.type}' are not supported")
             return
-        if self._could_be_key(values.type):
+        if self._could_be_key(values):
             self._profile(place, values)
             if kind == "numeric" and self._is_flag(self.profiles[place].values):
                 kind = "nominal"
@@ -117,10 +120,14 @@ class _Inference:
         self.profiles[place] = Profile(to_key_values(distinct), unique)
 
     @staticmethod
-    def _could_be_key(kind: pa.DataType) -> bool:
+    def _could_be_key(values: pa.ChunkedArray) -> bool:
+        """Text and whole numbers can; also floats that are whole and have nulls, as pandas stores whole numbers beside nulls so."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if pa.types.is_floating(kind):
+            return 0 < values.null_count < len(values) and bool(pc.all(pc.equal(pc.floor(values), values)).as_py())
         whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
         return bool(whole or (natural_type(kind) == "nominal" and not pa.types.is_boolean(kind) and not pa.types.is_null(kind)))
 
@@ -178,9 +185,8 @@ class _Inference:
         import pyarrow as pa
 
         return pa.types.is_string(self.profiles[place].values.type) and any(
-            other[0] != place[0] and _plain(other[1]) == _plain(place[1]) and self._inclusion(other, place) >= INCLUSION
-            for other in self.profiles
-            if len(self.profiles[other].values)
+            other[0] != place[0] and len(self.profiles[other].values) > 0 and self._inclusion(other, place) >= INCLUSION
+            for other in self.named[_plain(place[1])]
         )
 
     def _foreign_keys(self) -> None:
@@ -205,8 +211,14 @@ class _Inference:
             self.notes.append(f"{pair}: the names agree and {-share:.0%} of its values are found there")
 
     def _reaches(self, start: tuple[str, str], end: tuple[str, str]) -> bool:
-        following = [(link.to_table, link.to_column) for link in self.links if (link.table, link.column) == start]
-        return any(place == end or self._reaches(place, end) for place in following)
+        seen = {start}
+        ahead = [start]
+        while ahead:
+            place = ahead.pop()
+            following = {(link.to_table, link.to_column) for link in self.links if (link.table, link.column) == place} - seen
+            seen |= following
+            ahead += following
+        return end in seen
 
     def _inclusion(self, child: tuple[str, str], parent: tuple[str, str]) -> float:
         import pyarrow.compute as pc
