@@ -28,6 +28,9 @@ TERMS = 200
 COLUMNS = 500
 """Conditions in one common table expression: PostgreSQL allows 1664 columns."""
 
+FLAGS = 1500
+"""Rules whose coverage is held in columns, so that several scores share it."""
+
 
 def ensemble_to_sql(ensemble: Ensemble, target: Target, dialect: str = "duckdb", *, probability: bool = True) -> str:
     """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
@@ -106,8 +109,18 @@ class _Statement:
 
         scored = self._prefix + "scored"
         names = self._score_names()
-        root = exp.select(*self._keys("t"), *self._scores(names), copy=False).from_(_table(self._target.table, "t"), copy=False)
-        root = self._with_joins(root, self._plan.root, self._below)
+        below = self._aggregates(self._plan.root)
+        conditions = self._conditions(below)
+        target = _table(self._target.table, "t")
+        if len(names) > 1 and len(conditions) <= FLAGS:
+            covered = self._prefix + "covered"
+            flags = [_flag(condition, f"{self._prefix}r{number}") for number, condition in enumerate(conditions, start=1)]
+            rows = exp.select(*self._keys("t"), *flags, copy=False).from_(target, copy=False)
+            self._ctes.append((covered, self._with_joins(rows, below)))
+            conditions = [_is_one(_column("t", flag.alias)) for flag in flags]
+            target, below = _table(covered, "t"), []
+        root = exp.select(*self._keys("t"), *self._scores(names, conditions), copy=False).from_(target, copy=False)
+        root = self._with_joins(root, below)
         query = exp.select(*self._outputs(names), copy=False).from_(_table(scored), copy=False)
         for name, cte in [*self._ctes, (scored, root)]:
             query = query.with_(exp.to_identifier(name, quoted=True), as_=cte, copy=False)
@@ -129,17 +142,20 @@ class _Statement:
         """The name of an output column, which no key has."""
         return self._prefix + name if name.lower() in {key.lower() for key in self._target.key} else name
 
-    def _scores(self, names: Sequence[str]) -> list[exp.Expression]:
-        from sqlglot import exp
-
-        self._below = self._aggregates(self._plan.root)
+    def _conditions(self, below: Sequence[_Aggregate]) -> list[exp.Condition]:
+        """When each rule covers the row of the target table known as "t"."""
         features = iter(self._plan.of_clause)
         conditions = []
         for clause, joined in zip(self._clauses, self._joined, strict=True):
             if joined:
-                conditions.append(self._condition(self._plan.root, self._plan.root.features[next(features)], self._below))
+                conditions.append(self._condition(self._plan.root, self._plan.root.features[next(features)], below))
             else:
                 conditions.append(coverage_condition(clause, "t", self._dialect))
+        return conditions
+
+    def _scores(self, names: Sequence[str], conditions: Sequence[exp.Condition]) -> list[exp.Expression]:
+        from sqlglot import exp
+
         return [exp.alias_(self._sum(k, conditions), name, quoted=True, copy=False) for k, name in enumerate(names)]
 
     def _sum(self, k: int, conditions: Sequence[exp.Condition]) -> exp.Expression:
@@ -167,7 +183,7 @@ class _Statement:
 
         own = _row_condition(group.table, feature, self._dialect)
         parts = [] if isinstance(own, exp.Boolean) else [own]
-        parts += [exp.EQ(this=below[at].columns[number].copy(), expression=exp.Literal.number(1)) for at, number in feature.needs]
+        parts += [_is_one(below[at].columns[number].copy()) for at, number in feature.needs]
         return exp.and_(*parts, copy=False) if parts else exp.true()
 
     def _aggregates(self, group: Group) -> list[_Aggregate]:
@@ -186,18 +202,16 @@ class _Statement:
                 exp.alias_(key, f"k{number}", quoted=True) for number, key in enumerate(keys, start=1)
             ]
             for number, feature in enumerate(group.features[start : start + COLUMNS], start=1):
-                condition = self._condition(group, feature, below)
-                one, zero = exp.Literal.number(1), exp.Literal.number(0)
-                flag = one if isinstance(condition, exp.Boolean) else exp.Case(ifs=[exp.If(this=condition, true=one)], default=zero)
-                columns.append(exp.alias_(exp.Max(this=flag), f"c{number}", quoted=True))
+                flag = _flag(self._condition(group, feature, below), f"c{number}")
+                columns.append(exp.alias_(exp.Max(this=flag.this), flag.alias, quoted=True))
                 result.columns[start + number - 1] = _column(name, f"c{number}")
             query = exp.select(*columns, copy=False).from_(_table(group.table, "t"), copy=False)
-            query = self._with_joins(query, group, below).group_by(*(key.copy() for key in keys), copy=False)
+            query = self._with_joins(query, below).group_by(*(key.copy() for key in keys), copy=False)
             self._ctes.append((name, query))
             result.names.append(name)
         return result
 
-    def _with_joins(self, query: exp.Select, group: Group, below: Sequence[_Aggregate]) -> exp.Select:
+    def _with_joins(self, query: exp.Select, below: Sequence[_Aggregate]) -> exp.Select:
         from sqlglot import exp
 
         for aggregate in below:
@@ -301,6 +315,21 @@ def _free_prefix(tables: Iterable[str]) -> str:
     while any(table.startswith(prefix) for table in taken):
         prefix = "_" + prefix
     return prefix
+
+
+def _flag(condition: exp.Condition, name: str) -> exp.Alias:
+    """1 where the condition is true, otherwise 0."""
+    from sqlglot import exp
+
+    one, zero = exp.Literal.number(1), exp.Literal.number(0)
+    value = one if isinstance(condition, exp.Boolean) else exp.Case(ifs=[exp.If(this=condition, true=one)], default=zero)
+    return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
+
+
+def _is_one(column: exp.Column) -> exp.Condition:
+    from sqlglot import exp
+
+    return exp.EQ(this=column, expression=exp.Literal.number(1))
 
 
 def _sigmoid(score: exp.Expression) -> exp.Expression:
