@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.boosting.ranks import PairWeights, ScoreCells
-from hornboost.engine import State
 from hornboost.engine.sampling import example_hash, uniform
+from hornboost.engine.seeded import Position, SeededEngine
+from hornboost.logic.clause import Clause
 from hornboost.search.problem import Problem
 from hornboost.search.ranking import Objective, auroc_gain, clause_area, levels, path_area
 from hornboost.search.seeded import Budget, Climb, SeededSearch
@@ -61,18 +62,20 @@ class Settings:
     callbacks: Sequence[Callback] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Voter:
-    """A weak hypothesis: nested clauses from general to special, what each adds to h where it covers, and its weight alpha."""
+    """A weak hypothesis: nested clauses from general to special, the sample weight that each covers by class, its gain in h, and alpha."""
 
-    states: tuple[State, ...]
+    clauses: tuple[Clause, ...]
+    coverage: tuple[tuple[float, ...], ...]
     gains: tuple[float, ...]
     alpha: float
 
     @property
-    def votes(self) -> Iterator[tuple[State, float]]:
-        """Each clause with its share of alpha·h."""
-        return ((state, self.alpha * gain) for state, gain in zip(self.states, self.gains, strict=True) if gain > 0)
+    def votes(self) -> Iterator[tuple[Clause, tuple[float, ...], float]]:
+        """Each clause with its coverage and its share of alpha·h."""
+        parts = zip(self.clauses, self.coverage, self.gains, strict=True)
+        return ((clause, coverage, self.alpha * gain) for clause, coverage, gain in parts if gain > 0)
 
 
 @dataclass(eq=False)
@@ -100,25 +103,30 @@ def rank_boost(
     weights = PairWeights(y, problem.weights)
     run = Ranked(ScoreCells(y, problem.weights))
     scheme = SCHEMES[settings.weak_learner]
+    engine = SeededEngine(problem.engine, budget.deadline)
     positives = _Positives(problem, y, settings.seed)
     most = 1.0 - 0.5 / positives.count
     try:
         for t in range(1, settings.rounds + 1):
             started = time.perf_counter()
             search = SeededSearch(
-                problem.engine, weights.units, y, weights.points, scheme[(t - 1) % len(scheme)].objective, settings.max_literals, budget
+                engine, weights.units, y, weights.points, scheme[(t - 1) % len(scheme)].objective, settings.max_literals, budget
             )
             climb = _weak_learner(search, positives.in_order(t), settings.n_seeds)
             if climb is None:
                 break
             r = min(_corrected(climb, settings, weights.skew), most)
             alpha = 0.5 * math.log((1.0 + r) / (1.0 - r))
-            voter = _voter(climb, alpha, scheme[(t - 1) % len(scheme)].keeps_path, settings.excess)
-            depth = weights.update(voter.states, voter.gains, alpha)
-            run.cells.add(depth, voter.gains, alpha)
+            kept, gains = _hypothesis(climb, scheme[(t - 1) % len(scheme)].keeps_path, settings.excess)
+            depth = weights.update([clause.covered for clause in kept], gains, alpha)
+            run.cells.add(depth, gains, alpha)
+            outlines = [clause.outline for clause in kept]
+            voter = Voter(
+                tuple(problem.clause(outline, positive) for outline in outlines), tuple(map(problem.coverage, outlines)), tuple(gains), alpha
+            )
             run.voters.append(voter)
-            row = {"round": t, "rule": voter.states[-1], "r": r, "alpha": alpha, "tp": climb.points[-1].tp, "fp": climb.points[-1].fp}
-            row |= {"clauses": len(voter.states), "clauses_evaluated": budget.evaluated, "aurpc": run.cells.aurpc()}
+            row = {"round": t, "rule": str(voter.clauses[-1]), "r": r, "alpha": alpha, "tp": climb.points[-1].tp, "fp": climb.points[-1].fp}
+            row |= {"clauses": len(voter.clauses), "clauses_evaluated": budget.evaluated, "aurpc": run.cells.aurpc()}
             if held_out is not None:
                 row["aurpc_held_out"] = held_out(voter)
             row["seconds"] = time.perf_counter() - started
@@ -136,7 +144,7 @@ def _weak_learner(search: SeededSearch, seeds: Iterator[int], n_seeds: int) -> C
     best: Climb | None = None
     for drawn, seed in enumerate(seeds, 1):
         climb = search.climb(seed)
-        if not climb.states[-1].covered.all() and (best is None or climb.score > best.score):
+        if not climb.clauses[-1].covered.all() and (best is None or climb.score > best.score):
             best = climb
         if (drawn >= n_seeds and best is not None) or drawn >= n_seeds + REDRAWS or search.budget.is_spent:
             break
@@ -151,11 +159,11 @@ def _corrected(climb: Climb, settings: Settings, skew: float) -> float:
     return max(climb.score - chance, 0.0) / (1.0 - chance)
 
 
-def _voter(climb: Climb, alpha: float, keeps_path: bool, excess: bool) -> Voter:
+def _hypothesis(climb: Climb, keeps_path: bool, excess: bool) -> tuple[list[Position], list[float]]:
+    """The clauses that the weak hypothesis keeps, and how much each raises h."""
     if not keeps_path:
-        return Voter((climb.states[-1],), (1.0,), alpha)
-    h = levels(climb.points, excess)
-    return Voter(tuple(climb.states[1:]), tuple(float(gain) for gain in np.diff(h)), alpha)
+        return climb.clauses[-1:], [1.0]
+    return climb.clauses[1:], np.diff(levels(climb.points, excess)).tolist()
 
 
 def _is_perfect(climb: Climb) -> bool:

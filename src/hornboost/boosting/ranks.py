@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.dtypes import WEIGHT, WEIGHT_ONE
-from hornboost.engine import State, fixed_point
+from hornboost.engine import fixed_point
 from hornboost.errors import DataError
 from hornboost.metrics import aurpc
 
@@ -43,14 +43,14 @@ class PairWeights:
         """True and false positives from the units covered by class (negatives first)."""
         return table[:, 1] / self.totals[1], self.skew * (table[:, 0] / self.totals[0])
 
-    def update(self, states: Sequence[State], gains: Sequence[float], alpha: float) -> NDArray[np.intp]:
-        """w·exp(−αh) for positives and w·exp(αh) for negatives, rescaled to the sums; returns how many of the clauses cover each example.
+    def update(self, covered: Sequence[NDArray[np.bool_]], gains: Sequence[float], alpha: float) -> NDArray[np.intp]:
+        """w·exp(−αh) for positives and w·exp(αh) for negatives, rescaled to the sums; returns how many of the nested clauses cover each example.
 
         Each factor is computed once. Those of the negatives are divided by exp(α), which the rescaling takes out again, so that no weight grows.
         """
         depth = np.zeros(self.units.size, np.intp)
-        for state in states:
-            depth += state.covered
+        for clause in covered:
+            depth += clause
         h = np.cumsum([0.0, *gains])
         factors = np.array([[math.exp(alpha * (value - 1.0)) for value in h], [math.exp(-alpha * value) for value in h]])
         raw = np.rint(self.units * factors[self.y, depth]).astype(WEIGHT)

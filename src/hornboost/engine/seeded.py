@@ -1,39 +1,90 @@
-"""Refinements that are true of one example, the seed: its bottom clause, read off the rows that it reaches (seed 003, section 3)."""
+"""Refinements that are true of one example, the seed: its bottom clause, read off the rows that it reaches (seed 003, section 3).
+
+The search starts from the empty clause again and again, and examples share keys (pairs of persons, say). So what can be added at
+the root is learned once, over the distinct keys where possible; below, an engine over the covered examples alone goes on.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.table import Table
 from hornboost.dtypes import CODE
-from hornboost.engine import seeded_kernels as kernels
+from hornboost.engine import kernels
+from hornboost.engine import seeded_kernels as own
 from hornboost.engine.engine import Engine
-from hornboost.engine.frontier import Frontier, Group, Option, Refinement
-from hornboost.engine.tree import Codes, Entries, State
+from hornboost.engine.frontier import Group, Option, Refinement
+from hornboost.engine.joins import Chain
+from hornboost.engine.tree import Codes, Entries, Spec, State, with_test
+from hornboost.errors import LimitError
 
-Numbers = NDArray[np.int64]
+Longs = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class OutOfTime(Exception):
+    """The deadline passed before all literals of a clause were known."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Legal:
-    """The legal literals of a clause for a seed, in the order of the tie-break: fewer new literals, schema order, value order.
+class Part:
+    """Options at the root whose pairs tell about the examples, or about the distinct values of one of their keys (`holder`)."""
 
-    `option` says to which option of the frontier a literal belongs, `raw` is its condition as `kernels.build_pairs` numbers it, and `candidate`
-    the condition of the frontier that covers the same examples.
+    engine: Engine
+    group: Group
+    places: Longs
+    holder: Codes | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Position:
+    """A clause of a search: its structure, the examples that it covers, and, once it has joins, its state over some of the examples."""
+
+    specs: tuple[Spec, ...]
+    covered: Mask
+    engine: Engine | None = None
+    state: State | None = None
+    examples: Longs | None = None
+
+    @property
+    def outline(self) -> State:
+        """Structure and coverage alone."""
+        return State(self.specs, (), self.covered)
+
+    @property
+    def nbytes(self) -> int:
+        entries = 0 if self.state is None else sum(e.nbytes for e in self.state.entries)
+        return self.covered.nbytes + entries + (0 if self.examples is None else 2 * self.examples.nbytes)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Literals:
+    """The legal literals of a clause, in the order of the tie-break: fewer new literals, schema order, value order.
+
+    `option` is the option of each, `raw` its condition as `kernels.build_pairs` numbers it, `candidate` its row in the table of scores.
     """
 
-    options: tuple[Option, ...]
-    option: Numbers
-    raw: Numbers
-    candidate: Numbers
+    options: Sequence[Option]
+    groups: tuple[Group, ...]
+    option: Longs
+    raw: Longs
+    candidate: Longs
 
     def __len__(self) -> int:
         return int(self.raw.size)
 
+    def first(self, n: int) -> Literals:
+        """The first n of them."""
+        return replace(self, option=self.option[:n], raw=self.raw[:n], candidate=self.candidate[:n])
+
     def refinement(self, i: int) -> Refinement:
-        """The step that the i-th literal stands for, a threshold being the seed's own value."""
+        """The step that a literal stands for, a threshold being the seed's own value."""
         option, raw = self.options[self.option[i]], int(self.raw[i])
         if raw == 0:
             return Refinement(option.chain.node, option.chain.joins)
@@ -42,61 +93,256 @@ class Legal:
         return Refinement(option.chain.node, option.chain.joins, test)
 
 
-def legal(engine: Engine, frontier: Frontier, seed: int) -> Legal:
-    """The refinements of a frontier that hold for a covered example, thresholds at its own values."""
-    state = frontier.state
-    alone: State | None = None
-    options: list[Option] = []
-    parts = []
-    for at, group in zip(frontier.bounds, frontier.groups, strict=False):
-        if not group.options:
-            continue
-        node = group.options[0].chain.node
-        key = ("legal", state.entries[node].number, node, seed)
-        known = engine.cache.get(key)
+class SeededEngine:
+    """Legal literals and their weights for clauses over the examples of an engine; work stops with `OutOfTime` at the deadline."""
+
+    def __init__(self, engine: Engine, deadline: float = math.inf) -> None:
+        self.engine = engine
+        self.deadline = deadline
+        self._parts: list[Part] | None = None
+        self._bounds: Longs = np.zeros(1, np.int64)
+        self._everything = Position(engine.root().specs, engine.root().covered)
+
+    def root(self) -> Position:
+        """The clause with an empty body."""
+        return self._everything
+
+    def literals(self, position: Position, seed: int) -> Literals:
+        """The refinements of a clause that hold for an example that it covers, thresholds at the example's own values."""
+        parts = [self._at_root(seed)]
+        options = list(self._root_options)
+        groups: list[Group] = []
+        if position.state is not None:
+            assert position.engine is not None and position.examples is not None
+            at = int(np.searchsorted(position.examples, seed))
+            start = int(self._bounds[-1])
+            for node in range(1, len(position.specs)):
+                group = self._group(position.engine, position.state, node)
+                found = self._of_group(position.engine, position.state, node, group, at)
+                parts.append((found[0] + len(options), found[1], found[2] + start))
+                options += group.options
+                groups.append(group)
+                start += group.size
+        option, raw, candidate = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(np.array([len(o.chain.joins) for o in options], np.int64)[option], kind="stable")
+        return Literals(options, tuple(groups), option[order], raw[order], candidate[order])
+
+    def score(self, position: Position, literals: Literals, weights: Longs, classes: Codes) -> Longs:
+        """The weight that each literal leaves covered, by class (negatives, positives); exact."""
+        live = np.where(position.covered, weights, 0)
+        sizes = int(self._bounds[-1]) + sum(group.size for group in literals.groups)
+        out = np.zeros((sizes, 2), np.int64)
+        for part, at in zip(self._root_parts(), self._bounds, strict=False):
+            if part.holder is None:
+                self._add(part.group, live, classes, out, int(at))
+            else:
+                held = own.weight_by_holder(part.holder, live, classes, part.engine.examples.n_rows)
+                for pairs in part.group.pairs:
+                    into = out[at : at + pairs.n_conditions]
+                    own.histogram_by_class(pairs.segment_example, pairs.segment_start, pairs.pairs, held, into)
+                    kernels.cumulate(into, pairs.starts, pairs.stops)
+                    at += pairs.n_conditions
+        at = int(self._bounds[-1])
+        if literals.groups:
+            live, classes = live[position.examples], classes[position.examples]
+        for group in literals.groups:
+            self._add(group, live, classes, out, at)
+            at += group.size
+        return out[literals.candidate]
+
+    def _add(self, group: Group, live: Longs, classes: Codes, out: Longs, at: int) -> None:
+        for pairs in group.pairs:
+            pairs.score(live, classes, out[at : at + pairs.n_conditions], self.engine._pool, self.engine.n_jobs)
+            at += pairs.n_conditions
+
+    def refine(self, position: Position, literals: Literals, i: int) -> Position:
+        """The clause with a literal more; kept, because boosting takes the same steps again."""
+        step = literals.refinement(i)
+        key = ("position", self.engine.root().number, position.specs, step)
+        known: Position | None = self.engine.cache.get(key)
         if known is None:
-            alone = _only(state, seed) if alone is None else alone
-            known = _of_group(engine, alone, group, seed)
-            engine.cache.put(key, known, sum(part.nbytes for part in known))
-        option, raw, candidate = known
-        parts.append((option + len(options), raw, candidate + at))
-        options += group.options
-    option, raw, candidate = (np.concatenate(column) if parts else np.empty(0, np.int64) for column in (zip(*parts, strict=True) if parts else ((), (), ())))
-    order = np.argsort(np.array([len(o.chain.joins) for o in options])[option], kind="stable") if len(raw) else np.empty(0, np.int64)
-    return Legal(tuple(options), option[order], raw[order], candidate[order])
+            known = self._refine(position, step, literals.options[literals.option[i]], int(literals.raw[i]))
+            self.engine.cache.put(key, known, known.nbytes)
+        return known
+
+    def _refine(self, position: Position, step: Refinement, option: Option, raw: int) -> Position:
+        if position.state is None:
+            if not step.joins:
+                assert step.test is not None
+                passes = self.engine.passes(position.specs[0].table, step.test, None, True)
+                return Position(with_test(position.specs, 0, step.test), position.covered & passes)
+            examples = np.flatnonzero(position.covered & self._covered(option, raw))
+            engine = _over(self.engine, _rows(self.engine.examples, examples))
+            state = engine.root()
+            state = State(position.specs, state.entries, state.covered)
+        else:
+            assert position.engine is not None and position.examples is not None
+            engine, state, examples = position.engine, position.state, position.examples
+        if step.node == 0 and not step.joins:
+            assert step.test is not None
+            passes = self.engine.passes(state.specs[0].table, step.test, None, True)[examples]
+            state = state.filtered(0, passes, with_test(state.specs, 0, step.test))
+        else:
+            state = engine.refine(state, step)
+        covered = np.zeros(position.covered.size, np.bool_)
+        covered[examples[state.covered]] = True
+        return Position(state.specs, covered, engine, state, examples)
+
+    def _covered(self, option: Option, raw: int) -> Mask:
+        """The examples that satisfy a condition of an option at the root."""
+        part = next(part for part in self._root_parts() if any(known is option for known in part.group.options))
+        block = option.block
+        last = int(np.searchsorted(block.conditions, raw, side="right")) - 1
+        thresholds = np.flatnonzero((block.starts <= last) & (last < block.stops))
+        first = int(block.starts[thresholds[0]]) if thresholds.size else last
+        found = own.covered_by(block.segment_example, block.segment_end, block.pairs, first, last, part.engine.examples.n_rows)
+        return found if part.holder is None else np.asarray(found[part.holder])
+
+    def _root_parts(self) -> list[Part]:
+        if self._parts is None:
+            self._parts = self._build_root()
+            self._bounds = np.cumsum([0, *(part.group.size for part in self._parts)])
+            placed = [(place, option) for part in self._parts for place, option in zip(part.places, part.group.options, strict=True)]
+            self._root_options = [option for _, option in sorted(placed, key=lambda pair: int(pair[0]))]
+        return self._parts
+
+    def _build_root(self) -> list[Part]:
+        engine, root = self.engine, self.engine.root()
+        chains = [Chain(0, ()), *engine.graph.chains(root, 0, None, engine.max_depth, engine.look_ahead)]
+        by_column: dict[str | None, list[tuple[int, Chain]]] = {}
+        holders = {column.name: np.unique(column.codes, return_inverse=True) for column in engine.examples.keys}
+        for place, chain in enumerate(chains):
+            columns = _root_columns(chain)
+            column = columns.pop() if len(columns) == 1 else None
+            if column is not None and 2 * holders[column][0].size > engine.examples.n_rows:
+                column = None
+            by_column.setdefault(column, []).append((place, chain))
+        parts = []
+        for column, placed in by_column.items():
+            if column is None:
+                parts.append(self._part(engine, None, placed))
+            else:
+                codes, holder = holders[column]
+                key = replace(engine.examples.columns[column], values=codes)
+                over = _over(engine, Table(engine.examples.name, {column: key}, codes.size))
+                parts.append(self._part(over, holder.astype(CODE), placed))
+        return parts
+
+    def _part(self, engine: Engine, holder: Codes | None, placed: list[tuple[int, Chain]]) -> Part:
+        places, options = [], []
+        counts = None if holder is None else np.bincount(holder, minlength=engine.examples.n_rows)
+        for place, chain in placed:
+            self._check_time()
+            if counts is not None and not self._allowed(engine, chain, counts):
+                continue
+            for option in engine._options(engine.root(), chain, None):
+                places.append(place)
+                options.append(option)
+        return Part(engine, Group.of(options), np.array(places, np.int64), holder)
+
+    def _allowed(self, engine: Engine, chain: Chain, counts: Longs) -> bool:
+        """Whether the examples together (not only their distinct keys) reach no more rows than the limit."""
+        reach = engine._reach(engine.root(), 0, chain.joins)
+        lengths = own.reached_by_entry(reach.codes, reach.offsets)
+        try:
+            self.engine.check_count(int(np.dot(lengths, counts[reach.example])), chain.joins)
+        except LimitError:
+            return False
+        return True
+
+    def _at_root(self, seed: int) -> tuple[Longs, Longs, Longs]:
+        """The options, raw conditions and candidates of the seed at the root."""
+        key = ("literals", self.engine.root().number, seed)
+        known: tuple[Longs, Longs, Longs] | None = self.engine.cache.get(key)
+        if known is None:
+            rank = {id(option): k for k, option in enumerate(self._root_options)} if self._root_parts() else {}
+            alone = _only(self.engine.root(), seed)
+            found = []
+            for part, at in zip(self._root_parts(), self._bounds, strict=False):
+                places = np.array([rank[id(option)] for option in part.group.options], np.int64)
+                number, raw, candidate = self._conditions(self.engine, alone, part.group)
+                found.append((places[number], raw, candidate + at))
+            option, raw, candidate = (np.concatenate(column) for column in zip(*found, strict=True))
+            order = np.lexsort((raw, option))
+            known = option[order], raw[order], candidate[order]
+            self.engine.cache.put(key, known, sum(column.nbytes for column in known))
+        return known
+
+    def _group(self, engine: Engine, state: State, node: int) -> Group:
+        key = ("group", state.entries[node].number, node, None)
+        known: Group | None = engine.cache.get(key)
+        if known is None:
+            options: list[Option] = []
+            for chain in (Chain(node, ()), *engine.graph.chains(state, node, None, engine.max_depth, engine.look_ahead)):
+                self._check_time()
+                options += engine._options(state, chain, None)
+            known = Group.of(options)
+            engine.cache.put(key, known, known.nbytes)
+        return known
+
+    def _of_group(self, engine: Engine, state: State, node: int, group: Group, example: int) -> tuple[Longs, Longs, Longs]:
+        key = ("literals", state.entries[node].number, node, example)
+        known: tuple[Longs, Longs, Longs] | None = engine.cache.get(key)
+        if known is None:
+            known = self._conditions(engine, _only(state, example), group)
+            engine.cache.put(key, known, sum(column.nbytes for column in known))
+        return known
+
+    def _conditions(self, engine: Engine, alone: State, group: Group) -> tuple[Longs, Longs, Longs]:
+        """The conditions of a group that hold on the rows of the only example: option, raw number, row in the group's table."""
+        numbers, raws, candidates = [], [], []
+        for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
+            block, attributes, chain = option.block, option.attributes, option.chain
+            rows = engine.entries(alone, chain.node, chain.joins).rows if chain.joins else alone.entries[chain.node].rows
+            codes, layout = attributes.codes(block.attributes), attributes.layout(block.attributes)
+            raw = own.own_conditions(rows, bool(chain.joins), codes, layout.selected, layout.sizes, layout.numeric, layout.bases)
+            # a threshold that no example's extreme value equals covers what the next tighter one covers
+            numbers.append(np.full(raw.size, number, np.int64))
+            raws.append(raw)
+            candidates.append(np.searchsorted(block.conditions, raw, side="right") - 1 + start)
+        if not raws:
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.concatenate(numbers), np.concatenate(raws), np.concatenate(candidates)
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
 
 
-def _of_group(engine: Engine, alone: State, group: Group, seed: int) -> tuple[Numbers, Numbers, Numbers]:
-    numbers, raws, candidates = [], [], []
-    for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
-        block, attributes = option.block, option.attributes
-        at = int(np.searchsorted(block.segment_example, seed))
-        if at == block.segment_example.size or block.segment_example[at] != seed:
-            continue
-        entries = alone.entries[option.chain.node]
-        rows = engine.entries(alone, option.chain.node, option.chain.joins).rows if option.chain.joins else entries.rows
-        chosen = np.asarray(block.attributes, np.int64)
-        bare = bool(block.conditions.size and block.conditions[0] == 0)
-        codes = attributes.codes(block.attributes)
-        raw = kernels.own_conditions(rows, bare, codes, chosen, attributes.sizes[chosen], attributes.numeric[chosen], block.bases)
-        # a threshold that no example's extreme value equals covers what the next tighter one covers
-        condition = np.searchsorted(block.conditions, raw, side="right") - 1
-        numbers.append(np.full(raw.size, number))
-        raws.append(raw)
-        candidates.append(condition + start)
-    if not raws:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
-    return np.concatenate(numbers), np.concatenate(raws), np.concatenate(candidates)
+def _root_columns(chain: Chain) -> set[str]:
+    """The key columns of the root that a chain is joined with."""
+    refs = [ref for join in chain.joins for ref in (join.source, *(ref for _, ref in join.equal))]
+    return {ref.column for ref in refs if ref is not None and ref.node == 0}
+
+
+def _over(engine: Engine, examples: Table) -> Engine:
+    """The engine over other examples; what is kept is kept together."""
+    other = Engine(
+        engine.database,
+        examples,
+        max_depth=engine.max_depth,
+        look_ahead=engine.look_ahead,
+        max_entries=engine.max_entries,
+        constants=engine._constants,
+    )
+    other.cache, other._pool, other.n_jobs, other.refused = engine.cache, engine._pool, engine.n_jobs, engine.refused
+    return other
+
+
+def _rows(table: Table, rows: Longs) -> Table:
+    """The keys of some rows of a table."""
+    columns = {column.name: replace(column, values=column.values[rows]) for column in table.keys}
+    return Table(table.name, columns, rows.size)
 
 
 def _only(state: State, example: int) -> State:
     """The state as one example sees it: its own entries, with parents renumbered."""
     entries: list[Entries] = []
     starts: list[int] = []
-    for k, all_entries in enumerate(state.entries):
-        lo = int(np.searchsorted(all_entries.example, example, side="left"))
-        hi = int(np.searchsorted(all_entries.example, example, side="right"))
-        up: Codes = all_entries.up[lo:hi] if k == 0 else all_entries.up[lo:hi] - CODE(starts[state.specs[k].parent])
-        entries.append(Entries(all_entries.example[lo:hi], all_entries.rows[lo:hi], up))
+    for k, everyone in enumerate(state.entries):
+        lo = int(np.searchsorted(everyone.example, example, side="left"))
+        hi = int(np.searchsorted(everyone.example, example, side="right"))
+        up: Codes = everyone.up[lo:hi] if k == 0 else everyone.up[lo:hi] - CODE(starts[state.specs[k].parent])
+        entries.append(Entries(everyone.example[lo:hi], everyone.rows[lo:hi], up))
         starts.append(lo)
     return State(state.specs, tuple(entries), state.covered)

@@ -94,7 +94,7 @@ class _RankingClassifier(RelationalClassifier):
         self.ensemble_ = _ensemble(problem, runs)
         self.refused_ = dict(problem.engine.refused)
         self.clauses_evaluated_ = budget.evaluated
-        self.history_ = pd.DataFrame(_history(problem, runs))
+        self.history_ = pd.DataFrame([{"class": problem.labels[k], **row} for k, run in runs.items() for row in run.history])
         return self
 
     def _settings(self, seed: int) -> Settings:
@@ -296,8 +296,7 @@ class _HeldOut:
         scores = np.zeros(y.size)
 
         def add(voter: Voter) -> float:
-            for state, vote in voter.votes:
-                clause = self.problem.clause(state, positive)
+            for clause, _, vote in voter.votes:
                 if clause not in self.covered:
                     self.covered[clause] = clause_state(self.engine, clause).covered
                 scores[self.covered[clause]] += vote
@@ -308,7 +307,8 @@ class _HeldOut:
 
 def _ensemble(problem: Problem, runs: dict[int, Ranked]) -> Ensemble:
     """The rules of all runs. With two classes the score is H, negated when `labels[0]` is the positive class, and its shift; otherwise
-    each class has the log-odds that its own ranking gives it, so that rankings of different scale can be compared."""
+    each class has the log-odds that its own ranking gives it, so that rankings of different scale can be compared.
+    """
     binary = len(problem.labels) == 2
     n_scores = 1 if binary else len(problem.labels)
     rules: list[Rule] = []
@@ -319,9 +319,9 @@ def _ensemble(problem: Problem, runs: dict[int, Ranked]) -> Ensemble:
         sign = -1.0 if binary and positive == 0 else 1.0
         factor = sign if binary else a
         for voter in run.voters:
-            for state, vote in voter.votes:
+            for clause, coverage, vote in voter.votes:
                 votes = tuple(factor * vote if k == column else 0.0 for k in range(n_scores))
-                rules.append(Rule(problem.clause(state, positive), votes, (), problem.coverage(state)))
+                rules.append(Rule(clause, votes, (), coverage))
         intercept[column] = sign * b / a if binary else b
         calibration[column] = (a, 0.0) if binary else (1.0, 0.0)
     return Ensemble(problem.labels, merged(rules), tuple(intercept), "sigmoid", tuple(calibration))
@@ -336,11 +336,3 @@ def _calibration(run: Ranked) -> tuple[float, float]:
     scores: Floats = np.tile(cells.score, 2)
     weights = np.maximum(cells.weight.ravel(), 0.0)
     return sigmoid_calibration(scores, np.repeat([False, True], cells.score.size), weights)
-
-
-def _history(problem: Problem, runs: dict[int, Ranked]) -> list[dict[str, Any]]:
-    rows = []
-    for positive, run in runs.items():
-        for row in run.history:
-            rows.append({"class": problem.labels[positive], **row, "rule": str(problem.clause(row["rule"], positive))})
-    return rows

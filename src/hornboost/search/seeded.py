@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine import Engine, State
-from hornboost.engine.seeded import legal
+from hornboost.engine.seeded import OutOfTime, Position, SeededEngine
 from hornboost.search.ranking import Objective, Point
 
 LEAST_GAIN = 1e-9
@@ -37,11 +36,11 @@ class Budget:
         return self.evaluated >= self.clauses or time.monotonic() >= self.deadline
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Climb:
     """The clauses on the way from the empty one to the best, their points, and the score of the best."""
 
-    states: list[State]
+    clauses: list[Position]
     points: list[Point]
     score: float
 
@@ -53,7 +52,7 @@ class SeededSearch:
     `weights` are in fixed point, `classes` 1 for positives; `point` turns the weight covered by class into true and false positives.
     """
 
-    engine: Engine
+    engine: SeededEngine
     weights: NDArray[np.int64]
     classes: NDArray[np.int32]
     point: Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -63,25 +62,25 @@ class SeededSearch:
 
     def climb(self, seed: int) -> Climb:
         """Add the legal literal that improves the score most, until none does, or no negative weight or budget is left."""
-        state = self.engine.root()
-        tp, fp = self.point(self.engine.covered_weight(state, self.weights, self.classes, 2)[None])
-        points = [Point(float(tp[0]), float(fp[0]))]
-        states = [state]
-        score = float(self.objective(tp, fp, points)[0])
-        while len(states) <= self.max_literals and points[-1].fp > 0 and not self.budget.is_spent:
-            frontier = self.engine.frontier(state)
-            literals = legal(self.engine, frontier, seed)
-            n = self.budget.allows(len(literals))
-            if n == 0:
+        clause = self.engine.root()
+        totals = np.array([[self.weights[self.classes == label].sum() for label in (0, 1)]])
+        tp, fp = self.point(totals)
+        path = Climb([clause], [Point(float(tp[0]), float(fp[0]))], 0.0)
+        path.score = float(self.objective(tp, fp, path.points)[0])
+        while len(path.clauses) <= self.max_literals and path.points[-1].fp > 0 and not self.budget.is_spent:
+            try:
+                literals = self.engine.literals(path.clauses[-1], seed)
+            except OutOfTime:
                 break
-            table = self.engine.score(frontier, self.weights, self.classes, 2)
-            tp, fp = self.point(table[literals.candidate[:n]])
-            scores = self.objective(tp, fp, points)
+            literals = literals.first(self.budget.allows(len(literals)))
+            if len(literals) == 0:
+                break
+            tp, fp = self.point(self.engine.score(path.clauses[-1], literals, self.weights, self.classes))
+            scores = self.objective(tp, fp, path.points)
             best = int(scores.argmax())
-            if not scores[best] > score + LEAST_GAIN:
+            if not scores[best] > path.score + LEAST_GAIN:
                 break
-            state = self.engine.refine(state, literals.refinement(best))
-            states.append(state)
-            points.append(Point(float(tp[best]), float(fp[best])))
-            score = float(scores[best])
-        return Climb(states, points, score)
+            path.clauses.append(self.engine.refine(path.clauses[-1], literals, best))
+            path.points.append(Point(float(tp[best]), float(fp[best])))
+            path.score = float(scores[best])
+        return path
