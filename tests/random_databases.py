@@ -49,11 +49,12 @@ class RandomColumn:
 
     @property
     def unknown(self) -> list[Any]:
-        if self.kind == "date" or self.storage == "bool":
+        """Values that no table holds, and that no clause names: an unknown one equals no constant."""
+        if self.kind in ("numeric", "date"):
             return self.values
-        if self.kind == "numeric":
-            return [3.0]
-        return [9, 8] if self.domain is not None and self.storage == "int" else ["9", "8"]
+        if self.storage == "bool":
+            return [None]
+        return [11, 10] if self.storage == "int" and self.domain is not None else ["11", "10"]
 
     def stored(self, cell: Any) -> Any:
         """The cell as a value of the storage type."""
@@ -136,17 +137,25 @@ def random_case(rng: Random, n_tables: int, max_rows: int, max_literals: int, n_
         n_rows = rng.choice([0, *range(max_rows + 1), *(4 * [max_rows])])
         tables.append(RandomTable(name, columns, [random_row(rng, columns) for _ in range(n_rows)]))
     target = tables[0]
-    new_examples = replace(target, rows=[random_row(rng, target.columns, unknown=0.3) for _ in range(max_rows)])
+    held = [
+        (column.domain or (table.name, column.name), row[column.name]) for table in tables for column in table.columns for row in table.rows
+    ]
+    new_rows = [random_row(rng, target.columns) for _ in range(max_rows)]
+    for row, column in itertools.product(new_rows, target.columns):
+        if (column.domain or ("target", column.name), row[column.name]) not in held or rng.random() < 0.2:
+            row[column.name] = rng.choice(column.unknown)
+    new_examples = replace(target, rows=new_rows)
     case = RandomCase(tuple(tables), key, new_examples)
     return replace(case, clauses=tuple(telling_clause(rng, case, max_literals) for _ in range(n_clauses)))
 
 
 def telling_clause(rng: Random, case: RandomCase, max_literals: int) -> Clause:
-    """The first of some random clauses that covers a part of the examples, or else the last."""
+    """The first of some random clauses that covers a part of the examples, old and new, or else the last."""
     n_literals = rng.randint(max_literals // 2, max_literals)
     for _ in range(25):
         clause = random_clause(rng, case.tables, n_literals)
-        if len(set(naive.covers(case.rows(), clause, case.target.name))) > 1:
+        both = [naive.covers(case.rows(), clause, case.target.name, rows) for rows in (case.target.rows, case.new_examples.rows)]
+        if len({*both[0], *both[1]}) > 1:
             break
     return clause
 
@@ -158,13 +167,8 @@ def random_columns(rng: Random, min_keys: int, max_keys: int) -> tuple[RandomCol
     return (*keys, *(RandomColumn(f"a {position}", kind, storage) for position, (kind, storage) in enumerate(attributes)))
 
 
-def random_row(rng: Random, columns: tuple[RandomColumn, ...], unknown: float = 0.0) -> dict[str, Any]:
-    """A row, of values that no table holds with the probability `unknown`."""
-    row = {}
-    for column in columns:
-        cells = column.missing if rng.random() < 0.15 else column.unknown if rng.random() < unknown else column.values
-        row[column.name] = rng.choice(cells)
-    return row
+def random_row(rng: Random, columns: tuple[RandomColumn, ...]) -> dict[str, Any]:
+    return {column.name: rng.choice(column.missing if rng.random() < 0.15 else column.values) for column in columns}
 
 
 def random_clause(rng: Random, tables: tuple[RandomTable, ...], n_literals: int) -> Clause:
@@ -199,4 +203,4 @@ def random_condition(rng: Random, column: RandomColumn) -> Condition:
     if column.kind in ("numeric", "date"):
         op: Op = rng.choice([">=", "<="])
         return Condition(column.name, op, rng.choice([*column.values, "1998-06-01" if column.kind == "date" else 1.75]))
-    return Condition(column.name, "=", str(rng.choice([*column.values, *column.values, "8"])))
+    return Condition(column.name, "=", str(rng.choice([*column.values, *column.values, "8", "9"])))

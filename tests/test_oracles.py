@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from sqlglot import exp
 
 import naive
+from hornboost import Database
 from hornboost.engine import covers
 from hornboost.logic import Clause, coverage_condition, subsumes
 from random_databases import RandomCase, RandomColumn, RandomTable, cases
@@ -49,6 +50,14 @@ def test_the_engine_agrees_on_examples_that_the_database_does_not_hold(case: Ran
     examples = database.encode(case.new_examples.arrow())
     for clause in case.clauses:
         assert covers(database, clause, examples).tolist() == naive.covers(case.rows(), clause, "target", case.new_examples.rows)
+
+
+def test_an_unknown_key_is_not_taken_for_another_unknown_constant() -> None:
+    frame = pa.table({"id": [1, 2], "label": ["1", "0"]})
+    database = Database.from_frames({"t": frame}, target="t", key="id", label="label")
+    examples = database.encode(pa.table({"id": [8, 9, 1]}))
+    assert covers(database, 'label="1" :- t(id="1").', examples).tolist() == [False, False, True]
+    assert covers(database, 'label="1" :- t(id="7").', examples).tolist() == [False, False, False]
 
 
 @databases(256)
