@@ -112,7 +112,9 @@ def bank_database(frames: dict[str, pd.DataFrame], target: str = "loan", **optio
 def test_a_database_that_lacks_something_is_refused_by_name(model: hb.C2RIBClassifier, tmp_path: Path) -> None:
     model.save(tmp_path / "m.json")
     used = model._saved().used()
-    table, column = next((table, name) for table, names in used.items() for name, kind in names.items() if kind != "key" and table != "loan")
+    table, column = next(
+        (table, name) for table, names in used.items() for name, kind in names.items() if kind != "key" and table != "loan"
+    )
     frames = bank_frames()
     hb.load(tmp_path / "m.json", database=bank_database(frames, label="risky"))
     without = {name: frame.drop(columns=column) if name == table else frame for name, frame in frames.items()}
@@ -122,14 +124,14 @@ def test_a_database_that_lacks_something_is_refused_by_name(model: hb.C2RIBClass
         hb.load(tmp_path / "m.json", database=bank_database({k: v for k, v in frames.items() if k != table}, label="risky"))
     text = {name: frame.assign(**{column: "x"}) if name == table else frame for name, frame in frames.items()}
     if used[table][column] == "numeric":
-        with pytest.raises(ModelError, match=f"'{column}' of table '{table}' as numeric, and in this database it is nominal"):
+        with pytest.raises(ModelError, match=f"'{column}' of table '{table}' as numeric, and here it is nominal"):
             hb.load(tmp_path / "m.json", database=bank_database(text, label="risky"))
     with pytest.raises(ModelError, match="predicts rows of table 'loan'"):
         hb.load(tmp_path / "m.json", database=bank_database(frames, target="account"))
 
 
 def test_every_cut_of_a_file_is_refused(content: bytes) -> None:
-    for length in [*range(0, 200), *range(200, len(content) - 2, 97)]:
+    for length in [*range(200), *range(200, len(content) - 2, 97)]:
         with pytest.raises(ModelError, match=r"^m.json: "):
             file.from_bytes(content[:length], "m.json")
 
@@ -142,10 +144,9 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(content: bytes, data: st.Da
     damaged[position] ^= 1 << data.draw(st.integers(0, 7))
     try:
         model = file.from_bytes(bytes(damaged), "m.json")
-    except ModelError as error:
-        assert "\n" not in str(error)
-    else:
-        assert file.to_bytes(model) == content
+    except ModelError:
+        return
+    assert file.to_bytes(model) == content
 
 
 def signed(content: dict[str, object]) -> bytes:
@@ -165,7 +166,9 @@ def signed(content: dict[str, object]) -> bytes:
         ({"model": {}}, "not valid"),
     ],
 )
-def test_other_versions_and_contents_are_refused_although_the_checksum_fits(content: bytes, change: dict[str, object], message: str) -> None:
+def test_other_versions_and_contents_are_refused_although_the_checksum_fits(
+    content: bytes, change: dict[str, object], message: str
+) -> None:
     with pytest.raises(ModelError, match=message):
         file.from_bytes(signed({**json.loads(content), **change}), "m.json")
 

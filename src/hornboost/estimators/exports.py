@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hornboost.model.explain import Explanations
     from hornboost.model.file import SavedModel
 
-NOT_OF_THE_MODEL = frozenset({"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions", "verbose"})
+NOT_OF_THE_MODEL = frozenset({"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"})
 """Parameters that do not change what is learned (or may not be written down), so that they change no byte of a model file."""
 
 
@@ -54,8 +54,8 @@ class RuleExports:
     ) -> str:
         """One SELECT that scores every row of the target table: keys, score, probability, prediction.
 
-        `table` is the name of the target table where the statement will run, `key` the columns that identify its rows, if they are others than
-        the model's. Dialects: duckdb, sqlite, postgres, spark, bigquery. SQLite computes `probability` only where its
+        `table` is the name of the target table where the statement will run, `key` the columns that identify its rows, if they are
+        others than the model's. Dialects: duckdb, sqlite, postgres, spark, bigquery. SQLite computes `probability` only where its
         mathematical functions are compiled in; leave it out elsewhere.
         """
         from hornboost.model.sql import ensemble_to_sql, renamed

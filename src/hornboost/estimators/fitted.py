@@ -37,7 +37,8 @@ def load(path: str | Path, database: Database | None = None) -> FittedModel:
 class FittedModel(RelationalClassifier):
     """A classifier read from a file: it predicts, explains and exports, and is not fitted again.
 
-    `model` is the content of the file (`load` reads it), `database` holds the tables behind the examples. `training_` tells how it was fitted.
+    `model` is the content of the file (`load` reads it), `database` holds the tables behind the examples; `training_` tells how it
+    was fitted.
     """
 
     def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:
@@ -49,7 +50,7 @@ class FittedModel(RelationalClassifier):
         self.n_features_in_ = len(model.schema[model.target.table])
         if not model.is_relational:
             if database is not None:
-                raise ModelError("the model was fitted on a single table without a database; load it without one and pass that table's rows")
+                raise ModelError("the model was fitted on a single table; load it without a database and pass that table's rows")
             self._database = _of_constants(model)
         elif database is not None:
             model.check_schema(database)
@@ -72,7 +73,8 @@ class FittedModel(RelationalClassifier):
         if frames.is_into_dataframe(X):
             return X
         if self.database is not None:
-            raise DataError(f"with a database X must be a data frame with the columns of table '{self.model.target.table}'; got {type(X).__name__}")
+            table = self.model.target.table
+            raise DataError(f"with a database X must be a data frame with the columns of table '{table}'; got {type(X).__name__}")
         return np.asarray(X)
 
     def _scores(self, X: Any) -> Any:

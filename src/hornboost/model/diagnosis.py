@@ -23,7 +23,7 @@ def diagnose(problem: Problem) -> list[str]:
     """
     reasons = [*_about_classes(problem), *_about_tables(problem), *_about_limits(problem)]
     if not reasons:
-        reasons.append("no condition that the rules may state separates the classes better than guessing; try other tables or columns, or more depth")
+        reasons.append("no condition that rules may state separates the classes better than guessing; try other columns or more depth")
     return reasons
 
 
@@ -37,7 +37,7 @@ def _about_classes(problem: Problem) -> list[str]:
 
 def _about_tables(problem: Problem) -> list[str]:
     database, examples = problem.database, problem.examples
-    joined = _joined_tables(problem)
+    joined = [name for name in _joined_tables(problem) if name != examples.name]
     others = [table for name, table in database.tables.items() if name != examples.name]
     attributes = [*examples.attributes, *(column for name in joined for column in database.tables[name].attributes)]
     reasons = []
@@ -46,8 +46,8 @@ def _about_tables(problem: Problem) -> list[str]:
     elif others and not joined:
         names = ", ".join(f"'{table.name}'" for table in others[:5])
         reasons.append(f"no link leads from table '{examples.name}' to {names}; declare foreign keys between them")
-    elif others and all(_reaches_nothing(problem, name) for name in joined if name != examples.name):
-        reasons.append(f"the keys of the examples occur in no row of another table; check that the keys of '{examples.name}' are spelled alike")
+    elif others and all(_reaches_nothing(problem, name) for name in joined):
+        reasons.append(f"the keys of the examples occur in no row of another table; check how the keys of '{examples.name}' are spelled")
     if not attributes:
         reasons.append("no table that the examples reach has an attribute; add columns that are not keys")
     elif not any(_varies(column) for column in attributes):
@@ -61,10 +61,8 @@ def _about_limits(problem: Problem) -> list[str]:
         return []
     joins, count = max(refused.items(), key=lambda item: item[1])
     path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
-    return [
-        f"{len(refused)} joins were left out because they reach more rows than max_entries={problem.engine.max_entries:,} "
-        f"(the largest, {path}, reaches {count:,}); raise max_entries"
-    ]
+    limit = f"max_entries={problem.engine.max_entries:,}"
+    return [f"{len(refused)} joins were left out because they reach more rows than {limit} ({path} reaches {count:,}); raise max_entries"]
 
 
 def _joined_tables(problem: Problem) -> list[str]:

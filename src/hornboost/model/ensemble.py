@@ -1,4 +1,4 @@
-"""The learned ensemble: clauses with votes. Every booster's model is additive in coverage, so one form predicts, explains and exports all."""
+"""The learned ensemble: clauses with votes. Every booster's model is additive in coverage, so one form serves all."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Witness:
-    """A row that satisfied a literal: all of its columns, and which of them the literal mentions."""
+    """A row that satisfied a literal: all of its columns, and which of them are keys or mentioned by the literal."""
 
     table: str
     row: Mapping[str, Any]
     mentioned: tuple[str, ...]
 
     def __str__(self) -> str:
-        values = [f"{name}={_show(self.row[name])}" for name in dict.fromkeys((*_keys_first(self.row, self.mentioned),))]
+        values = [f"{name}={_show(self.row[name])}" for name in self.mentioned]
         return f"{self.table}: {', '.join(values)}"
 
 
@@ -73,7 +73,8 @@ class Explanation:
 
     def __str__(self) -> str:
         name = ", ".join(f"{key}={_show(value)}" for key, value in self.keys.items()) or "example"
-        lines = [f'{name}: predicted "{self.prediction}" (probability {self.probability:.3f}), score {self.score:+.4f} for "{self.score_of}"']
+        predicted = f'predicted "{self.prediction}" (probability {self.probability:.3f})'
+        lines = [f'{name}: {predicted}, score {self.score:+.4f} for "{self.score_of}"']
         for fired in self.fired:
             lines.append(f"  {fired.vote:+.4f}  {fired.rule.clause}")
             lines += [f"           because of {witness}" for witness in fired.witnesses]
@@ -101,11 +102,11 @@ class Explanations(tuple[Explanation, ...]):
             about = {"example": position, **one.keys, "prediction": one.prediction, "probability": one.probability}
             for fired in one.fired:
                 shown = "; ".join(map(str, fired.witnesses))
-                rows.append({**about, "rule": str(fired.rule.clause), "fired": True, "vote": fired.vote, "failed": None, "witness": shown})
+                about_rule = {"rule": str(fired.rule.clause), "fired": True, "vote": fired.vote}
+                rows.append({**about, **about_rule, "failed": None, "witness": shown})
             for missed in one.missed:
-                rows.append(
-                    {**about, "rule": str(missed.rule.clause), "fired": False, "vote": missed.vote, "failed": missed.failed, "witness": None}
-                )
+                about_rule = {"rule": str(missed.rule.clause), "fired": False, "vote": missed.vote}
+                rows.append({**about, **about_rule, "failed": missed.failed, "witness": None})
         keys = list(self[0].keys) if self else []
         columns = ["example", *keys, "prediction", "probability", "rule", "fired", "vote", "failed", "witness"]
         return pd.DataFrame(rows, columns=columns)
@@ -178,7 +179,8 @@ def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
         shorter = Clause(clause.head, (*body, bare), tuple(stated))
         repeats = len(set(literal.variables)) < len(literal.bindings)
         if number > 0 or repeats:
-            yield shorter, f"no row of table '{literal.table}' is joined" if number else f"two key columns of table '{literal.table}' differ"
+            what = "no row of table '{}' is joined" if number else "two key columns of table '{}' differ"
+            yield shorter, what.format(literal.table)
         for k, test in enumerate(literal.tests, start=1):
             shorter = replace(shorter, body=(*body, replace(literal, tests=literal.tests[:k])))
             where = f"no such row of table '{literal.table}' has {test}" if number else f"{test} does not hold in table '{literal.table}'"
@@ -211,7 +213,7 @@ class _Steps:
     def nearest(self, e: int, fired: NDArray[np.bool_], votes: Sequence[float], otherwise: Sequence[float]) -> list[Missed]:
         """The rules that did not fire, those with the largest share of satisfied conditions first."""
         missed = []
-        for r in np.flatnonzero(~fired):
+        for r in np.flatnonzero(~fired).tolist():
             holds = self.covered[e, self.columns[r]]
             satisfied = int(np.argmin(holds)) if not holds.all() else len(holds)
             failed = self.failures[r][satisfied] if satisfied < len(holds) else "its rows do not fit together"
@@ -285,10 +287,6 @@ def _cells(record: Mapping[Any, Any]) -> dict[str, Any]:
         else:
             cells[str(name)] = None if value is None or value != value else value.item() if isinstance(value, np.generic) else value
     return cells
-
-
-def _keys_first(row: Mapping[str, Any], mentioned: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name for name in mentioned if name in row)
 
 
 def _show(value: Any) -> str:

@@ -91,7 +91,7 @@ class SavedModel:
                     raise ModelError(f"the model needs the column '{name}' of table '{table}', which this database does not have{hidden}")
                 found = type_name(present[name])
                 if found != kind:
-                    raise ModelError(f"the model needs the column '{name}' of table '{table}' as {kind}, and in this database it is {found}")
+                    raise ModelError(f"the model needs the column '{name}' of table '{table}' as {kind}, and here it is {found}")
         self._check_domains(database)
 
     def _check_domains(self, database: Database) -> None:
@@ -103,7 +103,7 @@ class SavedModel:
                     first, where = domains.setdefault(variable, (domain, f"{literal.table}.{column}"))
                     if first != domain:
                         raise ModelError(
-                            f"the model joins {where} with {literal.table}.{column}, and in this database these are keys of different things; "
+                            f"the model joins {where} with {literal.table}.{column}, and in this database these are different keys; "
                             "declare the foreign key between them"
                         )
 
@@ -136,7 +136,7 @@ def from_bytes(content: bytes, place: str) -> SavedModel:
         raise ModelError(f"{place}: this is no model file of HornBoost; give one that 'fit' or 'save' wrote")
     version = parsed.get("version")
     if version != VERSION or isinstance(version, bool):
-        raise ModelError(f"{place}: the model has format version {version!r}, and this HornBoost reads {VERSION}; install a newer HornBoost")
+        raise ModelError(f"{place}: the model has format version {version!r}, and this HornBoost reads {VERSION}; install a newer one")
     checksum = parsed.pop("checksum", None)
     if checksum != _digest(parsed):
         raise ModelError(f"{place}: the checksum does not match, so the file was changed or damaged; take the original or fit again")
@@ -233,13 +233,10 @@ def _model(content: Mapping[str, Any]) -> SavedModel:
     if content["link"] not in ("sigmoid", "softmax"):
         _fail(f"there is no link {content['link']!r}")
     schema = {_text(table): tuple(_saved_column(column) for column in columns) for table, columns in content["schema"].items()}
-    target = content["target"]
-    lists = {name: tuple(_text(value) for value in target[name]) for name in ("key", "classes")}
-    single = {name: None if target[name] is None else _text(target[name]) for name in ("label", "positive", "negative")}
     model = SavedModel(
         Ensemble(texts, rules, intercept, content["link"], calibration),
         classes,
-        Target(_text(target["table"]), **lists, **single),
+        _target(content["target"]),
         schema,
         bool(content["relational"]),
         dict(content["training"]),
@@ -248,6 +245,12 @@ def _model(content: Mapping[str, Any]) -> SavedModel:
     if model.fingerprint != content["fingerprint"]:
         _fail("the schema's fingerprint does not match")
     return model
+
+
+def _target(content: Mapping[str, Any]) -> Target:
+    label, positive, negative = (None if content[name] is None else _text(content[name]) for name in ("label", "positive", "negative"))
+    key, classes = (tuple(_text(value) for value in content[name]) for name in ("key", "classes"))
+    return Target(_text(content["table"]), key, label, positive, negative, classes)
 
 
 def _check_names(model: SavedModel) -> None:

@@ -6,12 +6,19 @@ value (1), two columns with one value (2) or with two values (3), a flag of a fe
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
-_jit = nb.njit(nogil=True, cache=True, boundscheck=False)
+from hornboost.data.jit import jit
+
+Codes = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Int = Any
+"""A Python integer, or numpy's when the kernels run uncompiled."""
 
 INTERVAL, MISSING, SAME, DIFFER, NEEDS = 0, 1, 2, 3, 4
 
@@ -19,28 +26,28 @@ INTERVAL, MISSING, SAME, DIFFER, NEEDS = 0, 1, 2, 3, 4
 class Conditions(NamedTuple):
     """The conditions of all features of a group: those of feature f are numbered `first[f]` to `first[f + 1]`."""
 
-    first: np.ndarray
-    kind: np.ndarray
-    column: np.ndarray
-    other: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    first: Longs
+    kind: Longs
+    column: Longs
+    other: Longs
+    low: Floats
+    high: Floats
 
 
 class Edges(NamedTuple):
     """A join: the key code of each entry above, the index behind it, and further columns that must equal or differ."""
 
-    codes: np.ndarray
-    offsets: np.ndarray
-    order: np.ndarray
-    equal_columns: np.ndarray
-    equal_codes: np.ndarray
-    unequal_columns: np.ndarray
-    unequal_codes: np.ndarray
+    codes: Codes
+    offsets: Longs
+    order: Codes
+    equal_columns: Codes
+    equal_codes: Codes
+    unequal_columns: Codes
+    unequal_codes: Codes
 
 
-@_jit
-def _passes(row, entry, f, matrix, flags, conditions):
+@jit
+def _passes(row: Int, entry: Int, f: Int, matrix: Floats, flags: Flags, conditions: Conditions) -> bool:
     for c in range(conditions.first[f], conditions.first[f + 1]):
         kind = conditions.kind[c]
         if kind == NEEDS:
@@ -61,8 +68,8 @@ def _passes(row, entry, f, matrix, flags, conditions):
     return True
 
 
-@_jit
-def _reaches(row, entry, edges):
+@jit
+def _reaches(row: Int, entry: Int, edges: Edges) -> bool:
     for k in range(edges.equal_columns.shape[0]):
         code = edges.equal_columns[k, row]
         if code < 0 or code != edges.equal_codes[k, entry]:
@@ -75,8 +82,8 @@ def _reaches(row, entry, edges):
     return True
 
 
-@_jit
-def exists(edges, matrix, conditions, out):
+@jit
+def exists(edges: Edges, matrix: Floats, conditions: Conditions, out: Flags) -> None:
     """Set out[entry, f] where some row behind the entry passes feature f, whose conditions are about the row alone."""
     n_codes = edges.offsets.size - 1
     n_features = out.shape[1]
@@ -98,8 +105,8 @@ def exists(edges, matrix, conditions, out):
                 break
 
 
-@_jit
-def candidates(edges, matrix, conditions):
+@jit
+def candidates(edges: Edges, matrix: Floats, conditions: Conditions) -> tuple[Codes, Codes]:
     """The rows behind each entry that pass the conditions about the row itself of some feature: rows, and their entry above."""
     n_codes = edges.offsets.size - 1
     no_flags = np.empty((0, 0), np.bool_)
@@ -128,8 +135,8 @@ def candidates(edges, matrix, conditions):
     return rows, up
 
 
-@_jit
-def combine(rows, up, matrix, flags, conditions, out):
+@jit
+def combine(rows: Codes, up: Codes, matrix: Floats, flags: Flags, conditions: Conditions, out: Flags) -> None:
     """Set out[up, f] where an entry passes feature f, with `flags` telling what was found below each entry."""
     for entry in range(rows.size):
         above = up[entry]
@@ -138,8 +145,8 @@ def combine(rows, up, matrix, flags, conditions, out):
                 out[above, f] = True
 
 
-@_jit
-def add_votes(covered, of_rule, votes, otherwise, scores):
+@jit
+def add_votes(covered: Flags, of_rule: Longs, votes: Floats, otherwise: Floats, scores: Floats) -> None:
     """Add each rule's vote to each example's scores, in the order of the rules, so that every sum is made in one order."""
     for example in range(scores.shape[0]):
         for r in range(of_rule.size):

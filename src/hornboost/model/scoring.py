@@ -40,7 +40,7 @@ class Level:
     up: Codes
 
 
-class _TooMany(Exception):
+class _TooManyError(Exception):
     """The joins reach more rows than may be held at once."""
 
 
@@ -76,7 +76,7 @@ class Coverage:
     def _chunk(self, examples: Table) -> Flags:
         try:
             return self._root(examples, MAX_ENTRIES if examples.n_rows > 1 else np.iinfo(np.int32).max)
-        except _TooMany:
+        except _TooManyError:
             half = examples.n_rows // 2
             return np.concatenate([self._chunk(part(examples, 0, half)), self._chunk(part(examples, half, examples.n_rows))])
 
@@ -114,7 +114,7 @@ class Coverage:
             kernels.exists(edges, matrix, conditions, out)
             return out
         if _reached(edges) > room:
-            raise _TooMany
+            raise _TooManyError
         rows, up = kernels.candidates(edges, matrix, conditions)
         flags = self._below(group, [*path, Level(table, rows, up)], room)
         kernels.combine(rows, up, matrix, flags, conditions, out)
@@ -192,7 +192,7 @@ class Coverage:
             first.append(len(rows))
         kind, column, other, low_, high_ = zip(*rows, strict=True) if rows else ((), (), (), (), ())
         integers = [np.array(values, np.int64) for values in (first, kind, column, other)]
-        return kernels.Conditions(*integers, np.array(low_, np.float64), np.array(high_, np.float64))
+        return kernels.Conditions(integers[0], integers[1], integers[2], integers[3], np.array(low_, float), np.array(high_, float))
 
     def _interval(self, column: Column, table: str, test: Test) -> tuple[float, float]:
         """The values that pass a test, in the numbers of the float matrix."""
@@ -202,7 +202,7 @@ class Coverage:
             value = self._constant(column, table, str(test.value))
             return value, value
         if column.kind != "numeric":
-            raise ClauseError(f"table '{table}': column '{column.name}' is {column.kind}, so it has no order for '{test.op}'; use = instead")
+            raise ClauseError(f"table '{table}': column '{column.name}' is {column.kind} and has no order for '{test.op}'; use = instead")
         assert test.value is not None
         bound = days_since_epoch(test.value) if isinstance(test.value, str) else test.value
         return (bound, np.inf) if test.op == ">=" else (-np.inf, bound)

@@ -35,9 +35,9 @@ FLAGS = 1500
 def ensemble_to_sql(ensemble: Ensemble, target: Target, dialect: str = "duckdb", *, probability: bool = True) -> str:
     """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
 
-    `score` is the decision function. With two classes `probability` is that of `ensemble.classes[1]`, which a positive score speaks for; with
-    more there is a score and a probability for each class. SQLite needs its mathematical functions for `probability`; leave it out
-    where they are not compiled in.
+    `score` is the decision function. With two classes `probability` is that of `ensemble.classes[1]`, which a positive score speaks
+    for; with more there is a score and a probability for each class. SQLite needs its mathematical functions for `probability`;
+    leave it out where they are not compiled in.
 
     >>> from hornboost.model.ensemble import Rule
     >>> rule = Rule(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").'), (1.5,))
@@ -126,7 +126,7 @@ class _Statement:
             query = query.with_(exp.to_identifier(name, quoted=True), as_=cte, copy=False)
         return query.sql(dialect=self._dialect, pretty=True, max_text_width=140)
 
-    def _keys(self, alias: str) -> list[exp.Expression]:
+    def _keys(self, alias: str) -> list[exp.Expr]:
         from sqlglot import exp
 
         if not self._target.key:
@@ -153,17 +153,17 @@ class _Statement:
                 conditions.append(coverage_condition(clause, "t", self._dialect))
         return conditions
 
-    def _scores(self, names: Sequence[str], conditions: Sequence[exp.Condition]) -> list[exp.Expression]:
+    def _scores(self, names: Sequence[str], conditions: Sequence[exp.Condition]) -> list[exp.Expr]:
         from sqlglot import exp
 
         return [exp.alias_(self._sum(k, conditions), name, quoted=True, copy=False) for k, name in enumerate(names)]
 
-    def _sum(self, k: int, conditions: Sequence[exp.Condition]) -> exp.Expression:
+    def _sum(self, k: int, conditions: Sequence[exp.Condition]) -> exp.Expr:
         """The intercept and the votes for one score, added from left to right as Python does."""
         from sqlglot import exp
 
-        blocks: list[exp.Expression] = []
-        total: exp.Expression = exp.cast(_number(self._ensemble.intercept[k]), "double")
+        blocks: list[exp.Expr] = []
+        total: exp.Expr = exp.cast(_number(self._ensemble.intercept[k]), "double")
         terms = 0
         for rule, condition in zip(self._ensemble.rules, conditions, strict=True):
             vote, otherwise = rule.votes[k], rule.otherwise[k] if rule.otherwise else 0.0
@@ -198,9 +198,7 @@ class _Statement:
         keys = [_column("t", column) for column, _ in _links(group)]
         for start in range(0, len(group.features), COLUMNS):
             name = f"{self._prefix}{len(self._ctes) + 1}"
-            columns: list[exp.Expression] = [
-                exp.alias_(key, f"k{number}", quoted=True) for number, key in enumerate(keys, start=1)
-            ]
+            columns: list[exp.Expr] = [exp.alias_(key, f"k{number}", quoted=True) for number, key in enumerate(keys, start=1)]
             for number, feature in enumerate(group.features[start : start + COLUMNS], start=1):
                 flag = _flag(self._condition(group, feature, below), f"c{number}")
                 columns.append(exp.alias_(exp.Max(this=flag.this), flag.alias, quoted=True))
@@ -223,12 +221,12 @@ class _Statement:
                 query = query.join(_table(name), on=exp.and_(*on, copy=False), join_type="left", copy=False)
         return query
 
-    def _outputs(self, names: Sequence[str]) -> list[exp.Expression]:
+    def _outputs(self, names: Sequence[str]) -> list[exp.Expr]:
         from sqlglot import exp
 
         classes = self._ensemble.classes
         scores = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
-        outputs: list[exp.Expression]
+        outputs: list[exp.Expr]
         if self._target.key:
             outputs = [exp.column(exp.to_identifier(name, quoted=True)) for name in self._target.key]
             outputs += [score.copy() for score in scores] if len(scores) != 2 else []
@@ -246,7 +244,7 @@ class _Statement:
         outputs.append(exp.alias_(self._choice(scores), self._named("prediction"), quoted=True))
         return outputs
 
-    def _probabilities(self, scores: Sequence[exp.Expression]) -> list[exp.Expression]:
+    def _probabilities(self, scores: Sequence[exp.Expr]) -> list[exp.Expr]:
         from sqlglot import exp
 
         model = self._ensemble
@@ -256,9 +254,7 @@ class _Statement:
             if len(scores) <= 2:
                 return [_sigmoid(scores[0] if len(scores) == 1 else exp.paren(_difference(scores)))]
             largest = exp.Greatest(this=scores[0].copy(), expressions=[score.copy() for score in scores[1:]])
-            shares = [
-                _exponential(_at_least(exp.Sub(this=score.copy(), expression=largest.copy()), -700.0)) for score in scores
-            ]
+            shares = [_exponential(_at_least(exp.Sub(this=score.copy(), expression=largest.copy()), -700.0)) for score in scores]
         else:
             pairs = zip(scores, model.calibration or [(1.0, 0.0)] * len(scores), strict=True)
             shares = [_sigmoid(exp.paren(_affine(score, a, b))) for score, (a, b) in pairs]
@@ -269,7 +265,7 @@ class _Statement:
             total = exp.Add(this=total.copy(), expression=share.copy())
         return [exp.Div(this=share.copy(), expression=exp.paren(total.copy()), typed=True) for share in shares]
 
-    def _choice(self, scores: Sequence[exp.Expression]) -> exp.Expression:
+    def _choice(self, scores: Sequence[exp.Expr]) -> exp.Expr:
         """The class with the largest score, the first of equals."""
         from sqlglot import exp
 
@@ -332,7 +328,7 @@ def _is_one(column: exp.Column) -> exp.Condition:
     return exp.EQ(this=column, expression=exp.Literal.number(1))
 
 
-def _sigmoid(score: exp.Expression) -> exp.Expression:
+def _sigmoid(score: exp.Expr) -> exp.Expr:
     """1/(1 + exp(-score)), with the score kept where no database overflows."""
     from sqlglot import exp
 
@@ -341,31 +337,31 @@ def _sigmoid(score: exp.Expression) -> exp.Expression:
     return exp.Div(this=_number(1.0), expression=exp.paren(denominator), typed=True)
 
 
-def _exponential(value: exp.Expression) -> exp.Expression:
+def _exponential(value: exp.Expr) -> exp.Expr:
     from sqlglot import exp
 
     return exp.Exp(this=value)
 
 
-def _at_least(value: exp.Expression, bound: float) -> exp.Expression:
+def _at_least(value: exp.Expr, bound: float) -> exp.Expr:
     from sqlglot import exp
 
     return exp.Greatest(this=value.copy(), expressions=[_number(bound)])
 
 
-def _affine(score: exp.Expression, a: float, b: float) -> exp.Expression:
+def _affine(score: exp.Expr, a: float, b: float) -> exp.Expr:
     from sqlglot import exp
 
     return exp.Add(this=exp.Mul(this=_number(a), expression=score.copy()), expression=_number(b))
 
 
-def _difference(scores: Sequence[exp.Expression]) -> exp.Expression:
+def _difference(scores: Sequence[exp.Expr]) -> exp.Expr:
     from sqlglot import exp
 
     return exp.Sub(this=scores[1].copy(), expression=scores[0].copy())
 
 
-def _number(value: float) -> exp.Expression:
+def _number(value: float) -> exp.Expr:
     """A literal that databases read as exactly this double: without an exponent some would read a rounded decimal."""
     from sqlglot import exp
 

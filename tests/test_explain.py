@@ -1,0 +1,188 @@
+"""Explanations: votes that add up to the score, rows that satisfy the rules, and the first condition that fails."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import hornboost as hb
+import naive
+from hornboost import Clause
+from hornboost.engine import Engine
+from hornboost.estimators.c2rib import C2RIBClassifier
+from hornboost.model.diagnosis import diagnose
+from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.model.explain import Explanations, explain, prefixes, rule_witnesses
+from random_databases import RandomCase, cases
+
+FRAMES = {
+    "loan": pd.DataFrame({"loan": ["x", "y", "z"], "account": [1, 2, 3], "amount": [10.0, 20.0, None], "bad": ["yes", "no", "no"]}),
+    "trans": pd.DataFrame(
+        {
+            "trans": [8123, 8124, 8125, 8126],
+            "account": [1, 1, 2, 2],
+            "kind": ["cash", "card", "cash", None],
+            "sum": [5.0, 9.0, 1.0, 2.0],
+            "day": pd.to_datetime(["1998-01-01", "1998-02-01", None, "1999-01-01"]),
+        }
+    ),
+}
+
+
+def database() -> hb.Database:
+    return hb.Database.from_frames(
+        FRAMES,
+        target="loan",
+        key="loan",
+        label="bad",
+        positive="yes",
+        foreign_keys=[("trans.account", "loan.account")],
+        keys={"trans": {"trans": "trans"}},
+    )
+
+
+def explained(rules: dict[str, float], intercept: float = -0.5, missed: int = 3) -> Explanations:
+    db = database()
+    model = Ensemble(("no", "yes"), tuple(Rule(Clause.parse(rule), (vote,)) for rule, vote in rules.items()), (intercept,))
+    return explain(model, db, db.encode(db.examples()[0]), missed)
+
+
+CASH = 'bad="yes" :- loan(account=A), trans(account=A, kind="cash", sum>=3).'
+LARGE = 'bad="yes" :- loan(amount>=15).'
+DATED = 'bad="no" :- loan(account=A), trans(account=A, day>="1998-06-01").'
+
+
+def test_each_rule_that_fired_comes_with_its_vote_and_the_row_that_made_it_fire() -> None:
+    first = explained({CASH: 1.5, LARGE: 0.25})[0]
+    assert dict(first.keys) == {"loan": "x"}
+    assert [(str(f.rule.clause), f.vote) for f in first.fired] == [(CASH, 1.5)]
+    (witness,) = first.fired[0].witnesses
+    assert witness.table == "trans"
+    assert dict(witness.row) == {"trans": 8123, "account": 1, "kind": "cash", "sum": 5.0, "day": "1998-01-01"}
+    assert (first.prediction, first.score, first.start) == ("yes", 1.0, -0.5)
+
+
+def test_a_rule_that_did_not_fire_comes_with_the_first_condition_that_failed() -> None:
+    first, second, third = explained({CASH: 1.5, LARGE: 0.25, DATED: -1.0})
+    assert {m.failed for m in first.missed} == {
+        "amount>=15 does not hold in table 'loan'",
+        "no such row of table 'trans' has day>=\"1998-06-01\"",
+    }
+    assert [m.failed for m in second.missed] == ["no such row of table 'trans' has sum>=3"]
+    assert (second.missed[0].satisfied, second.missed[0].conditions) == (2, 3)
+    assert "no row of table 'trans' is joined" in {m.failed for m in third.missed}
+
+
+def test_the_nearest_rules_come_first_and_as_many_as_asked_for() -> None:
+    second = explained({LARGE.replace("15", "99"): 9.0, CASH: 1.5}, missed=1)[1]
+    assert [str(m.rule.clause) for m in second.missed] == [CASH]
+    assert second.n_missed == 2
+    assert explained({CASH: 1.5}, missed=0)[1].missed == ()
+
+
+def test_the_votes_and_the_start_add_up_to_the_score_also_where_rules_vote_by_not_firing() -> None:
+    db = hb.datasets.bank(150, transactions=6, seed=2).database()
+    X, _ = db.examples()
+    rng = np.random.default_rng(0)
+    bodies = [
+        'trans(account_id=A, operation="cash", amount>=3000)',
+        "order(account_id=A, amount>=5000)",
+        'account(account_id=A, frequency="weekly")',
+    ]
+    for n_scores in (1, 2, 3):
+        classes = ("0", "1") if n_scores < 3 else ("0", "1", "2")
+        rules = tuple(
+            Rule(
+                Clause.parse(f'risky="1" :- loan(account_id=A), {body}.'),
+                tuple(rng.normal(size=n_scores)),
+                tuple(rng.normal(size=n_scores)),
+            )
+            for body in bodies
+        )
+        model = Ensemble(classes, rules, tuple(rng.normal(size=n_scores)), "softmax")
+        for one in explain(model, db, db.encode(X)):
+            assert one.score == pytest.approx(one.start + sum(fired.vote for fired in one.fired), abs=1e-12)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@given(cases(5))
+def test_witness_rows_alone_satisfy_the_clause(case: RandomCase) -> None:
+    db = case.database()
+    engine = Engine(db, db.encode(db.examples()[0]))
+    for clause in case.clauses:
+        rooted = clause.rooted(case.target.name)
+        covered = np.flatnonzero(db.covers(clause))
+        literals = [literal for number, literal in enumerate(rooted.body) if number or literal.tests]
+        for example, witnesses in zip(covered, rule_witnesses(engine, rooted, covered), strict=True):
+            assert [witness.table for witness in witnesses] == [literal.table for literal in literals]
+            few = {table.name: [] for table in case.tables} | {case.target.name: [case.target.rows[example]]}
+            for witness, literal in zip(witnesses, literals, strict=True):
+                if literal is not rooted.root:
+                    few[witness.table].append(dict(witness.row))
+            assert naive.covers(few, rooted, case.target.name)[0]
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(cases(5))
+def test_prefixes_grow_up_to_the_clause_and_cover_less_and_less(case: RandomCase) -> None:
+    db = case.database()
+    for clause in case.clauses:
+        rooted = clause.rooted(case.target.name)
+        grown = [prefix for prefix, _ in prefixes(rooted)]
+        coverage = [db.covers(prefix) for prefix in grown]
+        assert all((later <= earlier).all() for earlier, later in itertools.pairwise(coverage))
+        if coverage:
+            assert coverage[-1].tolist() == db.covers(clause).tolist()
+
+
+def test_explanations_are_a_frame_a_text_and_plain_json() -> None:
+    found = explained({CASH: 1.5, LARGE: 0.25})
+    frame = found.frame()
+    assert list(frame.columns) == ["example", "loan", "prediction", "probability", "rule", "fired", "vote", "failed", "witness"]
+    assert frame[frame["fired"]]["witness"].tolist()[0] == 'trans: trans=8123, account=1, kind="cash", sum=5'
+    rows = found.witnesses()
+    assert rows["row"][0]["trans"] == 8123
+    text = str(found)
+    assert 'loan="x": predicted "yes"' in text
+    assert 'because of trans: trans=8123, account=1, kind="cash", sum=5' in text
+    assert json.loads(json.dumps(found.to_json()))[0]["fired"][0]["witnesses"][0]["row"]["trans"] == 8123
+    assert explained({})[0].missed == ()
+    assert list(Explanations().frame().columns) == ["example", "prediction", "probability", "rule", "fired", "vote", "failed", "witness"]
+
+
+def problem(X: object, y: object, db: hb.Database | None = None, **engine: object) -> object:
+    return C2RIBClassifier(db)._problem(X, y, None, **engine)
+
+
+def test_a_fit_without_rules_can_say_why() -> None:
+    varied = np.random.default_rng(0).normal(size=(20, 2))
+    assert diagnose(problem(varied, [1] * 20))[0].startswith('all 20 examples are of class "1"')
+    assert diagnose(problem(varied, [1] * 3 + [0] * 17))[0] == 'there are too few examples of class "1" (3) to learn and prune rules on'
+    assert diagnose(problem(np.ones((20, 2)), [0, 1] * 10))[0].startswith("no attribute varies")
+    assert "no condition that rules may state" in diagnose(problem(varied, [0, 1] * 10))[0]
+
+
+def unlinked(accounts: list[object]) -> hb.Database:
+    loans = pd.DataFrame({"loan": range(20), "account": range(20), "bad": ["yes", "no"] * 10})
+    trans = pd.DataFrame({"account": accounts, "kind": ["a", "b"] * (len(accounts) // 2)})
+    keys = {"loan": {"account": "account"}, "trans": {"account": "account" if accounts[0] != "far" else "other"}}
+    return hb.Database.from_frames({"loan": loans, "trans": trans}, target="loan", key="loan", label="bad", keys=keys, foreign_keys=[])
+
+
+def test_missing_links_are_named() -> None:
+    db = unlinked(["far", "off"])
+    assert any("no link leads from table 'loan' to 'trans'" in reason for reason in diagnose(problem(*db.examples(), db)))
+    db = unlinked([1001, 1002])
+    assert any("keys of the examples occur in no row" in reason for reason in diagnose(problem(*db.examples(), db)))
+
+
+def test_joins_over_the_limit_are_named() -> None:
+    db = hb.datasets.bank(100, transactions=5, seed=0).database()
+    found = problem(*db.examples(), db, max_entries=50)
+    found.engine.frontier(found.engine.root())
+    assert any("reach more rows than max_entries=50" in reason for reason in diagnose(found))
