@@ -1,0 +1,95 @@
+"""Conditions on one column: a value of a nominal one, an interval of equal frequency of a numeric one."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Column
+from hornboost.logic.clause import Test
+
+Condition = tuple[Test, ...]
+
+MAX_VALUES = 1000
+"""A nominal column of more values identifies rows rather than describes them; it is left out, and said to be."""
+
+
+def conditions_of(
+    table: str, column: Column, weights: NDArray[np.float64], bins: int, left_out: list[str]
+) -> tuple[NDArray[np.int32], list[Condition]]:
+    """For each row the number of the condition that it satisfies, -1 for none, and the conditions; `weights` are those of training rows."""
+    if column.kind == "nominal":
+        assert column.categories is not None
+        values = [str(value) for value in column.categories]
+        if len(values) > MAX_VALUES:
+            left_out.append(f"{table}.{column.name} has {len(values)} values, more than {MAX_VALUES}, and was left out")
+            return np.full(len(column.values), -1, np.int32), []
+        return np.maximum(column.codes, -1), [(Test(column.name, "=", value),) for value in values]
+    numbers = column.numbers
+    intervals = _intervals(column, equal_frequency(numbers, weights, bins))
+    codes = np.full(len(numbers), -1, np.int32)
+    for number in range(len(intervals) - 1, -1, -1):
+        low, high, _ = intervals[number]
+        codes[(numbers >= low) & (numbers <= high)] = number
+    return codes, [tests for _, _, tests in intervals]
+
+
+def equal_frequency(numbers: NDArray[np.float64], weights: NDArray[np.float64], bins: int) -> list[tuple[float, float]]:
+    """At most `bins - 1` gaps between neighbouring values, each as its two ends, that cut the weight most evenly.
+
+    >>> equal_frequency(np.array([1.0, 2.0, 3.0, 4.0, np.nan]), np.ones(5), 2)
+    [(2.0, 3.0)]
+    """
+    counted = ~np.isnan(numbers) & (weights > 0)
+    values, inverse = np.unique(numbers[counted], return_inverse=True)
+    if len(values) < 2:
+        return []
+    share = np.cumsum(np.bincount(inverse, weights[counted]))
+    share = share[:-1] / share[-1]
+    gaps = dict.fromkeys(int(np.argmin(np.abs(share - k / bins))) for k in range(1, bins))
+    return [(float(values[gap]), float(values[gap + 1])) for gap in gaps]
+
+
+def _intervals(column: Column, gaps: list[tuple[float, float]]) -> list[tuple[float, float, Condition]]:
+    """Intervals that meet in the gaps: at a short number between their ends, or between two days."""
+    if not gaps:
+        return []
+    lows, highs = [-np.inf], []
+    for low, high in gaps:
+        if column.is_date:
+            day = np.floor(low) + 1.0
+            highs.append(day - 1.0)
+            lows.append(day)
+        else:
+            highs.append(between(low, high))
+            lows.append(highs[-1])
+    highs.append(np.inf)
+    intervals = []
+    for low, high in zip(lows, highs, strict=True):
+        tests = [Test(column.name, ">=", _shown(column, low))] if low > -np.inf else []
+        tests += [Test(column.name, "<=", _shown(column, high))] if high < np.inf else []
+        intervals.append((low, high, tuple(tests)))
+    return intervals
+
+
+def _shown(column: Column, value: float) -> float | str:
+    return (date(1970, 1, 1) + timedelta(days=value)).isoformat() if column.is_date else float(value)
+
+
+def between(low: float, high: float) -> float:
+    """A number strictly between two, near their middle, with few digits; if there is none, the lower one.
+
+    >>> between(0.1421, 0.1429), between(-1.0, 2.0)
+    (0.142..., 0.0)
+    """
+    if np.isinf(low) or np.isinf(high):
+        low, high = (high - 2.0, high) if np.isinf(low) else (low, low + 2.0)
+        low, high = (-1.0, 1.0) if np.isinf(low) or np.isinf(high) else (low, high)
+    middle = low + (high - low) / 2
+    for digits in range(17):
+        short = round(middle, digits)
+        if low < short < high:
+            return float(short) + 0.0
+    return middle if low < middle < high else low

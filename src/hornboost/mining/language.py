@@ -1,0 +1,279 @@
+"""The language of the queries: tables as the miner sees them, queries as tuples of numbers, their canonical form and their clauses.
+
+A query is a tuple of literals (source, variables, conditions): source 0 is the example itself, each key column of a literal holds a variable
+(the examples' keys come first), and conditions are numbers of tests on its columns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import permutations, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.index import KeyIndex
+from hornboost.data.table import Table
+from hornboost.logic.clause import Clause, Head, Literal
+from hornboost.mining.binning import Condition, conditions_of
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+Atom = tuple[int, tuple[int, ...], tuple[int, ...]]
+Body = tuple[Atom, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table: key columns and their domains, and its conditions, those of attribute a from `starts[a]` on (0 is none)."""
+
+    name: str
+    columns: tuple[str, ...]
+    domains: tuple[str, ...]
+    keys: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    conditions: tuple[Condition, ...]
+    attribute: NDArray[np.int64]
+    index: Callable[[str], KeyIndex] | None
+    unique: frozenset[int] = frozenset()
+    rows_unique: bool = False
+    symmetric: tuple[int, int] | None = None
+    fan_out: tuple[float, ...] = ()
+
+    @property
+    def n_conditions(self) -> int:
+        return len(self.conditions)
+
+
+@dataclass(eq=False)
+class Language:
+    """The sources, and what holds between them."""
+
+    sources: list[Source]
+    oi: bool
+    left_out: list[str]
+    _included: dict[tuple[int, tuple[int, ...], int, tuple[int, ...]], bool] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        database: Database,
+        examples: Table,
+        weights: NDArray[np.float64],
+        *,
+        bins: int,
+        oi: bool,
+        symmetric: Mapping[str, tuple[str, str]],
+        steps: int,
+    ) -> Language:
+        """Cut the numbers of the rows that the examples reach within some steps, and number all conditions."""
+        left_out: list[str] = []
+        reached = _reached(database, examples, steps)
+        sources = [_source(examples, None, weights, bins, left_out, ())]
+        for name, table in database.tables.items():
+            if not table.keys or not table.n_rows:
+                continue
+            rows = reached[name].astype(np.float64)
+            sources.append(_source(table, database, rows, bins, left_out, symmetric.get(name, ())))
+        return cls(sources, oi, left_out)
+
+    @property
+    def n_root(self) -> int:
+        return len(self.sources[0].columns)
+
+    def domains(self, body: Body) -> dict[int, str]:
+        """The domain of each variable."""
+        return {v: domain for source, variables, _ in body for v, domain in zip(variables, self.sources[source].domains, strict=True)}
+
+    def shapes(self, body: Body, connected: bool) -> list[tuple[int, tuple[int, ...]]]:
+        """Every literal that may be added, as its source and variables, -1 for a new one; symmetric relations in one direction."""
+        domains = self.domains(body)
+        grown = any(v >= self.n_root for v in domains)
+        found = []
+        for number, source in enumerate(self.sources[1:], 1):
+            choices = [[v for v, other in domains.items() if other == domain] + [-1] for domain in source.domains]
+            for shape in product(*choices):
+                bound = [v for v in shape if v >= 0]
+                if not bound or len(set(bound)) < len(bound) or self._is_turned(source, shape):
+                    continue
+                if connected and grown and -1 in shape and max(bound) < self.n_root:
+                    continue
+                if not self._same_row(number, shape, body):
+                    found.append((number, shape))
+        return found
+
+    def _is_turned(self, source: Source, shape: tuple[int, ...]) -> bool:
+        if source.symmetric is None:
+            return False
+        left, right = (shape[k] if shape[k] >= 0 else 1 << 30 for k in source.symmetric)
+        return left > right
+
+    def _same_row(self, number: int, shape: tuple[int, ...], body: Body) -> bool:
+        """Whether another literal of the query has the very row that this one would find."""
+        source = self.sources[number]
+        root = self.sources[0]
+        for other, variables, _ in body:
+            if other == number:
+                if any(variables[k] == shape[k] for k in source.unique) or (source.rows_unique and variables == shape):
+                    return True
+            elif other == 0 and source.name == root.name:
+                same = {column: v for column, v in zip(root.columns, variables, strict=True)}
+                if any(same.get(source.columns[k]) == shape[k] for k in source.unique):
+                    return True
+        return False
+
+    def is_redundant(self, body: Body) -> bool:
+        """Whether some literal follows from another one: from one with more tests on the same variables, or, bare, from the data."""
+        for i, (source, variables, tests) in enumerate(body[1:], 1):
+            for j, (other, others, more) in enumerate(body):
+                if i == j or not set(variables) <= set(others):
+                    continue
+                if source == other and variables == others and set(tests) <= set(more):
+                    return True
+                if not tests and source != other and self._is_included(source, variables, other, others):
+                    return True
+        return False
+
+    def _is_included(self, source: int, variables: tuple[int, ...], other: int, others: tuple[int, ...]) -> bool:
+        """Whether each row of the other source has a row of this one with the same keys."""
+        at = tuple(others.index(v) for v in variables)
+        place = (source, tuple(range(len(variables))), other, at)
+        if place not in self._included:
+            theirs = self.sources[other].keys[:, list(at)]
+            theirs = theirs[(theirs >= 0).all(axis=1)]
+            both = np.concatenate([self.sources[source].keys, theirs])
+            _, codes = np.unique(both, axis=0, return_inverse=True)
+            n = len(self.sources[source].keys)
+            self._included[place] = bool(np.isin(codes[n:], codes[:n]).all())
+        return self._included[place]
+
+    def normal(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
+        """The variables of a literal with those of a symmetric relation in order."""
+        pair = self.sources[number].symmetric
+        if pair is None or variables[pair[0]] <= variables[pair[1]]:
+            return variables
+        swapped = list(variables)
+        swapped[pair[0]], swapped[pair[1]] = variables[pair[1]], variables[pair[0]]
+        return tuple(swapped)
+
+    def canonical(self, body: Body) -> Body:
+        """The same for all queries that differ in names of variables, order of literals, or direction of symmetric ones."""
+        n_root = self.n_root
+        free = sorted({v for _, variables, _ in body for v in variables if v >= n_root})
+        if len(free) < 2:
+            return tuple(sorted(body))
+        colour = {v: v if v < n_root else n_root for _, variables, _ in body for v in variables}
+        classes = 1
+        while True:
+            seats: dict[int, list[int]] = {v: [] for v in free}
+            for source, variables, tests in body:
+                pair = self.sources[source].symmetric or (-1, -1)
+                colours = tuple([colour[v] for v in variables])
+                if pair[0] >= 0:
+                    ends = sorted((colours[pair[0]], colours[pair[1]]))
+                    colours = (*[c for k, c in enumerate(colours) if k not in pair], *ends)
+                for k, v in enumerate(variables):
+                    if v >= n_root:
+                        seats[v].append(hash((source, tests, pair[0] if k == pair[1] else k, colours)))
+            for v in free:
+                colour[v] = hash((colour[v], tuple(sorted(seats[v]))))
+            found = len({colour[v] for v in free})
+            if found == len(free) or found == classes:
+                break
+            classes = found
+        groups: dict[int, list[int]] = {}
+        for v in free:
+            groups.setdefault(colour[v], []).append(v)
+        ordered = [groups[c] for c in sorted(groups)]
+        return min(self._renamed(body, [v for group in order for v in group]) for order in product(*(permutations(g) for g in ordered)))
+
+    def _renamed(self, body: Body, order: Sequence[int]) -> Body:
+        names = {v: self.n_root + k for k, v in enumerate(order)}
+        return tuple(
+            sorted((source, self.normal(source, tuple([names.get(v, v) for v in variables])), tests) for source, variables, tests in body)
+        )
+
+    def clause(self, body: Body, head: Head) -> Clause:
+        """The clause of a query: with object identity, every two variables of one domain differ unless both are the example's."""
+        names = self._names(body)
+        uses = Counter(v for _, variables, _ in body for v in variables)
+        domains = self.domains(body)
+        free = [v for v in names if v >= self.n_root]
+        unequal = [(w, v) for v in free for w in names if w < v and domains[v] == domains[w]] if self.oi else []
+        told = {v for pair in unequal for v in pair} | {v for v, count in uses.items() if count > 1} | set(range(self.n_root))
+        literals = []
+        for source, variables, conditions in body:
+            here = self.sources[source]
+            tests = tuple(test for c in conditions for test in here.conditions[c])
+            bindings = tuple((column, names[v]) for column, v in zip(here.columns, variables, strict=True) if v in told)
+            literals.append(Literal(here.name, bindings, tests))
+        return Clause(head, tuple(literals), tuple((names[v], names[w]) for v, w in unequal))
+
+    def _names(self, body: Body) -> dict[int, str]:
+        names: dict[int, str] = {}
+        for source, variables, _ in body:
+            for column, v in zip(self.sources[source].columns, variables, strict=True):
+                if v not in names:
+                    letter = next((c for c in column if c.isascii() and c.isalpha()), "x").upper()
+                    taken = set(names.values())
+                    names[v] = next(name for name in (letter + (str(i) if i > 1 else "") for i in range(1, 1000)) if name not in taken)
+        return dict(sorted(names.items()))
+
+
+def _source(
+    table: Table, database: Database | None, weights: NDArray[np.float64], bins: int, left_out: list[str], pair: Sequence[str]
+) -> Source:
+    codes, starts, conditions, attribute = [], [], [()], [-1]
+    for number, column in enumerate(table.attributes):
+        found = conditions_of(table.name, column, weights, bins, left_out)
+        starts.append(len(conditions))
+        codes.append(found[0])
+        conditions += found[1]
+        attribute += [number] * len(found[1])
+    keys = np.stack([column.codes for column in table.keys], axis=1) if table.keys else np.empty((table.n_rows, 0), np.int32)
+    names = tuple(column.name for column in table.keys)
+    counts = [np.bincount(column[column >= 0]) for column in keys.T]
+    return Source(
+        table.name,
+        names,
+        tuple(column.domain or "" for column in table.keys),
+        np.ascontiguousarray(keys),
+        np.ascontiguousarray(np.stack(codes)) if codes else np.empty((0, table.n_rows), np.int32),
+        np.array(starts, np.int64),
+        tuple(conditions),
+        np.array(attribute),
+        None if database is None else _indexes(database, table.name),
+        frozenset(k for k, count in enumerate(counts) if count.size == 0 or count.max() <= 1),
+        len(np.unique(keys, axis=0)) == len(keys) if database is not None else False,
+        (names.index(pair[0]), names.index(pair[1])) if pair else None,
+        tuple(float(count.sum() / max((count > 0).sum(), 1)) for count in counts),
+    )
+
+
+def _indexes(database: Database, table: str) -> Callable[[str], KeyIndex]:
+    return lru_cache(lambda column: database.index(table, column))
+
+
+def _reached(database: Database, examples: Table, steps: int) -> dict[str, NDArray[np.bool_]]:
+    """The rows of each table that the examples reach, whatever keys are followed."""
+    known = {name: np.zeros(domain.size, bool) for name, domain in database.domains.items()}
+    for column in examples.keys:
+        codes = column.codes
+        known[column.domain or ""][codes[(codes >= 0) & (codes < database.domains[column.domain or ""].size)]] = True
+    rows = {name: np.zeros(table.n_rows, bool) for name, table in database.tables.items()}
+    for _ in range(steps):
+        before = {name: mask.copy() for name, mask in known.items()}
+        for name, table in database.tables.items():
+            for column in table.keys:
+                codes = column.codes
+                rows[name] |= (codes >= 0) & before[column.domain or ""][codes]
+            for column in table.keys:
+                codes = column.codes[rows[name]]
+                known[column.domain or ""][codes[codes >= 0]] = True
+    return rows

@@ -1,0 +1,313 @@
+"""Level-wise mining of frequent queries (seed 001, section 2): all refinements of a query are counted in one pass over its bindings."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Literal as Choice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.logic.clause import Clause, Head
+from hornboost.logic.subsumption import subsumes
+from hornboost.mining import query_kernels as kernels
+from hornboost.mining.language import Body, Language
+
+NO_COLUMN = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bindings:
+    """Every way to bind a query, sorted by example: the codes of its variables, and the row of each literal."""
+
+    example: NDArray[np.int32]
+    variables: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        return self.example.nbytes + self.variables.nbytes + self.rows.nbytes
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Query:
+    """A frequent query: how it came from its parent (`shape` for a new literal, or the place of the literal with a new test), its
+    coverage of the training examples as packed bits, and its support by class. `barren` are literals that cannot be added to it.
+    """
+
+    body: Body
+    covered: bytes
+    support: tuple[float, ...]
+    parent: Query | None = None
+    shape: tuple[int, tuple[int, ...]] | None = None
+    place: int = -1
+    condition: int = 0
+    is_core: bool = True
+    barren: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
+
+    @property
+    def length(self) -> int:
+        """Σ max(1, conditions) over its literals, the conditions alone for the example's own."""
+        return len(self.body[0][2]) + sum(max(1, len(tests)) for _, _, tests in self.body[1:])
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where mining stops or leaves something out: each is said in `Mined.left_out`."""
+
+    max_patterns: int | None = None
+    deadline: float = math.inf
+    max_bindings: int = 20_000_000
+    cache_bytes: int = 1 << 29
+
+
+@dataclass
+class Mined:
+    """The queries in the order of their length, how many candidates were counted, and what was left out, a sentence each."""
+
+    queries: list[Query] = field(default_factory=list)
+    candidates: int = 0
+    left_out: list[str] = field(default_factory=list)
+
+
+class _Stop(Exception):
+    """A limit was reached."""
+
+
+class Miner:
+    """Breadth-first search from the most general query, refined by one condition or literal a level."""
+
+    def __init__(
+        self,
+        language: Language,
+        classes: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        thresholds: NDArray[np.float64],
+        *,
+        connected: bool = True,
+        limits: Limits | None = None,
+    ) -> None:
+        """A query is frequent where its support in some class, or in all (the last threshold), reaches its threshold."""
+        self._language = language
+        self._classes = classes
+        self._weights = weights
+        self._thresholds = thresholds * (1.0 - 1e-12)
+        self._connected = connected
+        self._limits = limits or Limits()
+        self._n = len(classes)
+        self._kept: OrderedDict[int, Bindings] = OrderedDict()
+        self._bytes = 0
+
+    def mine(self, max_length: int) -> Mined:
+        """All frequent queries up to a length, none equivalent to another."""
+        root = (0, tuple(range(self._language.n_root)), ())
+        everyone = np.bincount(self._classes, self._weights, minlength=len(self._thresholds) - 1)
+        level = [Query((root,), np.packbits(np.ones(self._n, bool)).tobytes(), tuple(everyone))]
+        mined = Mined(left_out=list(self._language.left_out))
+        seen: set[Body] = {level[0].body}
+        try:
+            for length in range(1, max_length + 1):
+                following: list[Query] = []
+                for number, query in enumerate(level):
+                    if time.monotonic() > self._limits.deadline:
+                        raise _Stop(f"the time limit was reached: {len(level) - number} of {len(level)} queries of length {length - 1} were not extended")
+                    self._refine(query, seen, following, mined)
+                level = following
+        except _Stop as stop:
+            mined.left_out.append(str(stop))
+        return mined
+
+    def _refine(self, query: Query, seen: set[Body], following: list[Query], mined: Mined) -> None:
+        bindings = self._bindings(query)
+        if len(bindings.example) > self._limits.max_bindings:
+            mined.left_out.append(
+                f"'{self._text(query)}' has {len(bindings.example):,} bindings, more than max_bindings={self._limits.max_bindings:,}, and was not extended"
+            )
+            return
+        if query.parent is not None:
+            query.barren.update(query.parent.barren)
+        for place, (number, variables, tests) in enumerate(query.body):
+            if place == 0 or tests:
+                self._add_tests(query, bindings, place, seen, following, mined)
+        for shape in self._language.shapes(query.body, self._connected):
+            if shape not in query.barren:
+                self._add_literal(query, bindings, shape, seen, following, mined)
+
+    def _add_tests(self, query: Query, bindings: Bindings, place: int, seen: set[Body], following: list[Query], mined: Mined) -> None:
+        number, variables, tests = query.body[place]
+        source = self._language.sources[number]
+        if source.n_conditions == 1:
+            return
+        tally = self._tally(number)
+        kernels.count_tests(bindings.example, np.ascontiguousarray(bindings.rows[:, place]), tally)
+        taken = {source.attribute[test] for test in tests}
+        for condition in self._frequent(tally, mined):
+            if source.attribute[condition] in taken:
+                continue
+            literal = (number, variables, tuple(sorted((*tests, condition))))
+            body = (*query.body[:place], literal, *query.body[place + 1 :])
+            self._keep(body, tally, condition, query, None, place, seen, following, mined)
+
+    def _add_literal(
+        self, query: Query, bindings: Bindings, shape: tuple[int, tuple[int, ...]], seen: set[Body], following: list[Query], mined: Mined
+    ) -> None:
+        number, pattern = shape
+        prepared = self._shape(query, bindings, shape)
+        if kernels.count_reached(prepared.code, prepared.offsets) > 50 * self._limits.max_bindings:
+            mined.left_out.append(f"a literal of '{self._language.sources[number].name}' after '{self._text(query)}' reaches too many rows and was left out")
+            return
+        tally = self._tally(number)
+        kernels.count_literal(bindings.example, bindings.variables, prepared, tally)
+        frequent = self._frequent(tally, mined)
+        if frequent.size == 0:
+            query.barren.add(shape)
+            return
+        fresh = iter(range(bindings.variables.shape[1], bindings.variables.shape[1] + len(pattern)))
+        variables = tuple([v if v >= 0 else next(fresh) for v in pattern])
+        for condition in frequent:
+            body = (*query.body, (number, variables, (int(condition),) if condition else ()))
+            self._keep(body, tally, int(condition), query, shape, -1, seen, following, mined)
+
+    def _keep(
+        self,
+        body: Body,
+        tally: kernels.Tally,
+        condition: int,
+        parent: Query,
+        shape: tuple[int, tuple[int, ...]] | None,
+        place: int,
+        seen: set[Body],
+        following: list[Query],
+        mined: Mined,
+    ) -> None:
+        key = self._language.canonical(body)
+        if key in seen:
+            return
+        seen.add(key)
+        if self._language.is_redundant(body):
+            return
+        if self._limits.max_patterns is not None and len(mined.queries) >= self._limits.max_patterns:
+            raise _Stop(f"max_patterns={self._limits.max_patterns:,} was reached: further queries, the first being '{self._body_text(body)}', were left out")
+        covered = np.packbits(tally.hits[:, condition]).tobytes()
+        is_core = self._language.oi or self._is_core(body)
+        query = Query(body, covered, tuple(tally.support[:, condition].tolist()), parent, shape, place, condition, is_core)
+        following.append(query)
+        if is_core:
+            mined.queries.append(query)
+
+    def _is_core(self, body: Body) -> bool:
+        """Without object identity: whether no literal can be folded onto the others, so that no shorter query says the same."""
+        numbers = [number for number, _, _ in body[1:]]
+        if len(set(numbers)) == len(numbers):
+            return True
+        head = Head("", "")
+        whole = self._language.clause(body, head)
+        parts = (self._language.clause((*body[:k], *body[k + 1 :]), head) for k in range(1, len(body)))
+        return not any(subsumes(whole, part, oi=False) for part in parts)
+
+    def _tally(self, number: int) -> kernels.Tally:
+        source = self._language.sources[number]
+        hits = np.zeros((self._n, source.n_conditions), np.bool_)
+        support = np.zeros((len(self._thresholds) - 1, source.n_conditions))
+        return kernels.Tally(source.codes, source.starts, self._classes, self._weights, hits, support)
+
+    def _frequent(self, tally: kernels.Tally, mined: Mined) -> NDArray[np.intp]:
+        total = tally.support.sum(axis=0)
+        mined.candidates += int(np.count_nonzero(total))
+        by_class = (tally.support >= self._thresholds[:-1, None]).any(axis=0)
+        return np.flatnonzero((by_class | (total >= self._thresholds[-1])) & (total > 0))
+
+    def _shape(self, query: Query, bindings: Bindings, shape: tuple[int, tuple[int, ...]]) -> kernels.Shape:
+        number, pattern = shape
+        source = self._language.sources[number]
+        assert source.index is not None
+        column = min((k for k, v in enumerate(pattern) if v >= 0), key=lambda k: source.fan_out[k])
+        index = source.index(source.columns[column])
+        domains = self._language.domains(query.body)
+        differ = np.zeros((len(pattern), bindings.variables.shape[1]), np.bool_)
+        apart: list[tuple[int, int]] = []
+        if self._language.oi:
+            new = [k for k, v in enumerate(pattern) if v < 0]
+            for k in new:
+                for v, domain in domains.items():
+                    differ[k, v] = domain == source.domains[k]
+            apart = [(k, other) for k in new for other in new if k < other and source.domains[k] == source.domains[other]]
+        return kernels.Shape(
+            np.ascontiguousarray(bindings.variables[:, pattern[column]]),
+            index.offsets,
+            index.rows,
+            source.keys,
+            np.array(pattern, np.int64),
+            differ,
+            np.array(apart, np.int64).reshape(-1, 2),
+        )
+
+    def _bindings(self, query: Query) -> Bindings:
+        """The bindings of a query, from its parent's; the last ones are kept within the memory bound."""
+        known = self._kept.get(id(query))
+        if known is not None:
+            self._kept.move_to_end(id(query))
+            return known
+        if query.parent is None:
+            everyone = np.arange(self._n, dtype=np.int32)
+            keys = self._language.sources[0].keys
+            made = Bindings(everyone, np.ascontiguousarray(keys), everyone[:, None].copy())
+        else:
+            made = self._extended(query, self._bindings(query.parent))
+        self._kept[id(query)] = made
+        self._bytes += made.nbytes
+        while self._bytes > self._limits.cache_bytes and len(self._kept) > 1:
+            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+        return made
+
+    def _extended(self, query: Query, before: Bindings) -> Bindings:
+        assert query.parent is not None
+        if query.shape is None:
+            number = query.body[query.place][0]
+            source = self._language.sources[number]
+            attribute = source.attribute[query.condition]
+            codes = source.codes[attribute][before.rows[:, query.place]]
+            alive = codes == query.condition - source.starts[attribute]
+            return Bindings(before.example[alive], before.variables[alive], before.rows[alive])
+        number, pattern = query.shape
+        source = self._language.sources[number]
+        wanted, code = NO_COLUMN, 0
+        if query.condition:
+            attribute = source.attribute[query.condition]
+            wanted, code = source.codes[attribute], int(query.condition - source.starts[attribute])
+        up, rows = kernels.extend(before.example, before.variables, self._shape(query.parent, before, query.shape), wanted, code)
+        new = [k for k, v in enumerate(pattern) if v < 0]
+        variables = np.concatenate([before.variables[up], source.keys[rows][:, new]], axis=1)
+        return Bindings(before.example[up], np.ascontiguousarray(variables), np.concatenate([before.rows[up], rows[:, None]], axis=1))
+
+    def _text(self, query: Query) -> str:
+        return self._body_text(query.body)
+
+    def _body_text(self, body: Body) -> str:
+        return query_text(self._language.clause(body, Head("", "")))
+
+
+def query_text(clause: Clause) -> str:
+    """A query as text: the clause's body without its head."""
+    return str(clause).partition(" :- ")[2].removesuffix(".")
+
+
+def thresholds(
+    min_support: float, support: Choice["overall", "any_class", "positive"], by_class: NDArray[np.float64], positive: int
+) -> NDArray[np.float64]:
+    """The weight that makes a query frequent, for each class and, last, for all examples; infinite where it does not count.
+
+    >>> thresholds(0.1, "positive", np.array([90.0, 10.0]), 1)
+    array([inf,  1., inf])
+    """
+    out = np.full(len(by_class) + 1, np.inf)
+    if support == "overall":
+        out[-1] = min_support * by_class.sum()
+    elif support == "any_class":
+        out[:-1] = min_support * by_class
+    else:
+        out[positive] = min_support * by_class[positive]
+    return out
