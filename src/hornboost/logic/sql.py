@@ -201,7 +201,7 @@ def _is_missing(column: exp.Column, dialect: str) -> exp.Condition:
 
 
 def _double(value: float | None, dialect: str) -> exp.Condition:
-    """A literal that every database reads as exactly this double; without an exponent some would read a rounded decimal."""
+    """The number as a literal of type double; without an exponent it would be a decimal in some databases, to be converted at run time."""
     from sqlglot import exp
 
     text = print_number(value)
