@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Column, Table
-from hornboost.dtypes import CODE
+from hornboost.dtypes import CODE, UNSEEN
 from hornboost.engine import kernels
 from hornboost.engine.attributes import Attributes, satisfies
 from hornboost.engine.blocks import Block, Reach, build_block, zeros
@@ -238,9 +238,11 @@ class Engine:
         """The entries of the last literal of a chain that pass its test, for the covered examples only."""
         known: Entries | None = self.cache.get(("entries", state.entries[node].number, joins))
         if known is not None:
-            if test is None:
+            alive = state.covered[known.example]
+            if test is not None:
+                alive &= self.passes(joins[-1].table, test, known.rows, False)
+            if alive.all():
                 return known
-            alive = self.passes(joins[-1].table, test, known.rows, False)
             example, rows, up, _ = kernels.compact(known.example, known.rows, known.up, alive, NO_ROWS)
             return Entries(example, rows, up)
         reach = self._reach(state, node, joins)
