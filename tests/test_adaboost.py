@@ -73,6 +73,6 @@ def test_examples_of_weight_zero_change_nothing_even_with_wrong_labels(base):
     np.testing.assert_array_equal(weighted.decision_function(X), left_out.decision_function(X))
 
 
-@parametrize_with_checks([AdaBoostM1Classifier()])
+@parametrize_with_checks([AdaBoostM1Classifier(rounds=10)])
 def test_adaboost_keeps_scikit_learns_contract(estimator, check):
     check(estimator)

@@ -95,7 +95,6 @@ def adult() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return encoder.matrix(train), y_train.to_numpy(), encoder.matrix(test[train.columns]), y_test.to_numpy()
 
 
-@pytest.mark.xfail(reason="responses cut at 4 leave the loss at 1.022 times LightGBM's, which does not cut them", raises=AssertionError)
 def test_held_out_log_loss_on_adult_is_within_two_percent_of_lightgbm():
     lightgbm = pytest.importorskip("lightgbm")
     X_train, y_train, X_test, y_test = adult()

@@ -37,6 +37,7 @@ _PUBLIC = {
     "RankBoostClassifier": "hornboost.estimators.rankboost",
     "RelationalAggregates": "hornboost.estimators.aggregates",
     "datasets": "hornboost.datasets",
+    "load": "hornboost.estimators.fitted",
     "metrics": "hornboost.metrics",
 }
 """Where each public name is defined; a name that is the last part of its module stands for the module itself."""

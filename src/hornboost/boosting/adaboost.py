@@ -32,19 +32,22 @@ class AdaBoostModel:
     rounds: list[Round] = field(default_factory=list)
     stopped: str = "all rounds done"
 
-    def staged_votes(self, X: Rows) -> Iterator[Floats]:
+    @property
+    def intercept(self) -> Floats:
+        """Without any round the majority class has the only vote."""
+        return np.eye(self.n_classes)[self.default] * (not self.rounds)
+
+    def staged_scores(self, X: Rows) -> Iterator[Floats]:
         """The sum of votes for each class after each round."""
-        votes = np.zeros((len(X), self.n_classes))
+        votes = np.tile(self.intercept, (len(X), 1))
         rows = np.arange(len(X))
         for voter in self.rounds:
             votes[rows, voter.predicted[voter.hypothesis.cells(X)]] += voter.vote
             yield votes.copy()
 
-    def votes(self, X: Rows) -> Floats:
-        """The sum of votes for each class; without any round the majority class has the only vote."""
-        votes = np.zeros((len(X), self.n_classes))
-        if not self.rounds:
-            votes[:, self.default] = 1.0
+    def scores(self, X: Rows) -> Floats:
+        """The sum of votes for each class."""
+        votes = np.tile(self.intercept, (len(X), 1))
         rows = np.arange(len(X))
         for voter in self.rounds:
             votes[rows, voter.predicted[voter.hypothesis.cells(X)]] += voter.vote

@@ -8,25 +8,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.boosting.lift import Codes, Floats
 from hornboost.boosting.pruning import pessimistic_collapse
+from hornboost.data.table import Table
 from hornboost.engine.sampling import example_hash, uniform
-from hornboost.errors import DataError
+from hornboost.errors import DataError, LimitError
+from hornboost.logic.clause import Clause
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+    from hornboost.engine import Engine
 
 _MAX_PASSES = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Examples in the forms that hypotheses ask for: as the user gave them, and as a matrix of numbers."""
+    """Examples in the forms that hypotheses ask for: as the user gave them, as a matrix of numbers, and as the root of clauses.
+
+    A matrix without columns is enough for clauses; `encoded` is made from `given` and `database` when it is not there and asked for.
+    """
 
     given: Any
     matrix: NDArray[np.floating[Any]]
+    database: Database | None = None
+    encoded: Table | None = None
 
     def __len__(self) -> int:
         return len(self.matrix)
@@ -35,6 +46,23 @@ class Rows:
     def has_missing(self) -> bool:
         """Whether the matrix holds NaN."""
         return bool(np.isnan(self.matrix).any())
+
+    def covered_by(self, clause: Clause) -> NDArray[np.bool_]:
+        """Which of the examples a clause covers."""
+        from hornboost.engine import clause_state, covers
+
+        assert self.database is not None
+        try:
+            return clause_state(self._engine, clause).covered
+        except LimitError:
+            return covers(self.database, clause, self._engine.examples)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from hornboost.engine import Engine
+
+        assert self.database is not None
+        return Engine(self.database, self.database.encode(self.given) if self.encoded is None else self.encoded)
 
 
 class Hypothesis(Protocol):
@@ -49,7 +77,12 @@ class Hypothesis(Protocol):
 
 
 class WeakLearner(Protocol):
-    """Finds a hypothesis for weighted examples; `round` tells calls apart, for learners that draw random numbers."""
+    """Finds a hypothesis for weighted examples; `round` tells calls apart, for learners that draw random numbers.
+
+    Votes of an additive learner's hypotheses are added on all examples, so that no round may silence later ones.
+    """
+
+    is_additive: bool
 
     def fit(self, X: Rows, y: Codes, weights: Floats, round: int) -> Hypothesis:
         """Learn from rows X with class codes y under a distribution."""
@@ -138,6 +171,8 @@ class OneCell:
 
 class ClassifierLearner:
     """A scikit-learn classifier as weak learner; one whose `fit` takes no `sample_weight` is given a rejection sample."""
+
+    is_additive = False
 
     def __init__(
         self, base: Any, n_classes: int, *, leaves: bool, pruned: bool, seed: int, multiplicity: Floats, content: NDArray[np.uint64]

@@ -69,7 +69,7 @@ class KBSModel:
     def staged_scores(self, X: Rows) -> Iterator[Floats]:
         """The scores with the prior knowledge alone where there is some, then after each further round."""
         tally = Tally(self.log_prior, len(X))
-        known = sum(voter.is_prior_knowledge for voter in self.rounds)
+        known = next((n for n, voter in enumerate(self.rounds) if not voter.is_prior_knowledge), len(self.rounds))
         for number, voter in enumerate(self.rounds, start=1):
             tally.add(voter, X)
             if number >= known:
@@ -132,11 +132,15 @@ class KBS:
         occurring = class_weight > 0
         self.log_prior = np.log(class_weight / class_weight.sum(), out=np.full(options.n_classes, -np.inf), where=occurring)
         self.prior = np.where(occurring, 1.0 / occurring.sum(), 0.0) if options.stratify else class_weight / class_weight.sum()
+        self.settled: list[tuple[int, NDArray[np.bool_]]] = []
         self.distribution = weights * np.divide(self.prior, class_weight, out=np.zeros_like(class_weight), where=occurring)[y]
 
     def boost(self, learner: WeakLearner, prior_knowledge: Sequence[Hypothesis] = (), validation: Validation | None = None) -> KBSModel:
         """Figure 3, after the prior knowledge was sampled out."""
         model = KBSModel(self.log_prior, rounds=self.sample_out(prior_knowledge))
+        if learner.is_additive:
+            self.settled += [(number, known.settles) for number, known in enumerate(model.rounds) if known.settles is not None]
+            model.rounds = [replace(known, settles=None) for known in model.rounds]
         held_out = _HeldOut(model, validation) if validation is not None else None
         for number in range(1, self.options.rounds + 1):
             start = time.perf_counter()
@@ -155,6 +159,9 @@ class KBS:
                 break
             votes = log_votes(joint, self._pseudo_weight)
             settles = self._reweight(cells, joint, estimating)
+            if settles is not None and learner.is_additive:
+                self.settled.append((len(model.rounds), settles))
+                settles = None
             voter = Round(hypothesis, votes, joint, settles)
             loss = held_out.loss_with(voter) if held_out is not None else float("nan")
             model.rounds.append(replace(voter, seconds=time.perf_counter() - start, validation_loss=loss))
@@ -166,7 +173,31 @@ class KBS:
                 break
         if held_out is not None:
             del model.rounds[held_out.best_length :]
+        model.rounds += self._confirmed(model)
         return model
+
+    def _confirmed(self, model: KBSModel) -> list[Round]:
+        """Rounds in which an additive hypothesis that settled cells votes again, as much as later ones speak against it there.
+
+        So the training examples of a settled cell keep at least the odds that they had when it was settled.
+        """
+        confirmed: list[Round] = []
+        for number, cells in reversed(self.settled):
+            if number >= len(model.rounds):
+                continue
+            settling = model.rounds[number]
+            of_example = settling.hypothesis.cells(self.X)
+            later = np.zeros((len(self.y), self.options.n_classes))
+            for voter in (*model.rounds[number + 1 :], *confirmed):
+                later += voter.votes[voter.hypothesis.cells(self.X)]
+            against = later.max(axis=1) - later[np.arange(len(self.y)), self.y]
+            votes = np.zeros_like(settling.votes)
+            for cell in np.flatnonzero(cells):
+                inside = of_example == cell
+                votes[cell, self.y[inside][0]] = against[inside].max()
+            if votes.any():
+                confirmed.append(replace(settling, votes=votes, seconds=0.0, validation_loss=float("nan")))
+        return confirmed
 
     def sample_out(self, hypotheses: Sequence[Hypothesis]) -> list[Round]:
         """Reweight by hypotheses that are known before, in cycles until none of them has any WRAcc left; their votes add up.

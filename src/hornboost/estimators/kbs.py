@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from typing import Literal as Choice
@@ -10,14 +11,20 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from hornboost.boosting.base_learners import ClassifierLearner, KnownCells, Rows
-from hornboost.boosting.kbs import KBS, KBSModel, KBSOptions, Validation, probabilities
+from hornboost.boosting.base_learners import ClassifierLearner, Hypothesis, KnownCells, Rows, WeakLearner
+from hornboost.boosting.clauses import ClauseCells, ClauseLearner
+from hornboost.boosting.kbs import KBS, KBSModel, KBSOptions, Validation
 from hornboost.boosting.lift import Codes, Floats
+from hornboost.data import Database
+from hornboost.engine import Engine
 from hornboost.engine.sampling import example_hash
-from hornboost.errors import DataError
-from hornboost.estimators.ensemble import EnsembleClassifier, classifier_by_name, example_content, first_best, sample_size, take
+from hornboost.errors import DataError, did_you_mean
+from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
+from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier, Training, classifier_by_name, sample_size, take
+from hornboost.estimators.relational import _text
+from hornboost.logic.clause import Clause
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,21 +33,31 @@ if TYPE_CHECKING:
 class KBSClassifier(EnsembleClassifier):
     """Boosting by knowledge-based sampling (Scholz 2005): what a hypothesis says about the classes is sampled out before the next round.
 
-    Any number of classes; probabilities are Pr(y) times the product of all LIFTs. Frames may hold nominal columns: base learners then see a
-    0/1 column for each value.
+    Any number of classes; probabilities are Pr(y) times the product of all LIFTs. Frames may hold nominal columns: scikit-learn's base
+    learners then see a 0/1 column for each value. With `base="clause"` the model is a set of rules, each voting log LIFT for every
+    class, where it covers an example and where it does not; it can be explained, saved and written as SQL.
+
+    An integer sample weight is the same as a repetition for clauses and stumps. It is not for a base learner that counts rows: the pruned
+    "tree" does (two rows in each leaf), and so do rejection samples and `bootstrap`, which choose rows one by one.
 
     Parameters
     ----------
-    base : None or "stump" is a decision stump, "tree" a decision tree pruned as C4.5 does; or any scikit-learn classifier. One whose
-        `fit` takes no `sample_weight` is trained on rejection samples.
-    rounds : at most so many hypotheses.
+    base : "stump" is a decision stump, "tree" a decision tree pruned as C4.5 does, "clause" a first-order clause; or any scikit-learn
+        classifier. One whose `fit` takes no `sample_weight` is trained on rejection samples. None is "clause" when there is a database,
+        otherwise "stump".
+    rounds : at most so many hypotheses. The paper takes 10 with trees; stumps and clauses say less and need about 30.
     cells : "leaf" partitions the examples by the leaves of a tree, "class" by the predicted class (other base learners always do).
     stratify : give all classes equal weight while learning, so that base learners optimise WRAcc; priors are put back when predicting.
     bootstrap : train each round on this share of the examples and estimate the LIFTs on the others.
-    prior_knowledge : fitted classifiers, or functions of X that give a value for each row; sampled out before round 1, and they vote.
+    prior_knowledge : clauses (as text or objects), fitted classifiers, or functions of X that give a value for each row; sampled out
+        before round 1, and they vote.
     smoothing : votes are estimated with so many examples more in each cell for each class.
     patience : stop when the log-loss on held-out examples has not fallen for so many rounds, and keep the rounds up to its minimum.
     validation_fraction : the share of the examples that is held out when `patience` is given.
+    database : the tables behind the examples, or None when the rows of X are all there is.
+    max_literals, max_depth : refinements of a clause at most, and joins between the example and a row that it may look at.
+    max_entries : largest number of rows that a join may reach; joins over it are left out.
+    n_jobs : threads for the search of clauses; the model does not depend on it.
     random_state : seed of the base learners and of all choices of examples.
 
     Attributes
@@ -49,6 +66,7 @@ class KBSClassifier(EnsembleClassifier):
     n_rounds_ : rounds kept, prior knowledge not counted.
     history_ : a frame with a row for each hypothesis; `empty_cell` flags rounds in which a class is absent from a cell.
     stopped_ : why the boosting ended.
+    rules_, ensemble_ : the rules, with `base="clause"`; `rules_frame()` tells prior knowledge apart by its `origin`.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -57,8 +75,7 @@ class KBSClassifier(EnsembleClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "base": [StrOptions({"stump", "tree"}), HasMethods(["fit", "predict"]), None],
-        "rounds": [Interval(Integral, 1, None, closed="left")],
+        **SHARED_CONSTRAINTS,
         "cells": [StrOptions({"leaf", "class"})],
         "stratify": ["boolean"],
         "bootstrap": [Interval(Real, 0, 1, closed="neither"), None],
@@ -66,7 +83,6 @@ class KBSClassifier(EnsembleClassifier):
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -81,6 +97,11 @@ class KBSClassifier(EnsembleClassifier):
         smoothing: float = 0.5,
         patience: int | None = None,
         validation_fraction: float = 0.2,
+        database: Database | None = None,
+        max_literals: int = 4,
+        max_depth: int = 2,
+        max_entries: int = 50_000_000,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.base = base
@@ -92,20 +113,22 @@ class KBSClassifier(EnsembleClassifier):
         self.smoothing = smoothing
         self.patience = patience
         self.validation_fraction = validation_fraction
+        self.database = database
+        self.max_literals = max_literals
+        self.max_depth = max_depth
+        self.max_entries = max_entries
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples; a weight of 0 leaves an example out."""
-        rows, codes, weights = self._training_rows(X, y, sample_weight)
+        training = self._training(X, y, sample_weight)
         seed = self._seed()
-        content = example_content(rows, codes)
         validation = None
         if self.patience is not None:
-            held_out = _held_out(codes, weights, self.validation_fraction, seed, content)
-            validation = Validation(take(rows, np.flatnonzero(held_out)), codes[held_out], weights[held_out], self.patience)
-            kept = np.flatnonzero(~held_out)
-            rows, codes, weights, content = take(rows, kept), codes[kept], weights[kept], content[kept]
+            training, validation = self._split(training, self.patience, seed)
+        rows, codes, weights, content, problem = training
         options = KBSOptions(
             n_classes=len(self.classes_),
             n_examples=sample_size(weights),
@@ -115,78 +138,91 @@ class KBSClassifier(EnsembleClassifier):
             smoothing=self.smoothing,
             seed=seed,
         )
-        base = self._base_learner()
-        learner = ClassifierLearner(
-            base,
-            len(self.classes_),
-            leaves=self.cells == "leaf",
-            pruned=isinstance(self.base, str) and self.base == "tree",
-            seed=seed,
-            multiplicity=weights,
-            content=content,
-        )
-        known = [_known_cells(item, rows) for item in self.prior_knowledge]
+        learner: WeakLearner
+        if problem is not None:
+            learner = ClauseLearner(problem, self.max_literals)
+        else:
+            learner = ClassifierLearner(
+                self._base_learner(),
+                len(self.classes_),
+                leaves=self.cells == "leaf",
+                pruned=isinstance(self.base, str) and self.base == "tree",
+                seed=seed,
+                multiplicity=weights,
+                content=content,
+            )
+        known = [self._known(item, rows) for item in self.prior_knowledge]
         self._model: KBSModel = KBS(rows, codes, weights, content, options).boost(learner, known, validation)
-        self.n_rounds_ = len(self._model.rounds) - len(known)
+        if problem is not None:
+            voters = [
+                Voter(voter.hypothesis, voter.votes, "prior" if voter.is_prior_knowledge else "learned") for voter in self._model.rounds
+            ]
+            ensemble = rule_ensemble(problem, voters, self._model.log_prior.tolist())
+            if ensemble is not None:
+                self.ensemble_ = ensemble
+        self.n_rounds_ = sum(not voter.is_prior_knowledge for voter in self._model.rounds)
         self.stopped_ = self._model.stopped
         return self
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Pr(y|x) by equation (5), a column for each class of `classes_`."""
-        return probabilities(self._model_scores(X))
-
-    def decision_function(self, X: Any) -> Floats:
-        """The log-odds of the second class for two classes, otherwise the logarithm of each class's share, up to a constant."""
-        scores = self._model_scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class."""
-        codes = first_best(self._model_scores(X))
-        return np.asarray(self.classes_[codes])
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """`predict_proba` after each round (with prior knowledge: first after that alone)."""
-        rows = self._rows(X)
-        for scores in self._model.staged_scores(rows):
-            yield probabilities(scores)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """`predict` after each round."""
-        for probability in self.staged_predict_proba(X):
-            yield self.classes_[first_best(probability)]
-
     @property
     def history_(self) -> pd.DataFrame:
-        """A row for each hypothesis, prior knowledge first."""
+        """A row for each hypothesis, prior knowledge first; `rule` is the text of a clause."""
         import pandas as pd
 
-        return pd.DataFrame(
+        rounds = self._model.rounds
+        frame = pd.DataFrame(
             {
-                "round": np.arange(len(self._model.rounds)) - (len(self._model.rounds) - self.n_rounds_) + 1,
-                "prior_knowledge": [voter.is_prior_knowledge for voter in self._model.rounds],
-                "cells": [voter.hypothesis.n_cells for voter in self._model.rounds],
-                "largest_vote": [float(np.abs(voter.votes).max()) for voter in self._model.rounds],
-                "empty_cell": [voter.has_empty_cell for voter in self._model.rounds],
-                "validation_log_loss": [voter.validation_loss for voter in self._model.rounds],
-                "seconds": [voter.seconds for voter in self._model.rounds],
+                "round": np.cumsum([not voter.is_prior_knowledge for voter in rounds], dtype=np.intp),
+                "prior_knowledge": [voter.is_prior_knowledge for voter in rounds],
+                "rule": [str(voter.hypothesis.clause) if isinstance(voter.hypothesis, ClauseCells) else None for voter in rounds],
+                "cells": [voter.hypothesis.n_cells for voter in rounds],
+                "largest_vote": [float(np.abs(voter.votes).max()) for voter in rounds],
+                "empty_cell": [voter.has_empty_cell for voter in rounds],
+                "validation_log_loss": [voter.validation_loss for voter in rounds],
+                "seconds": [voter.seconds for voter in rounds],
             }
         )
+        return frame if self._learns_clauses else frame.drop(columns="rule")
 
     def _base_learner(self) -> Any:
         return classifier_by_name(self.base)
 
-    def _model_scores(self, X: Any) -> Floats:
-        rows = self._rows(X)
-        return self._model.scores(rows)
+    def _split(self, training: Training, patience: int, seed: int) -> tuple[Training, Validation]:
+        """The examples that are learned from, and those that are held out for early stopping."""
+        rows, codes, weights, content, problem = training
+        held_out = _held_out(codes, weights, self.validation_fraction, seed, content)
+        validation = Validation(take(rows, np.flatnonzero(held_out)), codes[held_out], weights[held_out], patience)
+        kept = np.flatnonzero(~held_out)
+        rows = take(rows, kept)
+        if problem is not None:
+            assert rows.encoded is not None
+            problem = replace(
+                problem,
+                examples=rows.encoded,
+                classes=problem.classes[kept],
+                weights=problem.weights[kept],
+                content=problem.content[kept],
+                engine=Engine(problem.database, rows.encoded, **self._engine_options()),
+            )
+        return Training(rows, codes[kept], weights[kept], content[kept], problem), validation
+
+    def _known(self, item: Any, rows: Rows) -> Hypothesis:
+        """One piece of prior knowledge as a hypothesis."""
+        if isinstance(item, str | Clause):
+            assert rows.database is not None
+            return ClauseCells(_known_clause(item, rows.database, [_text(value) for value in self.classes_]))
+        if hasattr(item, "predict"):
+            return KnownCells(item.predict, rows)
+        if callable(item):
+            return KnownCells(item, rows)
+        raise DataError(f"prior knowledge must be a clause, a fitted classifier or a function of X. Got {type(item).__name__} instead.")
 
 
-def _known_cells(item: Any, rows: Rows) -> KnownCells:
-    if hasattr(item, "predict"):
-        return KnownCells(item.predict, rows)
-    if callable(item):
-        return KnownCells(item, rows)
-    raise DataError(f"prior knowledge must be a fitted classifier or a function of X. Got {type(item).__name__} instead.")
+def _known_clause(item: str | Clause, database: Database, labels: Sequence[str]) -> Clause:
+    clause = (Clause.parse(item) if isinstance(item, str) else item).rooted(database.target.table)
+    if clause.head.value not in labels:
+        raise DataError(f"the clause '{clause}' predicts a class that 'y' does not hold{did_you_mean(clause.head.value, labels)}")
+    return clause.with_head(database.target.label or "class", clause.head.value)
 
 
 def _held_out(y: Codes, weights: Floats, share: float, seed: int, content: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context, is_regressor
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from hornboost.boosting.kbs import probabilities
-from hornboost.boosting.lift import Floats
-from hornboost.boosting.logitboost import LogitBoostModel, RegressorLearner, boost_logit
+from hornboost.boosting.clauses import ClauseRegressor
+from hornboost.boosting.logitboost import CellMeans, LogitBoostModel, RegressionLearner, RegressorLearner, boost_logit, symmetric_step
+from hornboost.data import Database
 from hornboost.errors import DataError
-from hornboost.estimators.ensemble import EnsembleClassifier, example_content, first_best
+from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
+from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,9 +24,14 @@ class LogitBoostClassifier(EnsembleClassifier):
 
     Parameters
     ----------
-    base : None or "stump" is a regression stump, "tree" a regression tree of at most eight leaves; or any scikit-learn regressor. One whose
-        `fit` takes no `sample_weight` is trained on rejection samples.
+    base : "stump" is a regression stump, "tree" a regression tree of at most eight leaves, "clause" the clause that explains most of the
+        responses; or any scikit-learn regressor. One whose `fit` takes no `sample_weight` is trained on rejection samples. None
+        is "clause" when there is a database, otherwise "stump".
     rounds : so many functions, for more than two classes so many for each class.
+    database : the tables behind the examples, or None when the rows of X are all there is.
+    max_literals, max_depth : refinements of a clause at most, and joins between the example and a row that it may look at.
+    max_entries : largest number of rows that a join may reach; joins over it are left out.
+    n_jobs : threads for the search of clauses; the model does not depend on it.
     random_state : seed of the base learners and of rejection samples.
 
     Attributes
@@ -38,6 +40,7 @@ class LogitBoostClassifier(EnsembleClassifier):
     n_rounds_ : rounds done.
     history_ : a frame with a row for each round: log-loss on the training examples, seconds.
     stopped_ : why the boosting ended.
+    rules_, ensemble_ : the rules, with `base="clause"`.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -45,53 +48,49 @@ class LogitBoostClassifier(EnsembleClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "base": [StrOptions({"stump", "tree"}), HasMethods(["fit", "predict"]), None],
-        "rounds": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = dict(SHARED_CONSTRAINTS)
 
-    def __init__(self, base: Any = None, rounds: int = 30, *, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        base: Any = None,
+        rounds: int = 30,
+        *,
+        database: Database | None = None,
+        max_literals: int = 4,
+        max_depth: int = 2,
+        max_entries: int = 50_000_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.base = base
         self.rounds = rounds
+        self.database = database
+        self.max_literals = max_literals
+        self.max_depth = max_depth
+        self.max_entries = max_entries
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples; a weight of 0 leaves an example out."""
-        base = self._base_learner()
-        if not is_regressor(base):
+        base = None if self._learns_clauses else self._base_learner()
+        if base is not None and not is_regressor(base):
             raise DataError(f"LogitBoostClassifier needs a regressor as base learner. Got {type(base).__name__} instead.")
-        rows, codes, weights = self._training_rows(X, y, sample_weight)
-        learner = RegressorLearner(base, seed=self._seed(), multiplicity=weights, content=example_content(rows, codes))
+        rows, codes, weights, content, problem = self._training(X, y, sample_weight)
+        learner: RegressionLearner
+        if problem is not None:
+            learner = ClauseRegressor(problem, self.max_literals)
+        else:
+            learner = RegressorLearner(base, seed=self._seed(), multiplicity=weights, content=content)
         self._model: LogitBoostModel = boost_logit(rows, codes, weights, learner, n_classes=len(self.classes_), rounds=self.rounds)
+        if problem is not None:
+            ensemble = rule_ensemble(problem, _voters(self._model), [0.0] * len(self.classes_))
+            assert ensemble is not None
+            self.ensemble_ = ensemble
         self.n_rounds_ = len(self._model.rounds)
         self.stopped_ = self._model.stopped
         return self
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Pr(y|x), a column for each class of `classes_`."""
-        return probabilities(self._scores(X))
-
-    def decision_function(self, X: Any) -> Floats:
-        """The log-odds of the second class for two classes, otherwise F, whose sum over the classes is 0."""
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class."""
-        codes = first_best(self._scores(X))
-        return np.asarray(self.classes_[codes])
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """`predict_proba` after each round."""
-        for scores in self._model.staged_scores(self._rows(X)):
-            yield probabilities(scores)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """`predict` after each round."""
-        for probability in self.staged_predict_proba(X):
-            yield self.classes_[first_best(probability)]
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -114,6 +113,14 @@ class LogitBoostClassifier(EnsembleClassifier):
             return DecisionTreeRegressor(max_leaf_nodes=8)
         return self.base
 
-    def _scores(self, X: Any) -> Floats:
-        rows = self._rows(X)
-        return self._model.scores(rows)
+
+def _voters(model: LogitBoostModel) -> list[Voter]:
+    """The functions of all rounds with what each cell adds to the classes' scores."""
+    voters = []
+    for voter in model.rounds:
+        for output, function in enumerate(voter.functions):
+            assert isinstance(function, CellMeans)
+            alone = [np.zeros(function.hypothesis.n_cells) for _ in voter.functions]
+            alone[output] = function.values  # noqa: PD011 (an array of ours)
+            voters.append(Voter(function.hypothesis, symmetric_step(alone, model.n_classes)))
+    return voters

@@ -17,7 +17,8 @@ class MatrixEncoder:
     """Numeric, boolean and date columns become one column each; a nominal one becomes a 0/1 column for each of its values.
 
     Of a nominal column with more than 255 values the most frequent ones are kept. A missing number is NaN; a missing nominal value has a
-    0/1 column of its own where the training rows have one. Values that training did not see are 0 in all columns.
+    0/1 column of its own where the training rows have one. Values that training did not see are 0 in all columns. Columns in `leave_out`
+    (keys) are not looked at.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.5, None, 2.0], "colour": ["red", "blue", "green"]})
@@ -28,11 +29,12 @@ class MatrixEncoder:
     array([1.5, 0. , 0. , 1. ])
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, leave_out: frozenset[str] = frozenset()) -> None:
         frame = nw.from_native(X, eager_only=True)
+        self.leave_out = leave_out
         self.values: list[tuple[str, list[str | None] | None]] = []
         self.names: list[str] = []
-        for name in frame.columns:
+        for name in self._columns(frame):
             column = frame.get_column(name)
             values = None if _is_number_like(column.dtype) else _nominal_values(column)
             self.values.append((str(name), values))
@@ -46,7 +48,7 @@ class MatrixEncoder:
         frame = nw.from_native(X, eager_only=True)
         result = np.empty((len(frame), len(self.names)))
         at = 0
-        for (name, values), given in zip(self.values, frame.columns, strict=True):
+        for (name, values), given in zip(self.values, self._columns(frame), strict=True):
             column = frame.get_column(given)
             if values is None:
                 result[:, at] = _numbers(column, name)
@@ -57,6 +59,9 @@ class MatrixEncoder:
                 result[:, at] = texts == value
                 at += 1
         return result
+
+    def _columns(self, frame: Any) -> list[str]:
+        return [name for name in frame.columns if name not in self.leave_out]
 
 
 def _is_number_like(dtype: Any) -> bool:
