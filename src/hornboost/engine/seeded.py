@@ -1,7 +1,7 @@
 """Refinements that are true of one example, the seed: its bottom clause, read off the rows that it reaches (seed 003, section 3).
 
-The search starts from the empty clause again and again, and examples share keys (pairs of persons, say). So what can be added at
-the root is learned once, over the distinct keys where possible; below, an engine over the covered examples alone goes on.
+The search starts from the empty clause again and again: what can be added at the root is learned once (`roots`), and an engine over the
+covered examples alone goes on from there.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from hornboost.engine import seeded_kernels as own
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Group, Option, Refinement
 from hornboost.engine.joins import Chain
+from hornboost.engine.roots import Part, RootBuilder, over
 from hornboost.engine.tree import Codes, Entries, Spec, State, with_test
-from hornboost.errors import LimitError
 
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -30,16 +30,6 @@ Mask = NDArray[np.bool_]
 
 class OutOfTime(Exception):
     """The deadline passed before all literals of a clause were known."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Part:
-    """Options at the root whose pairs tell about the examples, or about the distinct values of one of their keys (`holder`)."""
-
-    engine: Engine
-    group: Group
-    places: Longs
-    holder: Codes | None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -136,7 +126,7 @@ class SeededEngine:
             if part.holder is None:
                 self._add(part.group, live, classes, out, int(at))
             else:
-                held = own.weight_by_holder(part.holder, live, classes, part.engine.examples.n_rows)
+                held = own.weight_by_holder(part.holder, live, classes, part.n_holders)
                 for pairs in part.group.pairs:
                     into = out[at : at + pairs.n_conditions]
                     own.histogram_by_class(pairs.segment_example, pairs.segment_start, pairs.pairs, held, into)
@@ -172,7 +162,7 @@ class SeededEngine:
                 passes = self.engine.passes(position.specs[0].table, step.test, None, True)
                 return Position(with_test(position.specs, 0, step.test), position.covered & passes)
             examples = np.flatnonzero(position.covered & self._covered(option, raw))
-            engine = _over(self.engine, _rows(self.engine.examples, examples))
+            engine = over(self.engine, _rows(self.engine.examples, examples))
             state = engine.root()
             state = State(position.specs, state.entries, state.covered)
         else:
@@ -195,60 +185,16 @@ class SeededEngine:
         last = int(np.searchsorted(block.conditions, raw, side="right")) - 1
         thresholds = np.flatnonzero((block.starts <= last) & (last < block.stops))
         first = int(block.starts[thresholds[0]]) if thresholds.size else last
-        found = own.covered_by(block.segment_example, block.segment_end, block.pairs, first, last, part.engine.examples.n_rows)
+        found = own.covered_by(block.segment_example, block.segment_end, block.pairs, first, last, part.n_holders)
         return found if part.holder is None else np.asarray(found[part.holder])
 
     def _root_parts(self) -> list[Part]:
         if self._parts is None:
-            self._parts = self._build_root()
+            self._parts = RootBuilder(self.engine, self._check_time).parts()
             self._bounds = np.cumsum([0, *(part.group.size for part in self._parts)])
             placed = [(place, option) for part in self._parts for place, option in zip(part.places, part.group.options, strict=True)]
             self._root_options = [option for _, option in sorted(placed, key=lambda pair: int(pair[0]))]
         return self._parts
-
-    def _build_root(self) -> list[Part]:
-        engine, root = self.engine, self.engine.root()
-        chains = [Chain(0, ()), *engine.graph.chains(root, 0, None, engine.max_depth, engine.look_ahead)]
-        by_column: dict[str | None, list[tuple[int, Chain]]] = {}
-        holders = {column.name: np.unique(column.codes, return_inverse=True) for column in engine.examples.keys}
-        for place, chain in enumerate(chains):
-            columns = _root_columns(chain)
-            column = columns.pop() if len(columns) == 1 else None
-            if column is not None and 2 * holders[column][0].size > engine.examples.n_rows:
-                column = None
-            by_column.setdefault(column, []).append((place, chain))
-        parts = []
-        for column, placed in by_column.items():
-            if column is None:
-                parts.append(self._part(engine, None, placed))
-            else:
-                codes, holder = holders[column]
-                key = replace(engine.examples.columns[column], values=codes)
-                over = _over(engine, Table(engine.examples.name, {column: key}, codes.size))
-                parts.append(self._part(over, holder.astype(CODE), placed))
-        return parts
-
-    def _part(self, engine: Engine, holder: Codes | None, placed: list[tuple[int, Chain]]) -> Part:
-        places, options = [], []
-        counts = None if holder is None else np.bincount(holder, minlength=engine.examples.n_rows)
-        for place, chain in placed:
-            self._check_time()
-            if counts is not None and not self._allowed(engine, chain, counts):
-                continue
-            for option in engine._options(engine.root(), chain, None):
-                places.append(place)
-                options.append(option)
-        return Part(engine, Group.of(options), np.array(places, np.int64), holder)
-
-    def _allowed(self, engine: Engine, chain: Chain, counts: Longs) -> bool:
-        """Whether the examples together (not only their distinct keys) reach no more rows than the limit."""
-        reach = engine._reach(engine.root(), 0, chain.joins)
-        lengths = own.reached_by_entry(reach.codes, reach.offsets)
-        try:
-            self.engine.check_count(int(np.dot(lengths, counts[reach.example])), chain.joins)
-        except LimitError:
-            return False
-        return True
 
     def _at_root(self, seed: int) -> tuple[Longs, Longs, Longs]:
         """The options, raw conditions and candidates of the seed at the root."""
@@ -307,26 +253,6 @@ class SeededEngine:
     def _check_time(self) -> None:
         if time.monotonic() > self.deadline:
             raise OutOfTime
-
-
-def _root_columns(chain: Chain) -> set[str]:
-    """The key columns of the root that a chain is joined with."""
-    refs = [ref for join in chain.joins for ref in (join.source, *(ref for _, ref in join.equal))]
-    return {ref.column for ref in refs if ref is not None and ref.node == 0}
-
-
-def _over(engine: Engine, examples: Table) -> Engine:
-    """The engine over other examples; what is kept is kept together."""
-    other = Engine(
-        engine.database,
-        examples,
-        max_depth=engine.max_depth,
-        look_ahead=engine.look_ahead,
-        max_entries=engine.max_entries,
-        constants=engine._constants,
-    )
-    other.cache, other._pool, other.n_jobs, other.refused = engine.cache, engine._pool, engine.n_jobs, engine.refused
-    return other
 
 
 def _rows(table: Table, rows: Longs) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornboost.data.jit import jit
-from hornboost.engine.kernels import Codes, Int, Longs, Mask
+from hornboost.engine.kernels import Codes, Int, Longs, Mask, compress
 
 
 @jit
@@ -91,3 +91,109 @@ def reached_by_entry(codes: Codes, offsets: Longs) -> Longs:
         if 0 <= code < offsets.size - 1:
             out[entry] = offsets[code + 1] - offsets[code]
     return out
+
+
+@jit
+def union_pairs(
+    example: Codes, keys: Codes, segment: Codes, segment_end: Longs, pairs: Codes, threshold: Codes, n_thresholds: Int
+) -> tuple[Codes, Codes, Longs, Codes]:
+    """For each example the union of the pairs of the keys that its entries reach, of thresholds the tightest only.
+
+    `segment` is the segment of each key, `threshold` the range of thresholds to which a condition belongs (-1: none). Returns pairs, the
+    example of each segment, where its pairs end, and the conditions that occur, by which the pairs are renumbered.
+    """
+    n_conditions = threshold.size
+    out = np.empty(1024, np.int32)
+    ends = np.empty(example.size, np.int64)
+    examples = np.empty(example.size, np.int32)
+    stamp = np.full(n_conditions, -1, np.int32)
+    key_stamp = np.full(segment.size, -1, np.int32)
+    tightest = np.full(n_thresholds, n_conditions, np.int32)
+    n = 0
+    n_segments = 0
+    entry = 0
+    while entry < example.size:
+        who = example[entry]
+        begin = n
+        while entry < example.size and example[entry] == who:
+            key = keys[entry]
+            entry += 1
+            if key < 0 or key >= segment.size or segment[key] < 0 or key_stamp[key] == who:
+                continue
+            key_stamp[key] = who
+            at = segment[key]
+            start = segment_end[at - 1] if at > 0 else np.int64(0)
+            while n + segment_end[at] - start + n_thresholds > out.size:
+                larger = np.empty(2 * out.size, np.int32)
+                larger[:n] = out[:n]
+                out = larger
+            for p in range(start, segment_end[at]):
+                condition = pairs[p]
+                k = threshold[condition]
+                if k >= 0:
+                    tightest[k] = min(tightest[k], condition)
+                elif stamp[condition] != who:
+                    stamp[condition] = who
+                    out[n] = condition
+                    n += 1
+        for k in range(n_thresholds):
+            if tightest[k] < n_conditions:
+                if n == out.size:
+                    larger = np.empty(2 * out.size, np.int32)
+                    larger[:n] = out[:n]
+                    out = larger
+                out[n] = tightest[k]
+                n += 1
+                tightest[k] = n_conditions
+        if n > begin:
+            examples[n_segments] = who
+            ends[n_segments] = n
+            n_segments += 1
+    conditions, renumbered = compress(out[:n].copy(), n_conditions)
+    return renumbered, examples[:n_segments].copy(), ends[:n_segments].copy(), conditions
+
+
+@jit
+def meet(
+    keys: Codes,
+    offsets: Longs,
+    order: Codes,
+    onward: Codes,
+    closing: Codes,
+    back_offsets: Longs,
+    back_order: Codes,
+    joined: Codes,
+    n_keys: Int,
+) -> tuple[Codes, Codes]:
+    """For each example the rows of a second table, found by its `closing` key, that share a key with a row found by its first key.
+
+    `onward` is the shared key of each row of the first table, `joined` that of each row of the second. Returns examples and rows.
+    """
+    stamp = np.full(n_keys, -1, np.int32)
+    examples = np.empty(1024, np.int32)
+    rows = np.empty(1024, np.int32)
+    n = 0
+    for example in range(keys.size):
+        key, other = keys[example], closing[example]
+        if key < 0 or key >= offsets.size - 1 or other < 0 or other >= back_offsets.size - 1:
+            continue
+        if back_offsets[other] == back_offsets[other + 1]:
+            continue
+        for at in range(offsets[key], offsets[key + 1]):
+            shared = onward[order[at]]
+            if shared >= 0:
+                stamp[shared] = example
+        for at in range(back_offsets[other], back_offsets[other + 1]):
+            shared = joined[back_order[at]]
+            if shared >= 0 and stamp[shared] == example:
+                if n == rows.size:
+                    larger = np.empty(2 * n, np.int32)
+                    larger[:n] = examples
+                    examples = larger
+                    larger = np.empty(2 * n, np.int32)
+                    larger[:n] = rows
+                    rows = larger
+                examples[n] = example
+                rows[n] = back_order[at]
+                n += 1
+    return examples[:n].copy(), rows[:n].copy()

@@ -1,0 +1,186 @@
+"""What can be added at the root, learned once for all rounds: over distinct keys where examples share them, and without walking long chains.
+
+The conditions behind two joins are the union of those behind the second one over the keys that the first one reaches; and
+a second join that closes on another key of the example meets the first one half-way. So the cost of a chain is that of its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Table
+from hornboost.dtypes import CODE
+from hornboost.engine import seeded_kernels as kernels
+from hornboost.engine.blocks import Block, Reach, build_block
+from hornboost.engine.engine import NO_OFFSETS, NO_ROWS, Engine
+from hornboost.engine.frontier import Group, Option
+from hornboost.engine.joins import Chain
+from hornboost.engine.tree import Codes, Join
+from hornboost.errors import LimitError
+
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Part:
+    """Options at the root whose pairs tell about the examples, or about the distinct values of one of their keys.
+
+    `holder` is the number of each example's key among the distinct ones, `places` the place of each option in schema order.
+    """
+
+    group: Group
+    places: Longs
+    n_holders: int
+    holder: Codes | None
+
+
+def over(engine: Engine, examples: Table) -> Engine:
+    """The engine over other examples; what is kept is kept together."""
+    other = Engine(
+        engine.database,
+        examples,
+        max_depth=engine.max_depth,
+        look_ahead=engine.look_ahead,
+        max_entries=engine.max_entries,
+        constants=engine._constants,
+    )
+    other.cache, other._pool, other.n_jobs, other.refused = engine.cache, engine._pool, engine.n_jobs, engine.refused
+    return other
+
+
+class RootBuilder:
+    """Builds the parts of a root frontier; `check_time` is called between chains."""
+
+    def __init__(self, engine: Engine, check_time: Callable[[], None]) -> None:
+        self.engine = engine
+        self.check_time = check_time
+        self._near: dict[tuple[str, str], tuple[Block, Codes]] = {}
+        self._keys: dict[str, tuple[Engine, Codes | None]] = {}
+
+    def parts(self) -> list[Part]:
+        """Own attributes and chains that involve several keys over the examples, the other chains over the keys that they start from."""
+        engine = self.engine
+        chains = [Chain(0, ()), *engine.graph.chains(engine.root(), 0, None, engine.max_depth, engine.look_ahead)]
+        found: dict[str | None, list[tuple[int, Option]]] = {None: []}
+        for place, chain in enumerate(chains):
+            self.check_time()
+            columns = _root_columns(chain)
+            column = columns.pop() if len(columns) == 1 else None
+            if column is not None and self._over_keys(column)[1] is None:
+                column = None
+            source = engine if column is None else self._over_keys(column)[0]
+            found.setdefault(column, []).extend((place, option) for option in self._options(source, chain))
+        result = []
+        for column, options in found.items():
+            over_keys, holder = (engine, None) if column is None else self._over_keys(column)
+            places = np.array([place for place, _ in options], np.int64)
+            result.append(Part(Group.of([option for _, option in options]), places, over_keys.examples.n_rows, holder))
+        return result
+
+    def _over_keys(self, column: str) -> tuple[Engine, Codes | None]:
+        """The engine over the distinct keys of a column, and which of them each example has (None: too few examples share a key)."""
+        if column not in self._keys:
+            codes, holder = np.unique(self.engine.examples.columns[column].codes, return_inverse=True)
+            if 2 * codes.size > self.engine.examples.n_rows:
+                self._keys[column] = self.engine, None
+            else:
+                key = replace(self.engine.examples.columns[column], values=codes)
+                table = Table(self.engine.examples.name, {column: key}, codes.size)
+                self._keys[column] = over(self.engine, table), holder.astype(CODE)
+        return self._keys[column]
+
+    def _options(self, source: Engine, chain: Chain) -> list[Option]:
+        if len(chain.joins) == 0 or (len(chain.joins) == 1 and source is self.engine):
+            return source._options(source.root(), chain, None)
+        if not self._allowed(chain.joins):
+            return []
+        if len(chain.joins) == 1:
+            return source._options(source.root(), chain, None)
+        attributes = self.engine.attributes(chain.table, False)
+        block = self._closed(chain.joins) if chain.joins[1].equal else self._far(source, chain.joins)
+        return [Option(chain, block, attributes)]
+
+    def _allowed(self, joins: tuple[Join, ...]) -> bool:
+        """Whether the examples together, not only their distinct keys, reach no more rows than the limit."""
+        assert joins[0].source is not None
+        source, holder = self._over_keys(joins[0].source.column)
+        reach = source._reach(source.root(), 0, (*joins[:-1], replace(joins[-1], equal=())))
+        lengths = kernels.reached_by_entry(reach.codes, reach.offsets)
+        if holder is not None:
+            lengths *= np.bincount(holder, minlength=source.examples.n_rows)[reach.example]
+        try:
+            self.engine.check_count(int(lengths.sum()), joins)
+        except LimitError:
+            return False
+        return True
+
+    def _far(self, source: Engine, joins: tuple[Join, ...]) -> Block:
+        """The block behind two joins: for each key the union over the keys that the first join reaches."""
+        first, second = joins
+        assert second.source is not None
+        above = source.entries(source.root(), 0, (first,))
+        near, segment = self._behind(second)
+        reached = self.engine.key(first.table, second.source.column, False)[above.rows]
+        threshold = np.full(near.conditions.size, -1, CODE)
+        for k, (start, stop) in enumerate(zip(near.starts, near.stops, strict=True)):
+            threshold[start:stop] = k
+        pairs, segment_example, segment_end, conditions = kernels.union_pairs(
+            above.example, reached, segment, near.segment_end, near.pairs, threshold, near.starts.size
+        )
+        starts, stops = np.searchsorted(conditions, near.starts), np.searchsorted(conditions, near.stops)
+        raw = near.conditions[conditions]
+        return Block(segment_example, segment_end, pairs, raw, starts, stops, near.attributes, near.bases)
+
+    def _behind(self, join: Join) -> tuple[Block, Codes]:
+        """The block of a literal over all keys of the domain that it is joined on, and the segment of each key (-1: none)."""
+        at = (join.table, join.column)
+        if at not in self._near:
+            index = self.engine.database.index(join.table, join.column)
+            attributes = self.engine.attributes(join.table, False)
+            selected = tuple(range(len(attributes.columns)))
+            codes = attributes.codes_by(join.column, index.rows, selected)
+            keys = np.arange(index.size, dtype=CODE)
+            reach = Reach(keys, keys, index.offsets, index.rows)
+            block = build_block(reach, codes, attributes.layout(selected), True, self.engine._pool, self.engine.n_jobs)
+            assert block is not None
+            segment = np.full(index.size, -1, CODE)
+            segment[block.segment_example] = np.arange(block.segment_example.size, dtype=CODE)
+            self._near[at] = block, segment
+        return self._near[at]
+
+    def _closed(self, joins: tuple[Join, ...]) -> Block:
+        """The block of a second literal that closes on another key of the example: its rows are looked up by that key."""
+        first, second = joins
+        ((column, closing),) = second.equal
+        assert first.source is not None and second.source is not None
+        engine, database = self.engine, self.engine.database
+        there, back = database.index(first.table, first.column), database.index(second.table, column)
+        n_keys = database.domains[database.tables[second.table].columns[second.column].domain or ""].size
+        example, rows = kernels.meet(
+            engine.key("", first.source.column, True),
+            there.offsets,
+            there.rows,
+            engine.key(first.table, second.source.column, False),
+            engine.key("", closing.column, True),
+            back.offsets,
+            back.rows,
+            engine.key(second.table, second.column, False),
+            n_keys,
+        )
+        attributes = engine.attributes(second.table, False)
+        selected = tuple(range(len(attributes.columns)))
+        codes = attributes.codes(selected)
+        reach = Reach(example, rows, NO_OFFSETS, NO_ROWS)
+        block = build_block(reach, codes, attributes.layout(selected), True, engine._pool, engine.n_jobs)
+        assert block is not None
+        return block
+
+
+def _root_columns(chain: Chain) -> set[str]:
+    """The key columns of the root that a chain is joined with."""
+    refs = [ref for join in chain.joins for ref in (join.source, *(ref for _, ref in join.equal))]
+    return {ref.column for ref in refs if ref is not None and ref.node == 0}
