@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING
+from typing import Literal as Choice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 Atom = tuple[int, tuple[int, ...], tuple[int, ...]]
 Body = tuple[Atom, ...]
+
+NEW = 1 << 20
+"""A variable that a literal brings in, after all others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +96,13 @@ class Language:
         return {v: domain for source, variables, _ in body for v, domain in zip(variables, self.sources[source].domains, strict=True)}
 
     def shapes(self, body: Body, connected: bool) -> list[tuple[int, tuple[int, ...]]]:
-        """Every literal that may be added, as its source and variables, -1 for a new one; symmetric relations in one direction."""
+        """Every literal that may be added, as its source and variables, -1 for a new one; symmetric relations in one direction.
+
+        One that could stand before the last literal is left out where it is less than that (see `Miner`).
+        """
         domains = self.domains(body)
         grown = any(v >= self.n_root for v in domains)
+        last, earlier = self._last(body)
         found = []
         for number, source in enumerate(self.sources[1:], 1):
             choices = [[v for v, other in domains.items() if other == domain] + [-1] for domain in source.domains]
@@ -104,14 +112,25 @@ class Language:
                     continue
                 if connected and grown and -1 in shape and max(bound) < self.n_root:
                     continue
+                if max(bound) < earlier and (number, _with_new(shape)) < last:
+                    continue
                 if not self._same_row(number, shape, body):
                     found.append((number, shape))
-        return found
+        return sorted(found, key=lambda found: (found[0], _with_new(found[1])))
+
+    def _last(self, body: Body) -> tuple[tuple[int, tuple[int, ...]], int]:
+        """The last literal as a shape, and the number of variables before it; nothing comes before a root."""
+        if len(body) == 1:
+            return (0, ()), 0
+        number, variables, _ = body[-1]
+        earlier = 1 + max((v for _, others, _ in body[:-1] for v in others), default=-1)
+        return (number, tuple([v if v < earlier else NEW for v in variables])), earlier
 
     def _is_turned(self, source: Source, shape: tuple[int, ...]) -> bool:
         if source.symmetric is None:
             return False
-        left, right = (shape[k] if shape[k] >= 0 else 1 << 30 for k in source.symmetric)
+        ordered = _with_new(shape)
+        left, right = (ordered[k] for k in source.symmetric)
         return left > right
 
     def _same_row(self, number: int, shape: tuple[int, ...], body: Body) -> bool:
@@ -128,17 +147,24 @@ class Language:
                     return True
         return False
 
-    def is_redundant(self, body: Body) -> bool:
-        """Whether some literal follows from another one: from one with more tests on the same variables, or, bare, from the data."""
+    def redundancy(self, body: Body) -> Choice["", "so far", "for good"]:
+        """Whether some literal follows from another: from one with more conditions on the same variables, or, bare, from the data.
+
+        "so far" where it is the last one, which may get further conditions.
+        """
+        found: Choice["", "so far", "for good"] = ""
+        last = len(body) - 1
         for i, (source, variables, tests) in enumerate(body[1:], 1):
             for j, (other, others, more) in enumerate(body):
                 if i == j or not set(variables) <= set(others):
                     continue
                 if source == other and variables == others and set(tests) <= set(more):
-                    return True
+                    if i < last or not tests or tests == more:
+                        return "for good"
+                    found = "so far"
                 if not tests and source != other and self._is_included(source, variables, other, others):
-                    return True
-        return False
+                    return "for good"
+        return found
 
     def _is_included(self, source: int, variables: tuple[int, ...], other: int, others: tuple[int, ...]) -> bool:
         """Whether each row of the other source has a row of this one with the same keys."""
@@ -224,6 +250,11 @@ class Language:
                     taken = set(names.values())
                     names[v] = next(name for name in (letter + (str(i) if i > 1 else "") for i in range(1, 1000)) if name not in taken)
         return dict(sorted(names.items()))
+
+
+def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Variables in an order in which new ones come last."""
+    return tuple([v if v >= 0 else NEW for v in shape])
 
 
 def _source(

@@ -34,8 +34,10 @@ class Bindings:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Query:
-    """A frequent query: how it came from its parent (`shape` for a new literal, or the place of the literal with a new test), its
-    coverage of the training examples as packed bits, and its support by class. `barren` are literals that cannot be added to it.
+    """A frequent query: its coverage of the training examples as packed bits, its support by class, and how it came from its parent: by a
+    new literal (`shape`), or by a further condition on the last one.
+
+    A `pending` one says nothing new before its last literal has further conditions. `barren` are literals that cannot be added.
     """
 
     body: Body
@@ -43,9 +45,8 @@ class Query:
     support: tuple[float, ...]
     parent: Query | None = None
     shape: tuple[int, tuple[int, ...]] | None = None
-    place: int = -1
     condition: int = 0
-    is_core: bool = True
+    pending: bool = False
     barren: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
 
     @property
@@ -78,7 +79,12 @@ class _Stop(Exception):
 
 
 class Miner:
-    """Breadth-first search from the most general query, refined by one condition or literal a level."""
+    """Breadth-first search from the most general query, refined by one condition or literal a level.
+
+    A query can be built in many orders; only its least sequence of literals (source, variables, conditions) is followed: conditions are added
+    to the last literal and in order, and a literal that could have come before the last one must not be less than it. A prefix of
+    a least sequence is itself least, so nothing is lost, and in sorted levels the least sequence of a query is found before its other ones.
+    """
 
     def __init__(
         self,
@@ -115,7 +121,7 @@ class Miner:
                     if time.monotonic() > self._limits.deadline:
                         raise _Stop(f"the time limit was reached: {len(level) - number} of {len(level)} queries of length {length - 1} were not extended")
                     self._refine(query, seen, following, mined)
-                level = following
+                level = sorted(following, key=lambda query: query.body)
         except _Stop as stop:
             mined.left_out.append(str(stop))
         return mined
@@ -129,27 +135,26 @@ class Miner:
             return
         if query.parent is not None:
             query.barren.update(query.parent.barren)
-        for place, (number, variables, tests) in enumerate(query.body):
-            if place == 0 or tests:
-                self._add_tests(query, bindings, place, seen, following, mined)
+        if query.body[-1][2] or len(query.body) == 1:
+            self._add_tests(query, bindings, seen, following, mined)
+        if query.pending:
+            return
         for shape in self._language.shapes(query.body, self._connected):
             if shape not in query.barren:
                 self._add_literal(query, bindings, shape, seen, following, mined)
 
-    def _add_tests(self, query: Query, bindings: Bindings, place: int, seen: set[Body], following: list[Query], mined: Mined) -> None:
-        number, variables, tests = query.body[place]
+    def _add_tests(self, query: Query, bindings: Bindings, seen: set[Body], following: list[Query], mined: Mined) -> None:
+        number, variables, tests = query.body[-1]
         source = self._language.sources[number]
         if source.n_conditions == 1:
             return
         tally = self._tally(number)
-        kernels.count_tests(bindings.example, np.ascontiguousarray(bindings.rows[:, place]), tally)
-        taken = {source.attribute[test] for test in tests}
+        kernels.count_tests(bindings.example, np.ascontiguousarray(bindings.rows[:, -1]), tally)
+        last = source.attribute[tests[-1]] if tests else -1
         for condition in self._frequent(tally, mined):
-            if source.attribute[condition] in taken:
-                continue
-            literal = (number, variables, tuple(sorted((*tests, condition))))
-            body = (*query.body[:place], literal, *query.body[place + 1 :])
-            self._keep(body, tally, condition, query, None, place, seen, following, mined)
+            if source.attribute[condition] > last:
+                body = (*query.body[:-1], (number, variables, (*tests, int(condition))))
+                self._keep(body, tally, int(condition), query, None, seen, following, mined)
 
     def _add_literal(
         self, query: Query, bindings: Bindings, shape: tuple[int, tuple[int, ...]], seen: set[Body], following: list[Query], mined: Mined
@@ -165,11 +170,13 @@ class Miner:
         if frequent.size == 0:
             query.barren.add(shape)
             return
+        twin = number == query.body[-1][0] and pattern == query.body[-1][1]
         fresh = iter(range(bindings.variables.shape[1], bindings.variables.shape[1] + len(pattern)))
         variables = tuple([v if v >= 0 else next(fresh) for v in pattern])
         for condition in frequent:
-            body = (*query.body, (number, variables, (int(condition),) if condition else ()))
-            self._keep(body, tally, int(condition), query, shape, -1, seen, following, mined)
+            tests = (int(condition),) if condition else ()
+            if not (twin and tests < query.body[-1][2]):
+                self._keep((*query.body, (number, variables, tests)), tally, int(condition), query, shape, seen, following, mined)
 
     def _keep(
         self,
@@ -178,7 +185,6 @@ class Miner:
         condition: int,
         parent: Query,
         shape: tuple[int, tuple[int, ...]] | None,
-        place: int,
         seen: set[Body],
         following: list[Query],
         mined: Mined,
@@ -187,15 +193,15 @@ class Miner:
         if key in seen:
             return
         seen.add(key)
-        if self._language.is_redundant(body):
+        redundant = self._language.redundancy(body)
+        if redundant == "for good":
             return
         if self._limits.max_patterns is not None and len(mined.queries) >= self._limits.max_patterns:
             raise _Stop(f"max_patterns={self._limits.max_patterns:,} was reached: further queries, the first being '{self._body_text(body)}', were left out")
         covered = np.packbits(tally.hits[:, condition]).tobytes()
-        is_core = self._language.oi or self._is_core(body)
-        query = Query(body, covered, tuple(tally.support[:, condition].tolist()), parent, shape, place, condition, is_core)
+        query = Query(body, covered, tuple(tally.support[:, condition].tolist()), parent, shape, condition, redundant == "so far")
         following.append(query)
-        if is_core:
+        if not query.pending and (self._language.oi or self._is_core(body)):
             mined.queries.append(query)
 
     def _is_core(self, body: Body) -> bool:
@@ -266,10 +272,10 @@ class Miner:
     def _extended(self, query: Query, before: Bindings) -> Bindings:
         assert query.parent is not None
         if query.shape is None:
-            number = query.body[query.place][0]
+            number = query.body[-1][0]
             source = self._language.sources[number]
             attribute = source.attribute[query.condition]
-            codes = source.codes[attribute][before.rows[:, query.place]]
+            codes = source.codes[attribute][before.rows[:, -1]]
             alive = codes == query.condition - source.starts[attribute]
             return Bindings(before.example[alive], before.variables[alive], before.rows[alive])
         number, pattern = query.shape

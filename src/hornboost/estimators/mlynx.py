@@ -1,0 +1,154 @@
+"""`MLynxClassifier`: frequent queries, stochastic selection by mutual information, and a Bernoulli Bayes classifier (seed 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from hornboost.data.mirror import mirrored
+from hornboost.estimators.patterns import MINING_CONSTRAINTS, mining_settings
+from hornboost.estimators.relational import RelationalClassifier
+from hornboost.estimators.selector import MutualInformationSelector
+from hornboost.mining.bayes import BernoulliBayes
+from hornboost.mining.patterns import Patterns, Support, find_patterns
+from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.search.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hornboost.data import Database
+
+
+class MLynxClassifier(RelationalClassifier):
+    """mLynx (Di Mauro, Basile, Ferilli and Esposito): Bayes on the frequent queries that together tell most about the class.
+
+    Parameters
+    ----------
+    database, min_support, max_length, oi, connected, symmetric, bins, support : as in `RelationalPatterns`.
+    alpha : a selection ends when no query's mRMR is above it, in nats.
+    restarts, walk_probability : of the stochastic selection (seed 001, Algorithm 1).
+    max_queries : queries that a selection takes at most.
+    laplace : added to the count of either outcome of a query in each class.
+    class_weight : weights by class, "balanced", or None.
+    max_patterns, time_limit, max_bindings, cache_bytes : limits of the mining; `left_out_` says what was left out.
+    random_state : seed of the selection.
+
+    Attributes
+    ----------
+    rules_ : the selected queries; a rule votes log p(q | class) where it holds and log (1 - p(q | class)) where it does not.
+    n_patterns_ : queries that the selection chose from.
+
+    >>> import hornboost as hb
+    >>> db = hb.datasets.trains(200, seed=1).database()
+    >>> X, y = db.examples()
+    >>> clf = MLynxClassifier(db, max_length=2, random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.7)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **MINING_CONSTRAINTS,
+        "alpha": [Interval(Real, None, None, closed="neither")],
+        "restarts": [Interval(Integral, 1, None, closed="left")],
+        "walk_probability": [Interval(Real, 0, 1, closed="both")],
+        "max_queries": [Interval(Integral, 1, None, closed="left"), None],
+        "laplace": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        database: Database | None = None,
+        *,
+        min_support: float = 0.1,
+        max_length: int = 4,
+        alpha: float = 1e-2,
+        restarts: int = 100,
+        walk_probability: float = 0.05,
+        max_queries: int | None = None,
+        laplace: float = 1.0,
+        oi: bool = True,
+        connected: bool = True,
+        symmetric: Mapping[str, tuple[str, str]] | None = None,
+        bins: int = 4,
+        support: Support = "overall",
+        class_weight: dict[Any, float] | str | None = None,
+        max_patterns: int | None = 50_000,
+        max_bindings: int = 20_000_000,
+        cache_bytes: int = 1 << 29,
+        time_limit: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.database = database
+        self.min_support = min_support
+        self.max_length = max_length
+        self.alpha = alpha
+        self.restarts = restarts
+        self.walk_probability = walk_probability
+        self.max_queries = max_queries
+        self.laplace = laplace
+        self.oi = oi
+        self.connected = connected
+        self.symmetric = symmetric
+        self.bins = bins
+        self.support = support
+        self.class_weight = class_weight
+        self.max_patterns = max_patterns
+        self.max_bindings = max_bindings
+        self.cache_bytes = cache_bytes
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLynxClassifier:
+        """Mine, select and count on the examples X with classes y."""
+        problem = self._problem(X, y, sample_weight)
+        self._database = mirrored(problem.database, self.symmetric or {})
+        settings = mining_settings(self)
+        found = find_patterns(
+            self._database, problem.examples, problem.classes, problem.labels, problem.weights, problem.positive, settings
+        )
+        self.n_patterns_ = len(found.clauses)
+        self.n_candidates_ = found.candidates
+        self.left_out_ = list(found.left_out)
+        self.ensemble_ = self._model(problem, found)
+        return self
+
+    def _model(self, problem: Problem, found: Patterns) -> Ensemble:
+        n_classes = len(problem.labels)
+        if n_classes == 1:
+            return Ensemble(problem.labels, (), (0.0,))
+        matrix = found.matrix()
+        chosen = self._selected(problem, matrix) if found.clauses else np.empty(0, np.intp)
+        bayes = BernoulliBayes.fit(matrix[:, chosen], problem.classes, n_classes, problem.weights, self.laplace)
+        yes, no = np.log(bayes.p), np.log1p(-bayes.p)
+        rules = tuple(
+            Rule(found.clauses[k], tuple(yes[:, i].tolist()), tuple(no[:, i].tolist()), tuple(found.support[k].tolist()))
+            for i, k in enumerate(chosen)
+        )
+        return Ensemble(problem.labels, rules, tuple(bayes.log_prior.tolist()), "softmax")
+
+    def _selected(self, problem: Problem, matrix: Any) -> Any:
+        selector = MutualInformationSelector(
+            alpha=self.alpha,
+            restarts=self.restarts,
+            walk_probability=self.walk_probability,
+            max_features=self.max_queries,
+            random_state=self._seed(),
+        )
+        return selector.fit(matrix, problem.classes, sample_weight=problem.weights).selected_
+
+    def rules_frame(self) -> pd.DataFrame:
+        """The rules as a table, with p(q | class) and the log-odds ln p/(1 - p) of each class."""
+        frame = super().rules_frame()
+        for k, name in enumerate(self.ensemble_.classes):
+            frame[f"p(q|{name})"] = [float(np.exp(rule.votes[k])) for rule in self.rules_]
+            frame[f"log-odds {name}"] = [rule.votes[k] - rule.otherwise[k] for rule in self.rules_]
+        return frame

@@ -1,0 +1,190 @@
+"""`RelationalPatterns`: frequent relational queries as boolean columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from hornboost.data.mirror import mirrored
+from hornboost.estimators.relational import RelationalClassifier
+from hornboost.mining.patterns import Settings, Support, find_patterns
+from hornboost.mining.queries import query_text
+from hornboost.model.scoring import Coverage
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+MINING_CONSTRAINTS: dict[str, Any] = {
+    "database": "no_validation",
+    "min_support": [Interval(Real, 0, 1, closed="right")],
+    "max_length": [Interval(Integral, 1, None, closed="left")],
+    "oi": ["boolean"],
+    "connected": ["boolean"],
+    "symmetric": [dict, None],
+    "bins": [Interval(Integral, 2, None, closed="left")],
+    "support": [StrOptions({"overall", "any_class", "positive"})],
+    "max_patterns": [Interval(Integral, 1, None, closed="left"), None],
+    "max_bindings": [Interval(Integral, 1, None, closed="left")],
+    "cache_bytes": [Interval(Integral, 0, None, closed="left")],
+    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+}
+
+
+def mining_settings(estimator: Any) -> Settings:
+    """The mining parameters of an estimator."""
+    names = [name for name in MINING_CONSTRAINTS if name not in ("database", "symmetric")]
+    return Settings(symmetric=dict(estimator.symmetric or {}), **{name: getattr(estimator, name) for name in names})
+
+
+class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Boolean columns: which frequent queries over the related tables hold for an example (seed 001, section 2).
+
+    A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of equal frequency of numeric
+    ones. All key columns of a literal hold variables. Queries that differ in names or order only are one, and so are those that hold for the
+    same training examples.
+
+    Parameters
+    ----------
+    database : the tables behind the examples, or None when the rows of X are all there is.
+    min_support : the share of examples for which a query holds at least.
+    max_length : conditions of a query at most; a literal without conditions counts as one.
+    oi : object identity: distinct variables stand for distinct objects.
+    connected : literals hang together through variables that are not the example's own; literals over the example's keys alone may join.
+    symmetric : relations that hold in both directions, by table the two key columns, as in `{"bond": ("atom1", "atom2")}`.
+    bins : intervals of a numeric column, cut on the rows that the training examples reach.
+    support : the examples that count: "overall" all of them, "any_class" those of some class, "positive" those of the positive class.
+    max_patterns, time_limit, max_bindings : where mining ends, or leaves a query unextended; `left_out_` says what was left out.
+    cache_bytes : memory for bindings kept between queries.
+    sparse : give a sparse matrix.
+
+    Attributes
+    ----------
+    clauses_ : the queries as clauses; the head names the class in which each is most frequent.
+    support_ : the training weight for which each holds, by class.
+    n_merged_, n_candidates_, left_out_ : queries merged with equal ones, candidates counted, and what was left out, a sentence each.
+
+    >>> import hornboost as hb
+    >>> db = hb.datasets.trains(50, seed=1).database()
+    >>> X, y = db.examples()
+    >>> patterns = RelationalPatterns(db, min_support=0.2, max_length=1).fit(X, y)
+    >>> patterns.transform(X).shape == (50, len(patterns.get_feature_names_out()))
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**MINING_CONSTRAINTS, "sparse": ["boolean"]}
+
+    def __init__(
+        self,
+        database: Database | None = None,
+        *,
+        min_support: float = 0.1,
+        max_length: int = 3,
+        oi: bool = True,
+        connected: bool = True,
+        symmetric: Mapping[str, tuple[str, str]] | None = None,
+        bins: int = 4,
+        support: Support = "overall",
+        max_patterns: int | None = 50_000,
+        max_bindings: int = 20_000_000,
+        cache_bytes: int = 1 << 29,
+        time_limit: float | None = None,
+        sparse: bool = False,
+    ) -> None:
+        self.database = database
+        self.min_support = min_support
+        self.max_length = max_length
+        self.oi = oi
+        self.connected = connected
+        self.symmetric = symmetric
+        self.bins = bins
+        self.support = support
+        self.max_patterns = max_patterns
+        self.max_bindings = max_bindings
+        self.cache_bytes = cache_bytes
+        self.time_limit = time_limit
+        self.sparse = sparse
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RelationalPatterns:
+        """Mine the examples X; their classes y matter to `support` and to the heads only."""
+        self._mine(X, y, sample_weight)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Mine, and give the columns of the training examples."""
+        return self.fit(X, y, sample_weight).transform(X)
+
+    def _mine(self, X: Any, y: Any, sample_weight: Any) -> None:
+        reader = _Reader(self.database)
+        if y is None:
+            if self.support == "positive":
+                raise ValueError("support='positive' needs the classes y of the examples; pass them, or use support='overall'")
+            y = np.zeros(len(X), dtype=np.int64)
+        problem = reader._problem(X, y, sample_weight)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(reader, name):
+                setattr(self, name, getattr(reader, name))
+        self._reader = reader
+        self._database = mirrored(problem.database, self.symmetric or {})
+        found = find_patterns(
+            self._database, problem.examples, problem.classes, problem.labels, problem.weights, problem.positive, mining_settings(self)
+        )
+        self.clauses_ = list(found.clauses)
+        self.support_ = found.support
+        self.n_merged_ = found.merged
+        self.n_candidates_ = found.candidates
+        self.left_out_ = list(found.left_out)
+
+    def transform(self, X: Any) -> Any:
+        """A row for each example and a column for each query."""
+        check_is_fitted(self, "clauses_")
+        examples = self._database.encode(self._reader._checked(X, reset=False))
+        matrix = coverage_matrix(self._coverage(), examples)
+        if not self.sparse:
+            return matrix
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(matrix)
+
+    def _coverage(self) -> Coverage:
+        kept: Coverage | None = self.__dict__.get("_kept_coverage")
+        if kept is None:
+            kept = Coverage.of(self._database, self.clauses_)
+            self.__dict__["_kept_coverage"] = kept
+        return kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_kept_coverage"}
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The queries as text."""
+        check_is_fitted(self, "clauses_")
+        return np.array([query_text(clause) for clause in self.clauses_], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class _Reader(RelationalClassifier):
+    """Checks and encodes examples; it learns nothing."""
+
+    def __init__(self, database: Database | None = None) -> None:
+        self.database = database
+
+
+def coverage_matrix(coverage: Coverage, examples: Any) -> NDArray[np.bool_]:
+    """A row for each example and a column for each clause."""
+    if not coverage.plan.of_clause:
+        return np.zeros((examples.n_rows, 0), np.bool_)
+    covered = coverage.covered(examples)
+    return np.asarray(covered[:, list(coverage.plan.of_clause)])
