@@ -2,7 +2,8 @@
 
     python bench/bench_ranking.py [examples] [rounds]
 
-The default is the size of the paper's largest data set: 281,000 examples at 1:149 with about 3,000,000 related rows, 100 weak learners, one core.
+The default is the size of the paper's largest data set: 281,000 examples at 1:149 with about 3,000,000 related rows, 100 weak learners,
+one core.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def main(examples: int = 281_000, rounds: int = 100) -> dict[str, Any]:
     scoring_pass(database, X, y)
     result: dict[str, Any] = {"examples": examples, "related_rows": related, "arrow_mb": round(arrow), "rounds": rounds}
     result["pass_seconds"] = round(min(scoring_pass(database, X, y) for _ in range(2)), 2)
-    print(json.dumps(result), flush=True)
+    print(json.dumps(result), flush=True)  # noqa: T201
     for name, estimator in (
         ("PRankBoost", hb.PRankBoostClassifier(database, rounds=rounds, random_state=0, cache_bytes=200_000_000)),
         ("RankBoost", hb.RankBoostClassifier(database, rounds=rounds, random_state=0, cache_bytes=200_000_000)),
@@ -71,7 +72,7 @@ def main(examples: int = 281_000, rounds: int = 100) -> dict[str, Any]:
             "clauses_evaluated": estimator.clauses_evaluated_,
             "slowest_rounds": sorted(estimator.history_["seconds"].round(2).tolist())[-3:],
         }
-        print(name, json.dumps(result[name]), flush=True)
+        print(name, json.dumps(result[name]), flush=True)  # noqa: T201
     return result
 
 

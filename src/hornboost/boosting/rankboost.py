@@ -89,74 +89,83 @@ class Ranked:
 
 
 def rank_boost(
-    problem: Problem,
-    positive: int,
-    settings: Settings,
-    budget: Budget,
-    held_out: Callable[[Voter], float] | None = None,
+    problem: Problem, positive: int, settings: Settings, budget: Budget, held_out: Callable[[Voter], float] | None = None
 ) -> Ranked:
     """Table 1 of seed 003 for one class against the others. Ctrl-C, the deadline and the clause budget keep what was learned.
 
     `held_out` is told each weak hypothesis and gives the AURPC of all so far on other examples.
     """
-    y = (problem.classes == positive).astype(np.int32)
-    weights = PairWeights(y, problem.weights)
-    run = Ranked(ScoreCells(y, problem.weights))
-    scheme = SCHEMES[settings.weak_learner]
-    engine = SeededEngine(problem.engine, budget.deadline)
-    positives = _Positives(problem, y, settings.seed)
-    most = 1.0 - 0.5 / positives.count
+    run = _Run(problem, positive, settings, budget)
     try:
         for t in range(1, settings.rounds + 1):
-            started = time.perf_counter()
-            search = SeededSearch(
-                engine, weights.units, y, weights.points, scheme[(t - 1) % len(scheme)].objective, settings.max_literals, budget
-            )
-            climb = _weak_learner(search, positives.in_order(t), settings.n_seeds)
-            if climb is None:
-                break
-            r = min(_corrected(climb, settings, weights.skew), most)
-            alpha = 0.5 * math.log((1.0 + r) / (1.0 - r))
-            kept, gains = _hypothesis(climb, scheme[(t - 1) % len(scheme)].keeps_path, settings.excess)
-            depth = weights.update([clause.covered for clause in kept], gains, alpha)
-            run.cells.add(depth, gains, alpha)
-            outlines = [clause.outline for clause in kept]
-            voter = Voter(
-                tuple(problem.clause(outline, positive) for outline in outlines), tuple(map(problem.coverage, outlines)), tuple(gains), alpha
-            )
-            run.voters.append(voter)
-            row = {"round": t, "rule": str(voter.clauses[-1]), "r": r, "alpha": alpha, "tp": climb.points[-1].tp, "fp": climb.points[-1].fp}
-            row |= {"clauses": len(voter.clauses), "clauses_evaluated": budget.evaluated, "aurpc": run.cells.aurpc()}
-            if held_out is not None:
-                row["aurpc_held_out"] = held_out(voter)
-            row["seconds"] = time.perf_counter() - started
-            run.history.append(row)
-            if any([callback(row) is True for callback in settings.callbacks]) or _is_perfect(climb) or budget.is_spent:
+            if not run.round(t, held_out):
                 break
     except KeyboardInterrupt:
-        warnings.warn(f"interrupted after {len(run.voters)} rounds; the model holds what was learned until then", stacklevel=2)
-        run.interrupted = True
-    return run
+        warnings.warn(f"interrupted after {len(run.result.voters)} rounds; the model holds what was learned until then", stacklevel=2)
+        run.result.interrupted = True
+    return run.result
 
 
-def _weak_learner(search: SeededSearch, seeds: Iterator[int], n_seeds: int) -> Climb | None:
-    """The best climb of `n_seeds` seeds; as long as none moves weight another seed is drawn, at most 20 times."""
-    best: Climb | None = None
-    for drawn, seed in enumerate(seeds, 1):
-        climb = search.climb(seed)
-        if not climb.clauses[-1].covered.all() and (best is None or climb.score > best.score):
-            best = climb
-        if (drawn >= n_seeds and best is not None) or drawn >= n_seeds + REDRAWS or search.budget.is_spent:
-            break
-    return best
+class _Run:
+    """The state of a run: the weights of the two classes, and the scores so far."""
 
+    def __init__(self, problem: Problem, positive: int, settings: Settings, budget: Budget) -> None:
+        self.problem, self.positive, self.settings, self.budget = problem, positive, settings, budget
+        self.y = (problem.classes == positive).astype(np.int32)
+        self.weights = PairWeights(self.y, problem.weights)
+        self.engine = SeededEngine(problem.engine, budget.deadline)
+        self.seeds = _Seeds(problem, self.y, settings.seed)
+        self.result = Ranked(ScoreCells(self.y, problem.weights))
 
-def _corrected(climb: Climb, settings: Settings, skew: float) -> float:
-    """r of the weak hypothesis: its score, or with `chance_corrected` the part of it above that of the empty clause."""
-    if not settings.chance_corrected:
-        return climb.score
-    chance = 1.0 / (1.0 + skew)
-    return max(climb.score - chance, 0.0) / (1.0 - chance)
+    def round(self, t: int, held_out: Callable[[Voter], float] | None) -> bool:
+        """One pass of the loop; says whether there is a next one."""
+        started = time.perf_counter()
+        schemes = SCHEMES[self.settings.weak_learner]
+        scheme = schemes[(t - 1) % len(schemes)]
+        climb = self._weak_learner(t, scheme)
+        if climb is None:
+            return False
+        r = min(self._r(climb), 1.0 - 0.5 / self.seeds.count)
+        alpha = 0.5 * math.log((1.0 + r) / (1.0 - r))
+        clauses, gains = _hypothesis(climb, scheme.keeps_path, self.settings.excess)
+        depth = self.weights.update([clause.covered for clause in clauses], gains, alpha)
+        self.result.cells.add(depth, gains, alpha)
+        voter = self._voter(clauses, gains, alpha)
+        self.result.voters.append(voter)
+        row: dict[str, Any] = {"round": t, "rule": str(voter.clauses[-1]), "clauses": len(voter.clauses), "r": r, "alpha": alpha}
+        row |= {"tp": climb.points[-1].tp, "fp": climb.points[-1].fp}
+        row |= {"clauses_evaluated": self.budget.evaluated, "aurpc": self.result.cells.aurpc()}
+        if held_out is not None:
+            row["aurpc_held_out"] = held_out(voter)
+        row["seconds"] = time.perf_counter() - started
+        self.result.history.append(row)
+        stops = [callback(row) is True for callback in self.settings.callbacks]
+        return not (any(stops) or _is_perfect(climb) or self.budget.is_spent)
+
+    def _weak_learner(self, t: int, scheme: Scheme) -> Climb | None:
+        """The best climb of `n_seeds` seeds; as long as none moves weight another seed is drawn, at most 20 times."""
+        n_seeds, weights = self.settings.n_seeds, self.weights
+        search = SeededSearch(self.engine, weights.units, self.y, weights.points, scheme.objective, self.settings.max_literals, self.budget)
+        best: Climb | None = None
+        for drawn, seed in enumerate(self.seeds.in_order(t), 1):
+            climb = search.climb(seed)
+            if not climb.clauses[-1].covered.all() and (best is None or climb.score > best.score):
+                best = climb
+            if (drawn >= n_seeds and best is not None) or drawn >= n_seeds + REDRAWS or self.budget.is_spent:
+                break
+        return best
+
+    def _r(self, climb: Climb) -> float:
+        """The score of the weak hypothesis, or with `chance_corrected` the part of it above that of the empty clause."""
+        if not self.settings.chance_corrected:
+            return climb.score
+        chance = 1.0 / (1.0 + self.weights.skew)
+        return max(climb.score - chance, 0.0) / (1.0 - chance)
+
+    def _voter(self, clauses: Sequence[Position], gains: Sequence[float], alpha: float) -> Voter:
+        outlines = [clause.outline for clause in clauses]
+        texts = tuple(self.problem.clause(outline, self.positive) for outline in outlines)
+        return Voter(texts, tuple(map(self.problem.coverage, outlines)), tuple(gains), alpha)
 
 
 def _hypothesis(climb: Climb, keeps_path: bool, excess: bool) -> tuple[list[Position], list[float]]:
@@ -171,7 +180,7 @@ def _is_perfect(climb: Climb) -> bool:
     return climb.points[-1].fp == 0.0 and climb.points[-1].tp == climb.points[0].tp
 
 
-class _Positives:
+class _Seeds:
     """The positive examples in random order, one of each content, an example of weight 2 being drawn as two would be."""
 
     def __init__(self, problem: Problem, y: NDArray[np.int32], seed: int) -> None:

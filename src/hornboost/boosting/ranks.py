@@ -28,6 +28,7 @@ class PairWeights:
 
     def __init__(self, y: NDArray[np.int32], sample_weight: Floats) -> None:
         self.y = y
+        self.positives = np.flatnonzero(y == 1)
         positive = y == 1
         if not positive.any():
             raise DataError("there is no positive example, so there is nothing to rank first; give examples of both classes.")
@@ -44,9 +45,10 @@ class PairWeights:
         return table[:, 1] / self.totals[1], self.skew * (table[:, 0] / self.totals[0])
 
     def update(self, covered: Sequence[NDArray[np.bool_]], gains: Sequence[float], alpha: float) -> NDArray[np.intp]:
-        """w·exp(−αh) for positives and w·exp(αh) for negatives, rescaled to the sums; returns how many of the nested clauses cover each example.
+        """w·exp(−αh) for positives and w·exp(αh) for negatives, rescaled to the sums.
 
-        Each factor is computed once. Those of the negatives are divided by exp(α), which the rescaling takes out again, so that no weight grows.
+        `covered` are nested clauses, `gains` what each adds to h. Each factor is computed once. Those of the negatives are divided by exp(α), which the rescaling takes out again, so that no
+        weight grows. Returns how many of the clauses cover each example.
         """
         depth = np.zeros(self.units.size, np.intp)
         for clause in covered:
@@ -54,15 +56,14 @@ class PairWeights:
         h = np.cumsum([0.0, *gains])
         factors = np.array([[math.exp(alpha * (value - 1.0)) for value in h], [math.exp(-alpha * value) for value in h]])
         raw = np.rint(self.units * factors[self.y, depth]).astype(WEIGHT)
-        for label in (0, 1):
-            scale = WEIGHT_ONE / int(raw[self.y == label].sum())
-            raw[self.y == label] = np.rint(raw[self.y == label] * scale)
-        self.units = np.maximum(raw, 1)
+        positive = int(raw[self.positives].sum())
+        scales = np.array([WEIGHT_ONE / (int(raw.sum()) - positive), WEIGHT_ONE / positive])
+        self.units = np.maximum(np.rint(raw * scales[self.y]).astype(WEIGHT), 1)
         self._count()
         return depth
 
     def _count(self) -> None:
-        positive = int(self.units[self.y == 1].sum())
+        positive = int(self.units[self.positives].sum())
         self.totals = (int(self.units.sum()) - positive, positive)
 
 

@@ -1,4 +1,4 @@
-"""What can be added at the root, learned once for all rounds: over distinct keys where examples share them, and without walking long chains.
+"""What can be added at the root, learned once for all rounds: over distinct keys where examples share them, not walking long chains.
 
 The conditions behind two joins are the union of those behind the second one over the keys that the first one reaches; and
 a second join that closes on another key of the example meets the first one half-way. So the cost of a chain is that of its parts.
@@ -156,7 +156,8 @@ class RootBuilder:
         """The block of a second literal that closes on another key of the example: its rows are looked up by that key."""
         first, second = joins
         ((column, closing),) = second.equal
-        assert first.source is not None and second.source is not None
+        assert first.source is not None
+        assert second.source is not None
         engine, database = self.engine, self.engine.database
         there, back = database.index(first.table, first.column), database.index(second.table, column)
         n_keys = database.domains[database.tables[second.table].columns[second.column].domain or ""].size

@@ -28,19 +28,26 @@ Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-class OutOfTime(Exception):
+class OutOfTimeError(Exception):
     """The deadline passed before all literals of a clause were known."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Tree:
+    """The joins of a clause over some of the examples."""
+
+    engine: Engine
+    state: State
+    examples: Longs
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Position:
-    """A clause of a search: its structure, the examples that it covers, and, once it has joins, its state over some of the examples."""
+    """A clause of a search: its structure, the examples that it covers, and its tree once it has joins."""
 
     specs: tuple[Spec, ...]
     covered: Mask
-    engine: Engine | None = None
-    state: State | None = None
-    examples: Longs | None = None
+    tree: Tree | None = None
 
     @property
     def outline(self) -> State:
@@ -49,8 +56,9 @@ class Position:
 
     @property
     def nbytes(self) -> int:
-        entries = 0 if self.state is None else sum(e.nbytes for e in self.state.entries)
-        return self.covered.nbytes + entries + (0 if self.examples is None else 2 * self.examples.nbytes)
+        if self.tree is None:
+            return self.covered.nbytes
+        return self.covered.nbytes + 2 * self.tree.examples.nbytes + sum(entries.nbytes for entries in self.tree.state.entries)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,7 +92,7 @@ class Literals:
 
 
 class SeededEngine:
-    """Legal literals and their weights for clauses over the examples of an engine; work stops with `OutOfTime` at the deadline."""
+    """Legal literals and their weights for clauses over the examples of an engine; work stops with `OutOfTimeError` at the deadline."""
 
     def __init__(self, engine: Engine, deadline: float = math.inf) -> None:
         self.engine = engine
@@ -102,13 +110,11 @@ class SeededEngine:
         parts = [self._at_root(seed)]
         options = list(self._root_options)
         groups: list[Group] = []
-        if position.state is not None:
-            assert position.engine is not None and position.examples is not None
-            at = int(np.searchsorted(position.examples, seed))
-            start = int(self._bounds[-1])
+        if position.tree is not None:
+            tree, start = position.tree, int(self._bounds[-1])
             for node in range(1, len(position.specs)):
-                group = self._group(position.engine, position.state, node)
-                found = self._of_group(position.engine, position.state, node, group, at)
+                group = self._group(tree, node)
+                found = self._of_group(tree, node, group, int(np.searchsorted(tree.examples, seed)))
                 parts.append((found[0] + len(options), found[1], found[2] + start))
                 options += group.options
                 groups.append(group)
@@ -133,8 +139,8 @@ class SeededEngine:
                     kernels.cumulate(into, pairs.starts, pairs.stops)
                     at += pairs.n_conditions
         at = int(self._bounds[-1])
-        if literals.groups:
-            live, classes = live[position.examples], classes[position.examples]
+        if position.tree is not None:
+            live, classes = live[position.tree.examples], classes[position.tree.examples]
         for group in literals.groups:
             self._add(group, live, classes, out, at)
             at += group.size
@@ -156,27 +162,22 @@ class SeededEngine:
         return known
 
     def _refine(self, position: Position, step: Refinement, option: Option, raw: int) -> Position:
-        if position.state is None:
-            if not step.joins:
-                assert step.test is not None
-                passes = self.engine.passes(position.specs[0].table, step.test, None, True)
-                return Position(with_test(position.specs, 0, step.test), position.covered & passes)
+        tree, test = position.tree, step.test if step.node == 0 and not step.joins else None
+        if test is not None:
+            passes = self.engine.passes(position.specs[0].table, test, None, True)
+            specs = with_test(position.specs, 0, test)
+            if tree is None:
+                return Position(specs, position.covered & passes)
+            state = tree.state.filtered(0, passes[tree.examples], specs)
+            return Position(specs, position.covered & passes, replace(tree, state=state))
+        if tree is None:
             examples = np.flatnonzero(position.covered & self._covered(option, raw))
-            engine = over(self.engine, _rows(self.engine.examples, examples))
-            state = engine.root()
-            state = State(position.specs, state.entries, state.covered)
-        else:
-            assert position.engine is not None and position.examples is not None
-            engine, state, examples = position.engine, position.state, position.examples
-        if step.node == 0 and not step.joins:
-            assert step.test is not None
-            passes = self.engine.passes(state.specs[0].table, step.test, None, True)[examples]
-            state = state.filtered(0, passes, with_test(state.specs, 0, step.test))
-        else:
-            state = engine.refine(state, step)
+            engine = over(self.engine, _keys(self.engine.examples, examples))
+            tree = Tree(engine, State(position.specs, engine.root().entries, engine.root().covered), examples)
+        state = tree.engine.refine(tree.state, step)
         covered = np.zeros(position.covered.size, np.bool_)
-        covered[examples[state.covered]] = True
-        return Position(state.specs, covered, engine, state, examples)
+        covered[tree.examples[state.covered]] = True
+        return Position(state.specs, covered, replace(tree, state=state))
 
     def _covered(self, option: Option, raw: int) -> Mask:
         """The examples that satisfy a condition of an option at the root."""
@@ -214,7 +215,8 @@ class SeededEngine:
             self.engine.cache.put(key, known, sum(column.nbytes for column in known))
         return known
 
-    def _group(self, engine: Engine, state: State, node: int) -> Group:
+    def _group(self, tree: Tree, node: int) -> Group:
+        engine, state = tree.engine, tree.state
         key = ("group", state.entries[node].number, node, None)
         known: Group | None = engine.cache.get(key)
         if known is None:
@@ -226,12 +228,12 @@ class SeededEngine:
             engine.cache.put(key, known, known.nbytes)
         return known
 
-    def _of_group(self, engine: Engine, state: State, node: int, group: Group, example: int) -> tuple[Longs, Longs, Longs]:
-        key = ("literals", state.entries[node].number, node, example)
-        known: tuple[Longs, Longs, Longs] | None = engine.cache.get(key)
+    def _of_group(self, tree: Tree, node: int, group: Group, example: int) -> tuple[Longs, Longs, Longs]:
+        key = ("literals", tree.state.entries[node].number, node, example)
+        known: tuple[Longs, Longs, Longs] | None = self.engine.cache.get(key)
         if known is None:
-            known = self._conditions(engine, _only(state, example), group)
-            engine.cache.put(key, known, sum(column.nbytes for column in known))
+            known = self._conditions(tree.engine, _only(tree.state, example), group)
+            self.engine.cache.put(key, known, sum(column.nbytes for column in known))
         return known
 
     def _conditions(self, engine: Engine, alone: State, group: Group) -> tuple[Longs, Longs, Longs]:
@@ -252,10 +254,10 @@ class SeededEngine:
 
     def _check_time(self) -> None:
         if time.monotonic() > self.deadline:
-            raise OutOfTime
+            raise OutOfTimeError
 
 
-def _rows(table: Table, rows: Longs) -> Table:
+def _keys(table: Table, rows: Longs) -> Table:
     """The keys of some rows of a table."""
     columns = {column.name: replace(column, values=column.values[rows]) for column in table.keys}
     return Table(table.name, columns, rows.size)

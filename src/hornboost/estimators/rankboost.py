@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from hornboost.boosting.rankboost import Callback, Ranked, Settings, Voter, WeakLearner, rank_boost
 from hornboost.boosting.ranks import Floats
+from hornboost.data.table import Column
 from hornboost.engine import Engine, clause_state
 from hornboost.errors import DataError
 from hornboost.estimators.calibration import sigmoid_calibration
@@ -27,6 +28,9 @@ from hornboost.search.seeded import Budget
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+
+MOST_CONSTANTS = 1_000
+"""Larger domains of keys are never taken for names."""
 
 _SHARED_CONSTRAINTS: dict[str, Any] = {
     "database": "no_validation",
@@ -88,7 +92,7 @@ class _RankingClassifier(RelationalClassifier):
         runs: dict[int, Ranked] = {}
         for positive in [problem.positive] if len(problem.labels) == 2 else range(len(problem.labels)):
             settings = self._settings(seed + len(runs))
-            runs[positive] = rank_boost(problem, positive, settings, budget, held_out and held_out.of_class(positive))
+            runs[positive] = rank_boost(problem, positive, settings, budget, None if held_out is None else held_out.of_class(positive))
             if runs[positive].interrupted:
                 break
         self.ensemble_ = _ensemble(problem, runs)
@@ -136,7 +140,7 @@ class RankBoostClassifier(_RankingClassifier):
         rounds: int = 100,
         max_literals: int = 8,
         max_depth: int = 2,
-        constants: str | Sequence[str] | None = None,
+        constants: str | Sequence[str] | None = "auto",
         n_seeds: int = 1,
         clause_budget: int | None = None,
         time_limit: float | None = None,
@@ -175,12 +179,12 @@ class PRankBoostClassifier(_RankingClassifier):
     Parameters
     ----------
     database : the tables behind the examples, or None when the rows of X are all there is.
-    weak_learner : "clause" keeps the best clause of a search; "path" all clauses on the way to it; "mix1" keeps the clause and scores the path;
-        "mix2" keeps the path and scores the clause; "mix3" takes "clause" and "path" in turn.
+    weak_learner : "clause" keeps the best clause of a search; "path" all clauses on the way to it; "mix1" keeps the clause and scores
+        the path; "mix2" keeps the path and scores the clause; "mix3" takes "clause" and "path" in turn.
     rounds : weak hypotheses to learn (equal clauses are merged).
     max_literals : refinements of a clause at most.
     max_depth : joins between the example and a row that a rule may look at.
-    constants : domains of keys whose values rules may name; "auto" takes those that no table has as its primary key.
+    constants : domains of keys whose values rules may name; "auto" takes names that recur in one column and occur nowhere else.
     n_seeds : positive examples to search from in each round; the best clause is taken.
     clause_budget : clauses to evaluate at most.
     time_limit : seconds after which the search ends.
@@ -222,7 +226,7 @@ class PRankBoostClassifier(_RankingClassifier):
         rounds: int = 100,
         max_literals: int = 8,
         max_depth: int = 2,
-        constants: str | Sequence[str] | None = None,
+        constants: str | Sequence[str] | None = "auto",
         n_seeds: int = 1,
         clause_budget: int | None = None,
         time_limit: float | None = None,
@@ -267,13 +271,28 @@ class PRankBoostClassifier(_RankingClassifier):
 
 
 def constant_domains(database: Database) -> tuple[str, ...]:
-    """The domains of keys that no table has as its primary key: names of things about which nothing else is stored."""
-    described = {
-        table.columns[spec.primary_key[0]].domain
-        for name, table in database.tables.items()
-        if (spec := database.schema.tables[name]) and len(spec.primary_key) == 1 and spec.primary_key[0] in table.columns
-    }
-    return tuple(domain for domain in database.domains if domain not in described)
+    """The key domains whose values are names rather than things: in one column only, in which they recur, and at most 1,000 of them.
+
+    A domain that several columns share links tables, and one that is unique in a table is described there.
+
+    >>> import pandas as pd, hornboost as hb
+    >>> paper = pd.DataFrame({"paper": [1, 2, 3], "good": ["y", "n", "n"]})
+    >>> about = pd.DataFrame({"paper": [1, 2, 3, 3], "topic": ["a", "a", "b", "a"]})
+    >>> keys = {"paper": {"paper": "paper"}, "about": {"paper": "paper", "topic": "topic"}}
+    >>> db = hb.Database.from_frames({"paper": paper, "about": about}, target="paper", key="paper", label="good", positive="y", keys=keys)
+    >>> constant_domains(db)
+    ('topic',)
+    """
+    columns: dict[str | None, list[Column]] = {}
+    for table in database.tables.values():
+        for column in table.keys:
+            columns.setdefault(column.domain, []).append(column)
+
+    def names(domain: str) -> bool:
+        codes = [column.codes[column.codes >= 0] for column in columns.get(domain, [])]
+        return len(codes) == 1 and database.domains[domain].size <= MOST_CONSTANTS and np.bincount(codes[0]).max(initial=0) > 1
+
+    return tuple(domain for domain in database.domains if names(domain))
 
 
 class _HeldOut:
@@ -286,7 +305,8 @@ class _HeldOut:
         self.classes = estimator.classes_
         self.covered: dict[Clause, Any] = {}
         if len(self.labels) != self.engine.examples.n_rows:
-            raise DataError(f"eval_set: X has {self.engine.examples.n_rows} rows and y has {len(self.labels)}; they must have the same number.")
+            rows = self.engine.examples.n_rows
+            raise DataError(f"eval_set: X has {rows} rows and y has {len(self.labels)}; they must have the same number.")
 
     def of_class(self, positive: int) -> Any:
         """The function that a run of the booster for this class calls with each weak hypothesis."""

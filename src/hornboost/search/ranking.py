@@ -6,6 +6,7 @@ A point is the weight of the true and of the false positives of a clause; the po
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def path_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[Point]) -> Floats:
 
 def areas(path: Sequence[Point]) -> list[float]:
     """The area between each clause of a path and the one before it, which is more general."""
-    return [float(area_between(b.tp, b.fp, a.tp, a.fp)) for a, b in zip(path, path[1:], strict=False)]
+    return [float(area_between(b.tp, b.fp, a.tp, a.fp)) for a, b in pairwise(path)]
 
 
 def levels(path: Sequence[Point], excess: bool) -> list[float]:

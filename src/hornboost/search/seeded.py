@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine.seeded import OutOfTime, Position, SeededEngine
+from hornboost.engine.seeded import OutOfTimeError, Position, SeededEngine
 from hornboost.search.ranking import Objective, Point
 
 LEAST_GAIN = 1e-9
@@ -70,7 +70,7 @@ class SeededSearch:
         while len(path.clauses) <= self.max_literals and path.points[-1].fp > 0 and not self.budget.is_spent:
             try:
                 literals = self.engine.literals(path.clauses[-1], seed)
-            except OutOfTime:
+            except OutOfTimeError:
                 break
             literals = literals.first(self.budget.allows(len(literals)))
             if len(literals) == 0:
