@@ -43,7 +43,7 @@ def test_loss_of_a_clause_without_confidence_is_one():
 
 
 def fresh(n: int) -> list[np.ndarray]:
-    return [np.zeros(n) for _ in range(3)]
+    return [np.zeros(n) for _ in range(4)]
 
 
 def test_update_divides_by_the_exponential_of_the_agreement_and_normalises():
@@ -52,13 +52,14 @@ def test_update_divides_by_the_exponential_of_the_agreement_and_normalises():
     covered, y = np.array([True, False, True, False]), np.array([1, 1, 0, 0], np.int32)
     norm = 0.5 + 0.25 * 0.5 + 0.25 * 2.0
     factors = np.array([1 / norm, 2.0 / norm, 0.5 / norm])
-    votes, held, n_held = fresh(4)
+    votes, held, squares, n_held = fresh(4)
     in_G = np.array([True, True, False, False])
-    margin, wrong = kernels.update(D, votes, held, n_held, np.ones(4), covered, in_G, y, math.log(2), factors)
+    margin, wrong = kernels.update(D, votes, held, squares, n_held, np.ones(4), covered, in_G, y, math.log(2), factors)
     np.testing.assert_allclose(D, np.array([0.125, 0.25, 0.5, 0.25]) / 1.125, rtol=1e-15)
     assert math.fsum(D) == pytest.approx(1.0, rel=1e-15)
     np.testing.assert_allclose(votes, [math.log(2), 0, math.log(2), 0])
     np.testing.assert_allclose(held, [0, 0, math.log(2), 0])
+    np.testing.assert_allclose(squares, [0, 0, math.log(2) ** 2, 0])
     np.testing.assert_allclose(n_held, [0, 0, 1, 1])
     assert margin == pytest.approx(0.0)  # one for, one against
     assert wrong == 2.0  # the uncovered positive (no vote) and the covered negative

@@ -50,13 +50,15 @@ class Settings:
 class Boosted:
     """What a run learned: the clause and confidence of each round, its history, and votes for calibration.
 
-    `held_out_votes` are each example's votes from the rounds that did not grow on it, scaled to all rounds.
+    `held_out_votes` are each example's votes from the rounds that did not grow on it, scaled to all rounds; `noise` is the
+    variance that they have because these are only a sample of the rounds.
     """
 
     states: list[State] = field(default_factory=list)
     confidences: list[float] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
     held_out_votes: Floats = field(default_factory=lambda: np.empty(0))
+    noise: Floats = field(default_factory=lambda: np.empty(0))
     interrupted: bool = False
 
 
@@ -99,6 +101,7 @@ class _Run:
         self.density = np.full(problem.n, 1.0 / self.N)
         self.votes = np.zeros(problem.n)
         self.held_out = np.zeros(problem.n)
+        self.held_out_squares = np.zeros(problem.n)
         self.n_held_out = np.zeros(problem.n)
         self.total_confidence = 0.0
         self.least_error, self.since_least = math.inf, 0
@@ -167,7 +170,17 @@ class _Run:
         norm = (1.0 - w.plus - w.minus) + w.plus * down + w.minus * up
         factors = np.array([1.0 / norm, up / norm, down / norm])
         margin, wrong = kernels.update(
-            self.density, self.votes, self.held_out, self.n_held_out, self.sample, state.covered, in_G, self.y, c, factors
+            self.density,
+            self.votes,
+            self.held_out,
+            self.held_out_squares,
+            self.n_held_out,
+            self.sample,
+            state.covered,
+            in_G,
+            self.y,
+            c,
+            factors,
         )
         self.total_confidence += abs(c)
         self.result.states.append(state)
@@ -209,8 +222,11 @@ class _Run:
         result = self.result
         if self.settings.early_stopping is not None and self.best_round > 0:
             del result.states[self.best_round :], result.confidences[self.best_round :]
-        rounds = max(len(result.history), 1)
-        result.held_out_votes = self.held_out * rounds / np.maximum(self.n_held_out, 1)
+        rounds, n = max(len(result.history), 1), np.maximum(self.n_held_out, 1)
+        mean = self.held_out / n
+        result.held_out_votes = rounds * mean
+        variance = np.maximum(self.held_out_squares / n - mean**2, 0.0)
+        result.noise = rounds**2 * variance / n * (1.0 - n / rounds).clip(0.0)
         return result
 
 
@@ -220,7 +236,7 @@ class ActiveFeatures:
     def __init__(self, problem: Problem, y: NDArray[np.int32], D: Floats, settings: Settings) -> None:
         assert settings.features is not None
         self.strategy = STRATEGIES[settings.features]
-        self.pool = FeaturePool(problem.engine, y)
+        self.pool = FeaturePool(problem.engine, y, problem.weights)
         self.monitor = ProgressMonitor(settings.trend_window, settings.threshold)
         self.order, _ = self.pool.rank(D)
         if settings.ranking == "existential":

@@ -99,6 +99,7 @@ def update(
     density: Floats,
     votes: Floats,
     held_out: Floats,
+    held_out_squares: Floats,
     n_held_out: Floats,
     sample: Floats,
     covered: Mask,
@@ -119,6 +120,7 @@ def update(
             votes[i] += confidence
             if not in_G[i]:
                 held_out[i] += confidence
+                held_out_squares[i] += confidence * confidence
         else:
             density[i] *= factors[0]
         if not in_G[i]:

@@ -180,7 +180,7 @@ def _ensemble(problem: Problem, runs: dict[int, Boosted]) -> Ensemble:
     n_scores = 1 if len(problem.labels) <= 2 else len(problem.labels)
     rules: list[Rule] = []
     intercept = [0.0] * n_scores
-    held_out = np.zeros((problem.n, n_scores))
+    held_out, noise = np.zeros((problem.n, n_scores)), np.zeros((problem.n, n_scores))
     for positive, run in runs.items():
         column = 0 if n_scores == 1 else positive
         sign = -1.0 if n_scores == 1 and positive == 0 else 1.0
@@ -190,11 +190,11 @@ def _ensemble(problem: Problem, runs: dict[int, Boosted]) -> Ensemble:
                 continue
             votes = tuple(sign * c if k == column else 0.0 for k in range(n_scores))
             rules.append(Rule(problem.clause(state, positive), votes, (), problem.coverage(state)))
-        held_out[:, column] = sign * run.held_out_votes
+        held_out[:, column], noise[:, column] = sign * run.held_out_votes, run.noise
     if len(problem.labels) == 1:
         return Ensemble(problem.labels, (), (0.0,))
     is_class = problem.classes[:, None] == (np.arange(n_scores) if n_scores > 1 else np.ones(1))
-    slope = common_slope(held_out, is_class, problem.weights)
+    slope = common_slope(held_out, is_class, problem.weights, noise)
     return Ensemble(problem.labels, merged(rules), tuple(intercept), "sigmoid", ((slope, 0.0),) * n_scores)
 
 

@@ -44,8 +44,13 @@ def sigmoid_calibration(
     return max(a, 1e-3) / scale, b
 
 
-def common_slope(scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
+def common_slope(
+    scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64], noise: NDArray[np.float64] | None = None
+) -> float:
     """The slope a of p = 1/(1 + exp(−a·s)), one for all columns of scores: what the scores decide is what the probabilities decide.
+
+    `noise` is the variance of the error of each score. Errors in what is regressed on flatten the slope by the share of the
+    scores' variance that is not noise, so the slope is divided by that share.
 
     >>> 1 < common_slope(np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([[False], [False], [True], [True]]), np.ones(4)) < 3
     True
@@ -65,4 +70,7 @@ def common_slope(scores: NDArray[np.float64], positive: NDArray[np.bool_], weigh
             high = a
         else:
             low = a
-    return max(0.5 * (low + high), 1e-3) / scale
+    slope = max(0.5 * (low + high), 1e-3) / scale
+    spread = float(np.average(scores**2, weights=np.broadcast_to(mass, scores.shape)))
+    share = 1.0 if noise is None else 1.0 - float(np.average(noise, weights=np.broadcast_to(mass, noise.shape))) / spread
+    return slope / max(share, 0.1)

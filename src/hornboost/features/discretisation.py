@@ -16,7 +16,7 @@ from hornboost.features.information import x_log_x
 __all__ = ["CutFinder", "interval_codes", "mdl_cut_points", "mdl_cuts", "merged", "repartition", "repartition_cuts"]
 
 Floats = NDArray[np.float64]
-CutFinder = Callable[[Floats, Floats, int], Floats]
+CutFinder = Callable[[Floats, Floats, float], Floats]
 """(distinct values in order, masses class × distinct value, number of contributing examples) → cut points in order."""
 
 _TIE = 1e-12
@@ -66,7 +66,7 @@ def mdl_cut_points(values: ArrayLike, classes: ArrayLike, masses: ArrayLike | No
     return mdl_cuts(distinct, table, count if n is None else n)
 
 
-def mdl_cuts(distinct: Floats, table: Floats, n: int) -> Floats:
+def mdl_cuts(distinct: Floats, table: Floats, n: float) -> Floats:
     """Fayyad and Irani's cut points of masses by class and distinct value, scaled to `n` examples.
 
     >>> mdl_cuts(np.array([1.0, 2.0]), np.array([[4.0, 0.0], [0.0, 4.0]]), 8)
@@ -90,7 +90,7 @@ def repartition(values: ArrayLike, classes: ArrayLike, weights: ArrayLike, n: in
     return repartition_cuts(distinct, table, count if n is None else n, depth)
 
 
-def repartition_cuts(distinct: Floats, table: Floats, n: int, depth: int = 2) -> Floats:
+def repartition_cuts(distinct: Floats, table: Floats, n: float, depth: int = 2) -> Floats:
     """`repartition` of weights by class (0, 1) and distinct value.
 
     >>> repartition_cuts(np.array([1.0, 2.0]), np.array([[4.0, 0.0], [0.0, 4.0]]), 8)

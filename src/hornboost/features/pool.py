@@ -13,9 +13,9 @@ from hornboost.engine.engine import Join
 from hornboost.engine.joins import FIRST_NEW
 from hornboost.engine.tree import Ref
 from hornboost.errors import LimitError
-from hornboost.features.discretisation import interval_codes, mdl_cuts, repartition_cuts
+from hornboost.features.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
 from hornboost.features.information import coverage_information, mutual_information
-from hornboost.features.spread import Spread, cmi_of_paths, cmi_of_rows, discretise, offsets_of, spread_joint, spread_shares
+from hornboost.features.spread import Spread, cmi_of_paths, cmi_of_rows, offsets_of, spread_joint, spread_shares
 
 Floats = NDArray[np.float64]
 Path = tuple[Join, ...]
@@ -43,9 +43,10 @@ class Reached:
 class FeaturePool:
     """All features that the search may reach, with what is known of their values; one pass over the data each."""
 
-    def __init__(self, engine: Engine, classes: NDArray[np.int32]) -> None:
+    def __init__(self, engine: Engine, classes: NDArray[np.int32], sample: Floats) -> None:
         self.engine = engine
         self.classes = classes
+        self.sample = sample
         self.features = find_features(engine)
         self._best: dict[int, Path] = {}
         self._intervals: dict[int, Reached] = {}
@@ -62,11 +63,11 @@ class FeaturePool:
             for path in feature.paths:
                 reached = self._reach(k, path)
                 joint = spread_joint(reached.offsets, reached.codes, masses, self.classes, reached.n_values)
-                cuts = None
+                table, cuts = joint.table, None
                 if reached.distinct is not None:
-                    joint = discretise(joint, reached.distinct, mdl_cuts)
-                    cuts = joint.cuts
-                mi = mutual_information(joint.table)
+                    cuts = mdl_cuts(reached.distinct, table, self._n_examples(reached, masses))
+                    table = merged(reached.distinct, table, cuts)
+                mi = mutual_information(table)
                 if k not in self._best or mi > information[k]:
                     information[k] = mi
                     self._best[k] = path
@@ -131,7 +132,13 @@ class FeaturePool:
         if reached.distinct is None or not repartition:
             return self._intervals.get(k, reached)
         joint = spread_joint(reached.offsets, reached.codes, masses, self.classes, reached.n_values)
-        return _cut(reached, repartition_cuts(reached.distinct, joint.table, joint.n_examples))
+        return _cut(reached, repartition_cuts(reached.distinct, joint.table, self._n_examples(reached, masses)))
+
+    def _n_examples(self, reached: Reached, masses: Floats) -> float:
+        """How many examples contribute a value; one of sample weight 2 counts as two."""
+        known = np.concatenate([[0], np.cumsum(reached.codes >= 0)])
+        contributes = (known[reached.offsets[1:]] > known[reached.offsets[:-1]]) & (masses > 0)
+        return float(self.sample[contributes].sum())
 
     def _reach(self, k: int, path: Path) -> Reached:
         key = (k, path)
