@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NOT_OF_THE_MODEL = frozenset({"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"})
 """Parameters that do not change what is learned (or may not be written down), so that they change no byte of a model file."""
 
+ROUND_COLUMNS = ("class", "round", "confidence", "mean_margin", "training_error", "activated", "aurpc", "error", "largest_vote")
+"""What a model file keeps of each round, for a report: nothing that depends on the machine."""
+
 
 class RuleExports:
     """Explanations and exports of a fitted classifier with an `ensemble_`."""
@@ -99,7 +102,7 @@ class RuleExports:
 
         check_is_fitted(self, "ensemble_")
         target = self._database.target
-        training = {"hornboost": __version__, "estimator": type(self).__name__, "parameters": _parameters(self)}
+        training = {"hornboost": __version__, "estimator": type(self).__name__, "parameters": _parameters(self), "history": _rounds(self)}
         return SavedModel(
             self.ensemble_,
             np.asarray(self.classes_),
@@ -136,3 +139,12 @@ def _parameters(estimator: Any) -> dict[str, Any]:
         except (TypeError, ValueError):
             kept[name] = type(value).__name__
     return kept
+
+
+def _rounds(estimator: Any) -> list[dict[str, Any]]:
+    """The history of a fit as JSON holds it; what is not finite is left out."""
+    history = getattr(estimator, "history_", None)
+    if history is None:
+        return []
+    rows = history[[name for name in ROUND_COLUMNS if name in history.columns]].to_dict("records")
+    return [{name: list(value) if isinstance(value, tuple) else value for name, value in row.items() if value == value} for row in rows]
