@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hornboost.estimators.rankboost import PRankBoostClassifier as PRankBoostClassifier
     from hornboost.estimators.rankboost import RankBoostClassifier as RankBoostClassifier
     from hornboost.estimators.selector import MutualInformationSelector as MutualInformationSelector
+    from hornboost.estimators.subgroups import KBSSubgroups as KBSSubgroups
     from hornboost.logic.clause import Clause as Clause
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ _PUBLIC = {
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
     "KBSClassifier": "hornboost.estimators.kbs",
+    "KBSSubgroups": "hornboost.estimators.subgroups",
     "LogitBoostClassifier": "hornboost.estimators.logitboost",
     "MutualInformationSelector": "hornboost.estimators.selector",
     "PRankBoostClassifier": "hornboost.estimators.rankboost",

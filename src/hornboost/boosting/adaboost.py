@@ -35,7 +35,7 @@ class AdaBoostModel:
     @property
     def intercept(self) -> Floats:
         """Without any round the majority class has the only vote."""
-        return np.eye(self.n_classes)[self.default] * (not self.rounds)
+        return np.asarray(np.eye(self.n_classes)[self.default] * (not self.rounds))
 
     def staged_scores(self, X: Rows) -> Iterator[Floats]:
         """The sum of votes for each class after each round."""

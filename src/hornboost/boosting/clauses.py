@@ -74,7 +74,7 @@ class ClauseLearner:
             return OneCell(int(totals.argmax()))
         state = grown.states[-1]
         covered = engine.covered_weight(state, units, classes, n_classes)
-        head = int(wracc(covered[None], totals)[0].argmax())
+        head = int(np.argmax([wracc(covered[None], totals, label)[0] for label in range(n_classes)]))
         return ClauseCells(self.problem.clause(state, head), self.problem.examples, state.covered)
 
 

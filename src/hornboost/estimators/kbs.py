@@ -23,7 +23,7 @@ from hornboost.engine.sampling import example_hash
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
 from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier, Training, classifier_by_name, sample_size, take
-from hornboost.estimators.relational import _text
+from hornboost.estimators.relational import class_text
 from hornboost.logic.clause import Clause
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class KBSClassifier(EnsembleClassifier):
         """One piece of prior knowledge as a hypothesis."""
         if isinstance(item, str | Clause):
             assert rows.database is not None
-            return ClauseCells(_known_clause(item, rows.database, [_text(value) for value in self.classes_]))
+            return ClauseCells(_known_clause(item, rows.database, [class_text(value) for value in self.classes_]))
         if hasattr(item, "predict"):
             return KnownCells(item.predict, rows)
         if callable(item):

@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class RelationalClassifier(RuleExports, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose model is an `Ensemble`; a subclass has `database`, `random_state` and sets `ensemble_` in `fit`.
+class RelationalExamples(BaseEstimator):  # type: ignore[misc]
+    """An estimator that takes examples with a database behind them; a subclass has the parameter `database`.
 
     With `database=None` the rows of X are the only table, and every scikit-learn convention for arrays and frames holds.
     """
 
     database: Database | None
-    ensemble_: Ensemble
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, **engine: Any) -> Problem:
         """Check and encode the training examples; those of weight 0 are left out as if they had not been given."""
@@ -63,7 +62,7 @@ class RelationalClassifier(RuleExports, ClassifierMixin, BaseEstimator):  # type
             self._database,
             examples,
             classes.astype(np.int32),
-            tuple(_text(value) for value in self.classes_),
+            tuple(class_text(value) for value in self.classes_),
             weights,
             row_content(X),
             self._database.target.label or "class",
@@ -79,13 +78,19 @@ class RelationalClassifier(RuleExports, ClassifierMixin, BaseEstimator):  # type
             raise DataError(f"with a database X must be a data frame with the columns of table '{self.database.target.table}'; got {type(X).__name__}")
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self, "ensemble_")
-        return self.ensemble_.scores(self._database, self._encoded(X))
-
     def _encoded(self, X: Any) -> Table:
         """The rows of X as the root of the model's clauses."""
         return self._database.encode(self._checked(X, reset=False))
+
+
+class RelationalClassifier(ClassifierMixin, RelationalExamples, RuleExports):  # type: ignore[misc]
+    """A classifier whose model is an `Ensemble`; a subclass has `database`, `random_state` and sets `ensemble_` in `fit`."""
+
+    ensemble_: Ensemble
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self, "ensemble_")
+        return self.ensemble_.scores(self._database, self._encoded(X))
 
     def decision_function(self, X: Any) -> Floats:
         """The score of each example: for two classes positive for `classes_[1]`, otherwise one column a class."""
@@ -127,7 +132,7 @@ class RelationalClassifier(RuleExports, ClassifierMixin, BaseEstimator):  # type
         return pd.DataFrame(rows, columns=columns)
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))  # type: ignore[attr-defined]
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -149,7 +154,7 @@ def _take(X: Any, rows: NDArray[np.intp]) -> Any:
     return _safe_indexing(X, rows)
 
 
-def _text(value: Any) -> str:
+def class_text(value: Any) -> str:
     """A class value as the text that rules and models show."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
