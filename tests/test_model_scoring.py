@@ -27,7 +27,7 @@ RULES = [
 
 def bank(n: int = 300) -> tuple[Database, pd.DataFrame]:
     database = datasets.bank(n, transactions=10, seed=3).database()
-    return database, database.examples()[0].to_pandas()
+    return database, database.examples()[0]
 
 
 def ensemble(rules: list[str]) -> Ensemble:
@@ -37,7 +37,7 @@ def ensemble(rules: list[str]) -> Ensemble:
     )
 
 
-@settings(max_examples=260, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(8))
 def test_coverage_of_many_clauses_at_once_agrees_with_the_naive_interpreter(case: RandomCase) -> None:
     database = case.database()
@@ -48,7 +48,7 @@ def test_coverage_of_many_clauses_at_once_agrees_with_the_naive_interpreter(case
     ]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(8))
 def test_coverage_does_not_depend_on_how_examples_are_divided(case: RandomCase) -> None:
     database = case.database()

@@ -1,6 +1,6 @@
 """The application: its verbs, the version, and what a user sees when something goes wrong.
 
-A verb is a module of its own that imports nothing heavy before it runs, so that `--help` answers at once.
+A verb imports nothing heavy before it runs, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -11,18 +11,25 @@ from typing import Annotated
 import typer
 
 from hornboost import __version__
+from hornboost.cli.bench import bench
 from hornboost.cli.demo import demo
+from hornboost.cli.evaluate import evaluate
+from hornboost.cli.fit import fit
+from hornboost.cli.inspect import convert, inspect
+from hornboost.cli.output import clean
+from hornboost.cli.predict import explain, predict
+from hornboost.cli.rules import rules, sql
 from hornboost.errors import HornBoostError
 
 app = typer.Typer(
     name="hornboost",
     help="Learn small, readable ensembles of first-order rules straight from many tables.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
+for verb in (demo, inspect, fit, predict, evaluate, rules, explain, sql, convert, bench):
+    app.command()(verb)
 
 
 def _show_version(asked: bool) -> None:
@@ -43,7 +50,15 @@ def main() -> None:
     try:
         app()
     except HornBoostError as error:
-        typer.echo(f"hornboost: {error}", err=True)
-        sys.exit(1)
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename or 'the output'}: {error.strerror or error}")
+    except MemoryError:
+        _fail("there is not enough memory for this; try fewer rows, a smaller --max-depth or a machine with more")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _fail(message: str) -> None:
+    typer.echo("hornboost: " + clean(" ".join(message.split())), err=True)
+    sys.exit(1)

@@ -1,44 +1,108 @@
-"""`hornboost demo`: generated trains, and what the rules planted in them cover."""
+"""`hornboost demo`: the whole in one run, from generated tables to rules, an explanation and SQL that scores in a database."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hornboost.cli.output import say, show_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hornboost.data import Database
+    from hornboost.datasets.generated import Generated
+
 
 def demo(
-    n: Annotated[int, typer.Option("--trains", min=1, help="How many trains to generate.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Other seeds give other trains.")] = 0,
+    loans: Annotated[int, typer.Option(min=50, help="How many loans to generate.")] = 1500,
+    rounds: Annotated[int, typer.Option(min=1, help="Rules to learn.")] = 30,
+    seed: Annotated[int, typer.Option(min=0, help="Other seeds give other loans.")] = 0,
 ) -> None:
-    """Generate trains, load them as a database and check the planted rules against it."""
-    from rich.console import Console
-    from rich.table import Table
+    """Generate a bank, learn which loans are risky, explain one prediction, and score all loans with SQL in DuckDB."""
+    import numpy as np
 
-    from hornboost.datasets import trains
+    from hornboost.cli.fit import fit_with_progress
+    from hornboost.datasets import bank
+    from hornboost.estimators.c2rib import C2RIBClassifier
+
+    data = bank(loans, transactions=20, noise=0.05, seed=seed)
+    database = data.database()
+    X, y = database.examples()
+    _heading(f"A bank with {loans:,} loans. Which of them are risky?")
+    _show_tables(database)
+    train = np.arange(len(X)) % 3 != 0
+    _heading(f"Learning from {int(train.sum()):,} loans")
+    model = fit_with_progress(C2RIBClassifier(database, rounds=rounds, random_state=0), X[train], y[train])
+    say(f"{len(model.rules_)} rules in {model.history_['seconds'].sum():.1f} s, from all tables at once. The strongest:")
+    for rule in sorted(model.rules_, key=lambda rule: -abs(rule.votes[0]))[:6]:
+        say(f"  {rule.votes[0]:+.2f}  {rule.clause}")
+    _show_planted(data, database, model)
+    accuracy = float(np.mean(model.predict(X[~train]) == y[~train].to_numpy()))
+    majority = float(y[~train].value_counts(normalize=True).max())
+    _heading(f"Held-out loans: {accuracy:.1%} right (always guessing the larger class: {majority:.1%})")
+    _show_explanation(model, X[~train])
+    _show_sql(data, model, X)
+
+
+def _heading(text: str) -> None:
+    typer.echo()
+    typer.secho(text, bold=True)
+
+
+def _show_tables(database: Database) -> None:
+    rows = [(name, f"{table.n_rows:,}", ", ".join(table.columns)) for name, table in database.tables.items()]
+    show_table(["table", "rows", "columns"], rows, right=("rows",))
+    links = [f"{link.table}.{link.column} -> {link.to_table}.{link.to_column}" for link in database.links]
+    say(f"linked by {', '.join(links)}")
+
+
+def _show_planted(data: Generated, database: Database, model: Any) -> None:
+    """Each planted rule beside the learned one that covers most nearly the same loans."""
+    import numpy as np
+
     from hornboost.logic import Clause
 
-    console = Console()
-    data = trains(n, seed=seed)
-    tables = Table(title=f"{n} trains; which of them go east?", title_justify="left")
-    tables.add_column("table")
-    tables.add_column("rows", justify="right")
-    tables.add_column("columns")
-    for name, table in data.tables.items():
-        tables.add_row(name, f"{table.num_rows:,}", ", ".join(table.column_names))
-    console.print(tables)
+    _heading("The rules that were planted, and the learned rule nearest to each")
+    encoded = database.encode(database.examples()[0])
+    coverage = model.ensemble_.coverage(database)
+    learned: NDArray[np.bool_] = coverage.covered(encoded)[:, list(coverage.plan.of_clause)]
+    for text in data.rules:
+        truth = database.covers(Clause.parse(text))
+        agreement = (learned & truth[:, None]).sum(axis=0) / np.maximum((learned | truth[:, None]).sum(axis=0), 1)
+        say(f"  planted  {text}")
+        if agreement.size:
+            best = int(agreement.argmax())
+            say(f"  learned  {model.rules_[best].clause}  ({agreement[best]:.0%} the same loans)")
 
-    rules = Table(title="The rules behind it, over all three tables", title_justify="left", show_lines=True)
-    rules.add_column("rule")
-    rules.add_column("covered", justify="right")
-    rules.add_column("eastbound", justify="right")
-    with console.status("Asking the engine what each rule covers"):
-        db = data.database()
-        covered = [db.covers(Clause.parse(rule)) for rule in data.rules]
-    anywhere = covered[0] | covered[1] | covered[2]
-    for rule, mask in zip([*data.rules, "any of them"], [*covered, anywhere], strict=True):
-        rules.add_row(
-            rule, f"{mask.sum():,}", f"{data.labels[mask].mean():.0%}" if mask.any() else "-", style="bold" if mask is anywhere else ""
-        )
-    console.print(rules)
-    console.print(f"{data.labels.sum():,} trains go east, and a rule covers {(data.labels & anywhere).sum():,} of them.")
+
+def _show_explanation(model: Any, X: Any) -> None:
+    import numpy as np
+
+    _heading("One of them explained")
+    strongest = int(np.argmax(model.decision_function(X)))
+    say(str(model.explain(X.iloc[[strongest]], missed=1)))
+
+
+def _show_sql(data: Generated, model: Any, X: Any) -> None:
+    """Score in DuckDB and compare with Python."""
+    import duckdb
+    import numpy as np
+
+    text = model.to_sql("duckdb")
+    lines = text.splitlines()
+    _heading("The model as one SQL statement (also for SQLite, PostgreSQL, Spark, BigQuery)")
+    shown = [line if len(line) <= 120 else line[:117] + "..." for line in lines[:14]]
+    say("\n".join([*shown, f"... ({len(lines)} lines)"]))
+    with duckdb.connect() as connection:
+        for name, table in data.tables.items():
+            connection.register(name, table)
+        scored = connection.sql(text).df().sort_values("loan_id")
+    scores = model.decision_function(X.sort_values("loan_id"))
+    difference = float(np.abs(scored["score"].to_numpy() - scores).max())
+    say()
+    show_table(list(scored.columns), [[f"{v:.4f}" if isinstance(v, float) else v for v in row] for row in scored.head(3).itertuples(index=False)])
+    say(f"DuckDB scored {len(scored):,} loans; the largest difference from Python is {difference:.1g}.")
+    say()
+    say("Next: hornboost inspect YOUR_DATA, then hornboost fit YOUR_DATA -o model.json")

@@ -143,6 +143,11 @@ class Database:
                 return Database(*read_held_out(self._folder, self._schema, self._task, folds))
         raise DataError(f"there is no held-out file '{name}'{did_you_mean(name, [folds.name for folds in files])}")
 
+    @property
+    def example_rows(self) -> NDArray[np.int64]:
+        """The rows of the target table that are examples, in the order of `examples()`."""
+        return self._built.rows
+
     def folds(self, name: str | None = None) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Known folds as (train, test) positions in `examples()`; without a name the first that the schema gives.
 

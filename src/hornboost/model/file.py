@@ -34,10 +34,14 @@ _DTYPE = re.compile(r"object|bool|<U\d{1,6}|<[iuf][1248]|\|[iu]1")
 
 @dataclass(frozen=True)
 class SavedColumn:
-    """A column that the model was trained with; `given` ones came with the examples and are not in the database."""
+    """A column that the model was trained with; `given` ones came with the examples and are not in the database.
+
+    Key columns of one `domain` can be joined.
+    """
 
     name: str
     type: str
+    domain: str | None = None
     given: bool = False
 
 
@@ -114,7 +118,7 @@ def saved_schema(ensemble: Ensemble, database: Database, given: Mapping[str, str
     names = {target} | {literal.table for rule in ensemble.rules for literal in rule.clause.body}
     schema = {}
     for name in sorted(names):
-        columns = [SavedColumn(column.name, type_name(column)) for column in database.tables[name].columns.values()]
+        columns = [SavedColumn(column.name, type_name(column), column.domain) for column in database.tables[name].columns.values()]
         if name == target:
             columns += [SavedColumn(column, kind, given=True) for column, kind in given.items()]
         schema[name] = tuple(columns)
@@ -212,7 +216,7 @@ def _payload(model: SavedModel) -> dict[str, Any]:
         ],
         "target": asdict(model.target),
         "schema": {
-            table: [{"name": column.name, "type": column.type} | ({"given": True} if column.given else {}) for column in columns]
+            table: [{name: value for name, value in asdict(column).items() if value not in (None, False)} for column in columns]
             for table, columns in model.schema.items()
         },
         "fingerprint": model.fingerprint,
@@ -293,7 +297,8 @@ def _dtype(classes: NDArray[Any]) -> str:
 def _saved_column(content: Mapping[str, Any]) -> SavedColumn:
     if content["type"] not in TYPES:
         _fail(f"there is no column type {content['type']!r}")
-    return SavedColumn(_text(content["name"]), content["type"], bool(content.get("given", False)))
+    domain = content.get("domain")
+    return SavedColumn(_text(content["name"]), content["type"], None if domain is None else _text(domain), bool(content.get("given", False)))
 
 
 def _floats(values: Iterable[float]) -> list[float]:

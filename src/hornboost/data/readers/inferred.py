@@ -94,7 +94,7 @@ def infer_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> 
         if name in sources:
             raise DataError(f"{folder.name}: two files hold the table '{name}'; remove or rename one of them")
         source = open_file(path, name, None)
-        sources[name] = _typed(source, notes) if isinstance(source, ArrowSource) else source
+        sources[name] = typed_source(source, notes) if isinstance(source, ArrowSource) else source
     arguments = infer_task(sources, folder.name, options)
     schema = arguments["schema"]
     tables = {table.name: _with_file(table, path) for table, path in zip(schema.tables.values(), files, strict=True)}
@@ -107,7 +107,7 @@ def _with_file(table: TableSchema, path: Path) -> TableSchema:
     return replace(table, file=path.name)
 
 
-def _typed(source: ArrowSource, notes: list[str]) -> ArrowSource:
+def typed_source(source: ArrowSource, notes: list[str]) -> ArrowSource:
     """A table of text with the columns that are all numbers or all dates converted."""
     import pyarrow as pa
 

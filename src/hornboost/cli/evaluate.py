@@ -1,0 +1,117 @@
+"""`hornboost evaluate`: cross-validation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from hornboost.cli import options as shared
+from hornboost.cli.output import note, say, show_json, show_table
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+def evaluate(
+    source: shared.Source,
+    cv: Annotated[int, typer.Option(min=2, help="Folds of a stratified cross-validation.")] = 10,
+    folds: Annotated[str | None, typer.Option(help="Known folds that the schema names, instead of --cv.")] = None,
+    target: shared.Target = None,
+    key: shared.Key = None,
+    label: shared.Label = None,
+    positive: shared.Positive = None,
+    task: shared.TaskName = None,
+    exclude: shared.Exclude = None,
+    link: shared.Link = None,
+    schema: shared.SqlSchema = None,
+    estimator: shared.Estimator = "c2rib",
+    features: shared.Features = None,
+    rounds: shared.Rounds = 100,
+    max_depth: shared.Depth = None,
+    time_limit: shared.TimeLimit = None,
+    seed: shared.Seed = 0,
+    settings: shared.Set = None,
+    as_json: shared.Json = False,
+) -> None:
+    """Estimate by cross-validation how well rules learned from SOURCE predict."""
+    from hornboost.cli.fit import examples
+    from hornboost.cli.source import open_task
+
+    database = open_task(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
+    X, y, behind = examples(database)
+    learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
+    splits = database.folds(folds) if folds is not None else _stratified(y, cv, seed)
+    results = list(_results(learner, X, y, splits, database))
+    if as_json:
+        show_json({"estimator": type(learner).__name__, "folds": results, "mean": _mean(results), "majority": _majority(y)})
+        return
+    names = list(results[0])
+    rows = [[_shown(name, row[name]) for name in names] for row in results]
+    mean = _mean(results)
+    rows.append(["mean", *(_shown(name, mean[name]) for name in names[1:])])
+    show_table(names, rows, right=names)
+    spread = float(np.std([row["accuracy"] for row in results]))
+    say(f"accuracy {mean['accuracy']:.1%} ± {spread:.1%} over {len(results)} folds; always guessing the largest class gives {_majority(y):.1%}")
+
+
+def _stratified(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:
+    from sklearn.model_selection import StratifiedKFold
+
+    counts = np.unique(np.asarray(y), return_counts=True)[1]
+    if counts.min() < cv:
+        raise DataError(f"the smallest class has {counts.min()} examples, too few for {cv} folds; give a smaller --cv")
+    return list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def _results(learner: Any, X: Any, y: Any, splits: list[tuple[Any, Any]], database: Database) -> Iterator[dict[str, Any]]:
+    from sklearn.base import clone
+
+    from hornboost.cli.fit import fit_with_progress
+
+    labels = np.asarray(y)
+    for number, (train, test) in enumerate(splits, start=1):
+        started = time.monotonic()
+        fitted = fit_with_progress(clone(learner), X.iloc[train], y.iloc[train], f"fold {number} of {len(splits)}")
+        seconds = time.monotonic() - started
+        held_out = X.iloc[test]
+        row: dict[str, Any] = {"fold": number, "accuracy": float(np.mean(fitted.predict(held_out) == labels[test]))}
+        row |= _areas(fitted, held_out, labels[test], database)
+        row |= {"rules": len(getattr(fitted, "rules_", ())), "seconds": seconds}
+        yield row
+
+
+def _areas(fitted: Any, X: Any, y: Any, database: Database) -> dict[str, float]:
+    """The areas under both curves for the positive class, where there are two classes."""
+    from sklearn.metrics import roc_auc_score
+
+    from hornboost.metrics import aurpc
+
+    if len(fitted.classes_) != 2:
+        return {}
+    positive = database.target.positive if database.target.positive is not None else str(fitted.classes_[1])
+    truth = np.array([str(value) == positive for value in y])
+    if truth.all() or not truth.any():
+        return {"auroc": float("nan"), "aurpc": float("nan")}
+    scores = fitted.decision_function(X) * (1.0 if str(fitted.classes_[1]) == positive else -1.0)
+    return {"auroc": float(roc_auc_score(truth, scores)), "aurpc": float(aurpc(truth, scores))}
+
+
+def _mean(results: list[dict[str, Any]]) -> dict[str, float]:
+    if not results:
+        note("there are no folds")
+    return {name: float(np.nanmean([row[name] for row in results])) for name in results[0] if name != "fold"}
+
+
+def _majority(y: Any) -> float:
+    return float(np.unique(np.asarray(y), return_counts=True)[1].max() / len(y))
+
+
+def _shown(name: str, value: Any) -> str:
+    if name in ("fold",):
+        return str(value)
+    return f"{value:.1f}" if name in ("rules", "seconds") else f"{value:.3f}"

@@ -1,0 +1,94 @@
+"""A database as a folder: a file a table and a `schema.toml`, all of it or nothing."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hornboost.data.describe import type_name
+from hornboost.data.frames import decode_table
+from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
+from hornboost.data.schema_file import write_schema
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hornboost.data import Database
+
+
+def write_folder(database: Database, folder: Path, suffix: str) -> None:
+    """Write every table that rules may see, the label among the columns of the target."""
+    if folder.exists():
+        raise DataError(f"{folder}: it exists already; name a folder that does not")
+    parent = folder.absolute().parent
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=parent))
+    except OSError as error:
+        raise DataError(f"{folder}: the folder cannot be made ({error.strerror}); choose another place") from None
+    try:
+        frames = _frames(database)
+        schema = _schema(database, suffix)
+        for number, (name, frame) in enumerate(frames.items()):
+            _write(frame, temporary / _file(name, number, suffix))
+        write_schema(schema, temporary / "schema.toml")
+        temporary.chmod(0o755)
+        temporary.rename(folder)
+    except OSError as error:
+        raise DataError(f"{folder}: the tables cannot be written ({error.strerror or error}); choose another place") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _frames(database: Database) -> dict[str, pd.DataFrame]:
+    import pandas as pd
+
+    frames = {name: decode_table(table, database.domains, np.arange(table.n_rows)) for name, table in database.tables.items()}
+    target = database.target
+    if target.label is not None:
+        _, y = database.examples()
+        column: Any = np.full(database.tables[target.table].n_rows, None, dtype=object)
+        column[database.example_rows] = pd.Series(y).astype(str).to_numpy()
+        frames[target.table][target.label] = column
+    return frames
+
+
+def _schema(database: Database, suffix: str) -> Schema:
+    target = database.target
+    tables = {}
+    for number, (name, table) in enumerate(database.tables.items()):
+        columns = [ColumnSchema(column.name, type_name(column), column.domain) for column in table.columns.values()]  # type: ignore[arg-type]
+        if name == target.table and target.label is not None:
+            columns.append(ColumnSchema(target.label, "nominal"))
+        known = {column.name for column in columns}
+        primary = database.schema.tables[name].primary_key if name in database.schema.tables else ()
+        key = primary if known.issuperset(primary) else ()
+        tables[name] = TableSchema(name, tuple(columns), key, _file(name, number, suffix), table.n_rows)
+    keys = {(table.name, column.name) for table in tables.values() for column in table.columns if column.type == "key"}
+    links = tuple(
+        link for link in database.schema.foreign_keys if {(link.table, link.column), (link.to_table, link.to_column)} <= keys
+    )
+    task = Task(target.table, target.key, target.label)
+    if target.positive is not None:
+        task = replace(task, positive=(target.positive,), negative=(target.negative,) if target.negative is not None else ())
+    if target.label is not None and len(database.example_rows) < database.tables[target.table].n_rows:
+        task = replace(task, where={target.label: target.classes})
+    return Schema(tables, links, task, name=database.schema.name, title=database.schema.title)
+
+
+def _file(name: str, number: int, suffix: str) -> str:
+    """A file name for a table whose own name may be anything."""
+    plain = name if name.isidentifier() and name.isascii() and len(name) < 100 else f"table{number + 1}"
+    return f"{plain}.{suffix}"
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path, index=False)

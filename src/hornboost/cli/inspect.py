@@ -1,0 +1,112 @@
+"""`hornboost inspect` and `hornboost convert`: what a source holds, and the source as a folder that says so itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hornboost.cli import options as shared
+from hornboost.cli.output import note, say, show_json, show_table
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+def inspect(
+    source: shared.Source,
+    target: shared.Target = None,
+    key: shared.Key = None,
+    label: shared.Label = None,
+    positive: shared.Positive = None,
+    task: shared.TaskName = None,
+    exclude: shared.Exclude = None,
+    link: shared.Link = None,
+    schema: shared.SqlSchema = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Print the schema as a schema.toml.")] = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Show the tables of SOURCE as found: columns, types, links, what is predicted, what was inferred, and warnings."""
+    from hornboost.cli.source import open_source
+
+    database = open_source(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
+    if toml:
+        say(database.to_schema_toml())
+    elif as_json:
+        show_json(_as_json(database))
+    else:
+        _show(database)
+
+
+def convert(
+    source: shared.Source,
+    folder: Annotated[Path, typer.Argument(help="The folder to make; it must not exist yet.")],
+    target: shared.Target = None,
+    key: shared.Key = None,
+    label: shared.Label = None,
+    positive: shared.Positive = None,
+    task: shared.TaskName = None,
+    exclude: shared.Exclude = None,
+    link: shared.Link = None,
+    schema: shared.SqlSchema = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV files instead of Parquet.")] = False,
+) -> None:
+    """Write SOURCE as a folder with a file a table and a schema.toml, which every verb reads without guessing."""
+    from hornboost.cli.folder import write_folder
+    from hornboost.cli.source import open_source
+
+    database = open_source(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
+    write_folder(database, folder, "csv" if csv else "parquet")
+    note(f"wrote {len(database.tables)} tables and schema.toml to {folder}")
+
+
+def _show(database: Database) -> None:
+    from hornboost.data.describe import headline
+
+    say(headline(database))
+    described = database.describe()
+    for table, columns in described.groupby("table", sort=False):
+        say()
+        say(f"{table} ({int(columns['rows'].iloc[0]):,} rows)")
+        rows = [
+            (f"  {row['column']}", row["type"], f"{row['distinct']:,}", f"{row['missing']:,}", row["links"] or _domain(row))
+            for row in columns.to_dict("records")
+        ]
+        show_table(["  column", "type", "distinct", "missing", "links"], rows, right=("distinct", "missing"))
+    target = database.target
+    if target.label is not None:
+        say()
+        say(f"predicts {target.table}.{target.label}: {', '.join(f'{value} ({count:,})' for value, count in class_counts(database).items())}")
+    for title, lines in (("inferred", database.inferred), ("warnings", database.warnings)):
+        if lines:
+            say()
+            say(f"{title}:")
+        for line in lines:
+            say(f"  {line}")
+
+
+def _domain(row: dict[str, Any]) -> str:
+    return f"identifies {row['domain']}" if row["domain"] and row["domain"] != f"{row['table']}.{row['column']}" else ""
+
+
+def class_counts(database: Database) -> dict[str, int]:
+    """How many examples there are of each class."""
+    _, y = database.examples()
+    values = [str(value) for value in y]
+    return {name: values.count(name) for name in database.target.classes}
+
+
+def _as_json(database: Database) -> dict[str, Any]:
+    target = database.target
+    return {
+        "target": {"table": target.table, "key": list(target.key), "label": target.label, "positive": target.positive},
+        "classes": class_counts(database) if target.label is not None else {},
+        "columns": database.describe().to_dict("records"),
+        "links": [
+            {"from": f"{link.table}.{link.column}", "to": f"{link.to_table}.{link.to_column}", "rows": link.rows, "dangling": link.dangling}
+            for link in database.links
+        ],
+        "inferred": list(database.inferred),
+        "warnings": list(database.warnings),
+    }

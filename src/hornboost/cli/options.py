@@ -1,0 +1,127 @@
+"""Options that several verbs share, and the estimator that they describe."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hornboost.cli.source import TaskOptions
+from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+ESTIMATORS = {
+    "c2rib": ("C2RIBClassifier", {}),
+    "rankboost": ("RankBoostClassifier", {}),
+    "prankboost": ("PRankBoostClassifier", {}),
+    "kbs": ("KBSClassifier", {"base": "clause"}),
+    "adaboost": ("AdaBoostM1Classifier", {"base": "clause"}),
+    "logitboost": ("LogitBoostClassifier", {"base": "clause"}),
+    "mlynx": ("MLynxClassifier", {}),
+}
+"""What `--estimator` names: the class, and the parameters that make it learn rules."""
+
+
+def _complete_estimator(incomplete: str) -> list[str]:
+    return [name for name in ESTIMATORS if name.startswith(incomplete)]
+
+
+def _complete_features(incomplete: str) -> list[str]:
+    return [name for name in ("none", "margin", *(f"V{k}" for k in range(1, 17))) if name.startswith(incomplete)]
+
+
+def _complete_dialect(incomplete: str) -> list[str]:
+    return [name for name in ("duckdb", "sqlite", "postgres", "spark", "bigquery") if name.startswith(incomplete)]
+
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A folder of CSV or Parquet files, a DuckDB or SQLite file, postgresql://…, an Aleph or srlearn folder, one CSV or ARFF file.",
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that 'fit' wrote.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write instead of stdout.")]
+Target = Annotated[str | None, typer.Option(help="The table whose rows are the examples.")]
+Key = Annotated[list[str] | None, typer.Option("--key", help="A key column of the target table; repeat it for a compound key.")]
+Label = Annotated[str | None, typer.Option(help="The column of the target table to predict.")]
+Positive = Annotated[str | None, typer.Option(help="The value of the label that is positive; the others are negative.")]
+TaskName = Annotated[str | None, typer.Option("--task", help="A task that the folder's schema.toml names.")]
+Exclude = Annotated[list[str] | None, typer.Option("--exclude", help="A column that rules must not use, as column or table.column.")]
+Link = Annotated[list[str] | None, typer.Option("--link", help="A foreign key, as table.column=table.column; none are inferred then.")]
+SqlSchema = Annotated[str | None, typer.Option("--schema", help="The schema of a PostgreSQL or DuckDB database.")]
+Estimator = Annotated[str, typer.Option(help=f"One of {', '.join(ESTIMATORS)}.", autocompletion=_complete_estimator)]
+Features = Annotated[
+    str | None,
+    typer.Option(help="none, margin, or V1 to V16: how the features that c2rib sees evolve.", autocompletion=_complete_features),
+]
+Rounds = Annotated[int, typer.Option(min=1, help="Rules to learn.")]
+Depth = Annotated[int | None, typer.Option("--max-depth", min=0, help="Joins between an example and a row that a rule looks at.")]
+TimeLimit = Annotated[float | None, typer.Option(min=0.001, help="Seconds after which no further round begins.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="Any other parameter of the estimator, as name=value.")]
+Dialect = Annotated[str, typer.Option(help="duckdb, sqlite, postgres, spark or bigquery.", autocompletion=_complete_dialect)]
+
+
+def task_options(
+    target: str | None,
+    key: Sequence[str] | None,
+    label: str | None,
+    positive: str | None,
+    task: str | None,
+    exclude: Sequence[str] | None,
+    link: Sequence[str] | None,
+    schema: str | None,
+) -> TaskOptions:
+    return TaskOptions(target, key or (), label, positive, task, exclude or (), link or (), schema)
+
+
+def make_estimator(
+    name: str,
+    database: Database | None,
+    rounds: int,
+    features: str | None,
+    max_depth: int | None,
+    time_limit: float | None,
+    seed: int,
+    settings: Sequence[str] | None,
+) -> Any:
+    """The unfitted estimator, with the parameters it has."""
+    import hornboost
+
+    if name not in ESTIMATORS:
+        raise DataError(f"there is no estimator '{name}'{did_you_mean(name, ESTIMATORS)}")
+    class_name, fixed = ESTIMATORS[name]
+    try:
+        estimator = getattr(hornboost, class_name)()
+    except AttributeError:
+        raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
+    known = estimator.get_params(deep=False)
+    wanted = {**fixed, "database": database, "rounds": rounds, "random_state": seed}
+    asked = {"features": None if features == "none" else features, "max_depth": max_depth, "time_limit": time_limit}
+    wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
+    for parameter, value in asked.items():
+        if value is not None and parameter not in known:
+            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'; leave it out")
+    for text in settings or ():
+        parameter, equals, value = text.partition("=")
+        if not equals:
+            raise DataError(f"--set: '{text}' is not of the form name=value")
+        if parameter not in known:
+            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'{did_you_mean(parameter, known)}")
+        wanted[parameter] = _value(value)
+    return estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,82 @@
+"""What the command prints: text and tables on stdout, notices and progress on stderr, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def clean(text: Any) -> str:
+    """Text that a terminal shows and does not obey: characters that cannot be printed are escaped.
+
+    >>> clean("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    shown = str(text)
+    return shown if shown.isprintable() else "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in shown)
+
+
+def say(text: Any = "") -> None:
+    """A line of the result."""
+    typer.echo(clean(text))
+
+
+def note(text: Any) -> None:
+    """A line beside the result: what was chosen, what to know."""
+    typer.echo(clean(text), err=True)
+
+
+def show_json(content: Any) -> None:
+    """The whole result for a script; what is not finite is null."""
+    typer.echo(json.dumps(_finite(content), ensure_ascii=False, indent=1))
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> None:
+    """Aligned columns, without a frame, so that a pipe can read them too; only the last column may be long."""
+    cells = [[clean(cell) for cell in row] for row in rows]
+    widths = [max([len(name), *(len(row[k]) for row in cells)]) for k, name in enumerate(columns)]
+    for row in [list(columns), *cells]:
+        aligned = [
+            cell.rjust(width) if name in right else cell.ljust(width) for cell, width, name in zip(row, widths, columns, strict=True)
+        ]
+        typer.echo("  ".join(aligned).rstrip())
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """Write a result to a file, whole or not at all, or to stdout."""
+    from hornboost.model.file import write_whole
+
+    if path is None:
+        typer.echo(text, nl=not text.endswith("\n"))
+    else:
+        write_whole(path, text.encode("utf-8", "surrogatepass"))
+
+
+def progress_console() -> Console | None:
+    """Where progress is drawn: stderr on a terminal, otherwise nowhere."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {str(name): _finite(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if hasattr(content, "item"):
+        content = content.item()
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content if content is None or isinstance(content, str | int | float | bool) else str(content)

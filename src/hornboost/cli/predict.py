@@ -1,0 +1,124 @@
+"""`hornboost predict` and `hornboost explain`: a model applied to a source."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from hornboost.cli import options as shared
+from hornboost.cli.output import note, say, show_json, write_text
+from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hornboost.data import Database
+    from hornboost.estimators.fitted import FittedModel
+
+
+def predict(
+    model: shared.Model,
+    source: shared.Source,
+    output: shared.Output = None,
+    target: shared.Target = None,
+    task: shared.TaskName = None,
+    link: shared.Link = None,
+    schema: shared.SqlSchema = None,
+    as_json: shared.Json = False,
+) -> None:
+    """Predict every example of SOURCE: keys, score, probability, prediction, as CSV (or Parquet by the name of the output)."""
+    fitted, X, keys = load_with_examples(model, source, shared.task_options(target, None, None, None, task, None, link, schema))
+    frame = keys.copy()
+    decision, probabilities = fitted.decision_function(X), fitted.predict_proba(X)
+    names = fitted.ensemble_.classes
+    if decision.ndim == 1:
+        frame["score"], frame["probability"] = decision, probabilities[:, -1]
+    else:
+        for k, name in enumerate(names):
+            frame[f"score_{name}"], frame[f"probability_{name}"] = decision[:, k], probabilities[:, k]
+    frame["prediction"] = fitted.predict(X)
+    if as_json:
+        show_json([{name: _cell(value) for name, value in row.items()} for row in frame.to_dict("records")])
+    elif output is not None and output.suffix == ".parquet":
+        _write_parquet(output, frame)
+    else:
+        write_text(output, frame.to_csv(index=False))
+    if output is not None:
+        note(f"wrote {len(frame):,} predictions to {output}")
+
+
+def explain(
+    model: shared.Model,
+    source: shared.Source,
+    key: Annotated[list[str], typer.Option("--key", help="The key of an example (parts of a compound key with commas); repeat it for more.")],
+    missed: Annotated[int, typer.Option(min=0, help="Rules that did not fire to show for each example.")] = 3,
+    target: shared.Target = None,
+    task: shared.TaskName = None,
+    link: shared.Link = None,
+    schema: shared.SqlSchema = None,
+    as_json: shared.Json = False,
+) -> None:
+    """Say why an example is predicted as it is: the rules that fired, the rows behind them, and what other rules lacked."""
+    fitted, X, keys = load_with_examples(model, source, shared.task_options(target, None, None, None, task, None, link, schema))
+    rows = find_rows(keys, key)
+    found = fitted.explain(X.iloc[rows], missed)
+    if as_json:
+        content = found.to_json()
+        for one, row in zip(content, rows, strict=True):
+            one["keys"] = {name: _cell(value) for name, value in keys.iloc[row].items()}
+        show_json(content)
+        return
+    say(str(found))
+
+
+def load_with_examples(model: Path, source: str, options: Any) -> tuple[FittedModel, Any, pd.DataFrame]:
+    """The model bound to a source, the source's examples, and what identifies them."""
+    from hornboost.cli.source import open_for_model
+    from hornboost.estimators.fitted import FittedModel
+    from hornboost.model import file
+
+    saved = file.load(model)
+    database = open_for_model(source, saved, options)
+    X, _ = database.examples()
+    keys = _keys(database, X, saved.target.key)
+    if saved.is_relational:
+        return FittedModel(saved, database), X, keys
+    return FittedModel(saved), X, keys
+
+
+def _keys(database: Database, X: Any, wanted: Sequence[str]) -> pd.DataFrame:
+    names = [name for name in (wanted or database.target.key) if name in X.columns]
+    if names:
+        return X[names].reset_index(drop=True)
+    import pandas as pd
+
+    return pd.DataFrame({"row": np.arange(1, len(X) + 1)})
+
+
+def find_rows(keys: pd.DataFrame, wanted: Sequence[str]) -> list[int]:
+    """The positions of the examples with these keys."""
+    texts = keys.astype(str).agg(",".join, axis=1).tolist() if len(keys) else []
+    place: dict[str, int] = {}
+    for position, text in enumerate(texts):
+        place.setdefault(text, position)
+    for text in wanted:
+        if text not in place:
+            raise DataError(f"there is no example with {', '.join(keys.columns)} = '{text}'{did_you_mean(text, texts[:1000])}")
+    return [place[text] for text in wanted]
+
+
+def _write_parquet(output: Path, frame: pd.DataFrame) -> None:
+    from hornboost.model.file import write_whole
+
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    write_whole(output, buffer.getvalue())
+
+
+def _cell(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,61 @@
+"""`hornboost rules` and `hornboost sql`: a model as text, Prolog and SQL."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hornboost.cli import options as shared
+from hornboost.cli.output import say, show_json, write_text
+
+
+def rules(
+    model: shared.Model,
+    top: Annotated[int | None, typer.Option(min=1, help="Only the rules with the largest votes.")] = None,
+    prolog: Annotated[bool, typer.Option("--prolog", help="Print Prolog clauses.")] = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Print the rules of MODEL with their votes, how many training examples they cover, and how many of those are of the class."""
+    from hornboost.estimators.fitted import load
+
+    fitted = load(model)
+    if prolog:
+        write_text(None, fitted.to_prolog())
+        return
+    frame = fitted.rules_frame()
+    frame = frame.iloc[frame["confidence"].abs().argsort(kind="stable")[::-1]]
+    frame = frame.head(top) if top else frame
+    ensemble, target = fitted.ensemble_, fitted.model.target
+    if as_json:
+        show_json(
+            {
+                "target": {"table": target.table, "key": list(target.key), "label": target.label},
+                "classes": list(ensemble.classes),
+                "intercept": list(ensemble.intercept),
+                "training": {name: value for name, value in fitted.training_.items() if name != "history"},
+                "rules": frame.to_dict("records"),
+            }
+        )
+        return
+    for row in frame.to_dict("records"):
+        covered = [float(row[f"covered {name}"]) for name in ensemble.classes if f"covered {name}" in row]
+        known = sum(covered) if covered and all(value == value for value in covered) else None
+        say(f"{row['confidence']:+.4f}  {row['rule']}" + (f"  % {known:g} covered, {row['precision']:.0%} right" if known else ""))
+    starts = ", ".join(f"{value:+.4f}" for value in ensemble.intercept)
+    say(f"{starts}  is where every score starts" if len(ensemble.intercept) == 1 else f"scores start at {starts}")
+
+
+def sql(
+    model: shared.Model,
+    dialect: shared.Dialect = "duckdb",
+    table: Annotated[str | None, typer.Option(help="The target table's name where the statement will run.")] = None,
+    key: Annotated[list[str] | None, typer.Option("--key", help="A column that identifies its rows there; repeat it for more.")] = None,
+    probability: Annotated[bool, typer.Option(help="Compute probabilities; SQLite needs its mathematical functions for it.")] = True,
+    output: shared.Output = None,
+) -> None:
+    """Print MODEL as one SQL statement that scores every row of the target table: keys, score, probability, prediction."""
+    from hornboost.estimators.fitted import load
+
+    text = load(model).to_sql(dialect, table=table, key=key or None, probability=probability)
+    write_text(output, text + ";\n")

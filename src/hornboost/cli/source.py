@@ -1,0 +1,192 @@
+"""From what a user names on the command line (a folder, a file, an address) to a `Database`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+    from hornboost.model.file import SavedModel
+
+POSTGRES = ("postgresql://", "postgres://")
+TABLE_FILES = (".csv", ".csv.gz", ".parquet")
+LABELS = ("label", "class", "target", "y", "outcome", "response", "survived", "churn", "default", "active", "status")
+"""Names by which a column is taken for the label when none is given, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What the user says about the task; everything may be left to the source."""
+
+    target: str | None = None
+    key: Sequence[str] = ()
+    label: str | None = None
+    positive: str | None = None
+    task: str | None = None
+    exclude: Sequence[str] = ()
+    links: Sequence[str] = ()
+    schema: str | None = None
+    hints: Mapping[str, Any] = field(default_factory=dict)
+
+    def reader(self) -> dict[str, Any]:
+        """The options as every reader takes them."""
+        given = {
+            "target": self.target,
+            "key": list(self.key) or None,
+            "label": self.label,
+            "positive": self.positive,
+            "exclude_columns": list(self.exclude) or None,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def inferring(self) -> dict[str, Any]:
+        """The options of a reader that finds links and types by itself."""
+        links = {"foreign_keys": [_link(text) for text in self.links]} if self.links else {}
+        return {**self.hints, **self.reader(), **links}
+
+
+def open_source(source: str, options: TaskOptions) -> Database:
+    """The database behind a source, with the task that the options state."""
+    from hornboost.data import Database
+
+    if source.startswith(POSTGRES):
+        return Database.from_postgres(source, **options.inferring(), **({"schema": options.schema} if options.schema else {}))
+    path = Path(source)
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except (OSError, ValueError):
+        raise DataError(f"{source!r} is no path and no postgresql:// address; give a folder, a file or an address") from None
+    if is_folder:
+        return _open_folder(path, options)
+    if not exists and path.suffix not in (".b", ".f", ".n") and not path.with_name(path.name + ".b").exists():
+        raise DataError(f"there is no file or folder '{source}'; give a folder, a database file, a CSV or ARFF file, or postgresql://…")
+    return _open_file(path, options)
+
+
+def is_single_table(database: Database) -> bool:
+    """Whether the examples are all there is, so that the model needs no database."""
+    return len(database.tables) == 1
+
+
+def open_task(source: str, options: TaskOptions) -> Database:
+    """A database with a label: the stated one, the schema's, or the likeliest, which is said."""
+    from hornboost.cli.output import note
+
+    database = open_source(source, options)
+    if database.target.label is None:
+        table, label = _likely_label(database, options, source)
+        note(f"no label was named: learning '{label}' of table '{table}' (choose others with --target and --label)")
+        chosen = TaskOptions(table, options.key, label, options.positive, options.task, options.exclude, options.links, options.schema)
+        database = open_source(source, chosen)
+    return database
+
+
+def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Database:
+    """A database to predict on: the target, keys and types of the model where the source does not state them itself."""
+    if not model.is_relational:
+        return open_source(source, options)
+    used = model.used()
+    domains = {(table, column.name): column.domain for table, columns in model.schema.items() for column in columns}
+    hints = {
+        "keys": {table: {name: domains[table, name] for name, kind in columns.items() if kind == "key"} for table, columns in used.items()},
+        "types": {f"{table}.{name}": kind for table, columns in used.items() for name, kind in columns.items() if kind != "key"},
+        "target": model.target.table,
+        "key": list(model.target.key),
+    }
+    return open_source(source, TaskOptions(**{**vars(options), "hints": {**hints, **options.hints}}))
+
+
+def _open_folder(path: Path, options: TaskOptions) -> Database:
+    from hornboost.data import Database
+
+    if (path / "schema.toml").exists():
+        return Database.from_folder(path, options.task, **options.reader())
+    stems = sorted(file for file in path.glob("*.b") if file.with_suffix(".f").exists() and file.with_suffix(".n").exists())
+    if stems:
+        _refuse_options(options, stems[0].name)
+        return Database.from_aleph(stems[0].with_suffix(""))
+    if any(path.glob("*facts.txt")) or any(path.glob("train/*facts.txt")):
+        _refuse_options(options, path.name)
+        return Database.from_srlearn(path)
+    return Database.from_folder(path, options.task, **options.inferring())
+
+
+def _open_file(path: Path, options: TaskOptions) -> Database:
+    from hornboost.data import Database
+
+    if path.suffix in (".b", ".f", ".n") or not path.exists():
+        _refuse_options(options, path.name)
+        return Database.from_aleph(path)
+    if path.suffix.lower() == ".arff":
+        given = options.reader()
+        return Database.from_arff(path, **{name: value for name, value in given.items() if name not in ("target", "key")})
+    if path.name.endswith(TABLE_FILES):
+        return _open_table(path, options)
+    start = _first_bytes(path)
+    if start.startswith(b"SQLite format 3\0"):
+        return Database.from_sqlite(path, **options.inferring())
+    if start[8:12] == b"DUCK":
+        return Database.from_duckdb(path, **options.inferring(), **({"schema": options.schema} if options.schema else {}))
+    raise DataError(f"{path.name}: this is no DuckDB, SQLite, CSV, Parquet, ARFF or Aleph file; convert it to one of them")
+
+
+def _open_table(path: Path, options: TaskOptions) -> Database:
+    """One CSV or Parquet file, read as a folder of one table is."""
+    from hornboost.data import Database
+    from hornboost.data.readers.csv import table_name
+    from hornboost.data.readers.folder import open_file
+    from hornboost.data.readers.inferred import infer_task, typed_source
+    from hornboost.data.source import ArrowSource
+
+    name = table_name(path)
+    notes: list[str] = []
+    source = open_file(path, name, None)
+    if isinstance(source, ArrowSource):
+        source = typed_source(source, notes)
+    arguments = infer_task({name: source}, path.name, {"target": name, **options.inferring()})
+    return Database(**{**arguments, "inferred": [*notes, *arguments["inferred"]]})
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(16)
+    except OSError as error:
+        raise DataError(f"{path}: the file cannot be read ({error.strerror}); check the path") from None
+
+
+def _refuse_options(options: TaskOptions, place: str) -> None:
+    given = [name for name, value in (*options.reader().items(), ("task", options.task), ("link", options.links)) if value]
+    if given:
+        raise DataError(f"{place}: the modes and examples state the task, so --{given[0].replace('_columns', '')} has no use here; leave it out")
+
+
+def _likely_label(database: Database, options: TaskOptions, source: str) -> tuple[str, str]:
+    """The table and column that are most likely to be predicted, or an error that says what to name."""
+    tables = [options.target] if options.target else list(database.tables)
+    found = []
+    for table in tables:
+        for column in database.tables[table].columns.values():
+            plain = column.name.lower()
+            if column.kind == "nominal" and plain in LABELS:
+                found.append((LABELS.index(plain), table, column.name))
+    if found:
+        _, table, label = min(found)
+        return table, label
+    if len(tables) == 1:
+        last = list(database.tables[tables[0]].columns.values())[-1]
+        if last.kind == "nominal" and last.categories is not None and 2 <= len(last.categories) <= 20:
+            return tables[0], last.name
+    raise DataError(f"{source}: it is not clear what to predict; name it with --target TABLE --label COLUMN ('hornboost inspect' lists both)")
+
+
+def _link(text: str) -> tuple[str, str]:
+    left, equals, right = text.partition("=")
+    if not equals or "." not in left or "." not in right:
+        raise DataError(f"--link: '{text}' is not of the form table.column=table.column; write for example --link order.account=account.id")
+    return left.strip(), right.strip()
