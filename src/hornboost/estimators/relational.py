@@ -64,7 +64,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             classes.astype(np.int32),
             tuple(class_text(value) for value in self.classes_),
             weights,
-            row_content(X),
+            row_content(X, examples),
             self._database.target.label or "class",
             Engine(self._database, examples, **engine),
         )
@@ -140,11 +140,21 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples, RuleExports):  #
         return tags
 
 
-def row_content(X: Any) -> NDArray[np.uint64]:
-    """A hash of each row of a frame or array, whatever its position."""
+def row_content(X: Any, examples: Table) -> NDArray[np.uint64]:
+    """A hash of each row of a frame or array, whatever its position; `examples` are the same rows encoded.
+
+    A nominal column is hashed by its few categories, so that the cost does not grow with the length of the texts.
+    """
     if isinstance(X, np.ndarray):
         return content_hash(X)
-    columns = [column.to_numpy() for column in arrow_columns(X).values()]
+    columns = []
+    for name, values in arrow_columns(X).items():
+        encoded = examples.columns.get(name)
+        if encoded is not None and encoded.kind == "nominal" and encoded.categories is not None:
+            of_category = content_hash([np.append(np.asarray(encoded.categories, object), [None, None])])
+            columns.append(of_category[encoded.values].astype(np.float64))
+        else:
+            columns.append(values.to_numpy())
     return content_hash(columns)
 
 
