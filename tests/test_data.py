@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, clone
 
 from hornboost.data import ArrowSource, Database, Domain, KeyIndex, parse_schema
 from hornboost.data.convert import encode_nominal, factorize, to_key_values, to_numbers, to_text
+from hornboost.engine import covers
 from hornboost.errors import DataError
 
 LOANS = pd.DataFrame(
@@ -214,7 +215,15 @@ def test_unknown_keys_get_fresh_codes_that_are_equal_where_the_keys_are():
 
 def test_unseen_and_missing_nominals_are_told_apart():
     X = LOANS[["loan", "account", "amount", "status", "fold"]].assign(kind=["a", "new", None, "b"])
-    assert bank().encode(X).columns["kind"].values.tolist() == [0, -2, -1, 1]
+    kind = bank().encode(X).columns["kind"]
+    assert [kind.categories[code] if code >= 0 else None for code in kind.values] == ["a", "new", None, "b"]
+    assert list(kind.categories) == sorted(kind.categories)
+
+
+def test_a_rule_about_a_value_that_only_the_passed_rows_have_covers_them():
+    X = LOANS[["loan", "account", "amount", "status", "fold"]].assign(kind=["a", "new", None, "b"])
+    covered = covers(bank(), 'good="1" :- loan(loan=L, kind="new").', bank().encode(X))
+    assert covered.tolist() == [False, True, False, False]
 
 
 def test_further_columns_of_the_rows_become_attributes_and_hidden_ones_do_not():

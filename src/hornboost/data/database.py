@@ -174,7 +174,8 @@ class Database:
         """The rows of a frame as the root of a join tree, in the codes of this database.
 
         Columns that the target table does not have become further attributes. Keys that the database does not know get codes
-        from the size of their domain upwards, unknown nominal values -2, missing ones -1.
+        from the size of their domain upwards. A nominal value that the target table does not hold joins the categories of its column
+        (so that a rule about it holds as it would in SQL); missing values are -1.
         """
         return encode_rows(X, self._built.tables[self.target.table], self._built.domains, self._hidden)
 

@@ -12,7 +12,6 @@ from hornboost.data.build import Built, encode_attribute
 from hornboost.data.convert import factorize, natural_type, remap, to_text
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
-from hornboost.dtypes import UNSEEN
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -118,9 +117,14 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
         return encode_attribute(column.name, "date" if column.is_date else "numeric", values, place)
     assert column.categories is not None
     codes, distinct = factorize(values)
-    code_of = {category: code for code, category in enumerate(column.categories)}
-    mapping = [-1 if text is None else code_of.get(text, UNSEEN) for text in to_text(distinct).to_pylist()]
-    return Column(column.name, "nominal", remap(codes, np.array(mapping, dtype=np.int32)), categories=column.categories)
+    texts = to_text(distinct).to_pylist()
+    categories = column.categories
+    unknown = {text for text in texts if text is not None} - set(categories)
+    if unknown:
+        categories = np.array(sorted({*categories, *unknown}), dtype=object)
+    code_of = {category: code for code, category in enumerate(categories)}
+    mapping = [-1 if text is None else code_of[text] for text in texts]
+    return Column(column.name, "nominal", remap(codes, np.array(mapping, dtype=np.int32)), categories=categories)
 
 
 def examples_frame(built: Built, hidden: Iterable[str], frame: Any) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ class Column:
     """One typed column.
 
     - key: `values` are int32 codes into the dictionary of `domain` (columns of one domain can be joined), -1 is null;
-    - nominal: `values` are int32 codes into `categories` (sorted strings), -1 is missing, -2 a value that the dictionary does not hold;
+    - nominal: `values` are int32 codes into `categories` (sorted strings), -1 is missing;
     - numeric: `values` are float64, NaN is missing; with `is_date`, days since 1970-01-01.
     """
 
