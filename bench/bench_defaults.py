@@ -68,7 +68,9 @@ def main() -> None:
     databases = {name: hb.Database.from_folder(folder / name, task=task) for name, task in SETS}
     databases |= {name: make().database() for name, make in GENERATED.items()}
     print("# How the defaults of `C2RIBClassifier` were chosen\n")
-    print(f"10-fold stratified cross-validation, 100 rounds, {seeds} seed(s); accuracy in percent / AUC / milliseconds of processor time a fit.")
+    print(
+        f"10-fold stratified cross-validation, 100 rounds, {seeds} seed(s); accuracy in percent / AUC / milliseconds of processor time a fit."
+    )
     print(f"Written by `HORNBOOST_DATA=<data folder> python bench/bench_defaults.py --seeds {seeds}`.\n")
     print("| set | " + " | ".join(SETTINGS) + " |")
     print("|---|" + "---|" * len(SETTINGS))

@@ -73,7 +73,9 @@ def test_history_has_a_row_a_round_and_margins_within_bounds(trains):
 
 
 def test_two_key_targets_find_a_shared_variable():
-    authors = pd.DataFrame({"title": [t for t in range(40) for _ in (0, 1)], "person": [p for t in range(40) for p in (t % 20, 20 + (3 * t) % 20)]})
+    authors = pd.DataFrame(
+        {"title": [t for t in range(40) for _ in (0, 1)], "person": [p for t in range(40) for p in (t % 20, 20 + (3 * t) % 20)]}
+    )
     pairs = pd.DataFrame([(s, p) for s in range(20) for p in range(20, 40)], columns=["student", "professor"])
     together = {(a, b) for t in range(40) for a, b in [(t % 20, 20 + (3 * t) % 20)]}
     pairs["advised"] = ["yes" if pair in together else "no" for pair in zip(pairs.student, pairs.professor, strict=True)]

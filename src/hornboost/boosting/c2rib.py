@@ -111,7 +111,7 @@ class _Run:
 
     @property
     def D(self) -> Floats:
-        return self.sample * self.density
+        return np.asarray(self.sample * self.density)
 
     def _validation(self) -> NDArray[np.bool_]:
         if self.settings.early_stopping is None:
@@ -128,9 +128,7 @@ class _Run:
         margin, error = self._update(state, c, w, in_G)
         self._record(t, state, c, w, margin, error, scored, started)
 
-    def _clause(
-        self, W: NDArray[np.int64], in_G: NDArray[np.bool_], W_G: NDArray[np.int64], total: int
-    ) -> tuple[State, Weights, int]:
+    def _clause(self, W: NDArray[np.int64], in_G: NDArray[np.bool_], W_G: NDArray[np.int64], total: int) -> tuple[State, Weights, int]:
         """Grow on G, prune on P, and compare with the default clause."""
         engine, y = self.problem.engine, self.y
         sums = np.zeros((2, 2), np.int64)

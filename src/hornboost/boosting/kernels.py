@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @_jit
-def fixed_weights(density: Floats, sample: Floats, one: float) -> tuple[Ints, int]:
+def fixed_weights(density: Floats, sample: Floats, one: float) -> tuple[Ints, Any]:
     """sample·density in fixed point (a positive weight is at least one unit), and its sum.
 
     The density is rounded first, so that an example of weight 2 counts exactly as two of weight 1.

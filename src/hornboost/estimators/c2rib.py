@@ -61,7 +61,7 @@ class C2RIBClassifier(RelationalClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "database": "no_validation",
         "rounds": [Interval(Integral, 1, None, closed="left")],
         "features": [StrOptions(set(STRATEGIES)), None],

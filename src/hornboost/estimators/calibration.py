@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def sigmoid_calibration(
-    scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> tuple[float, float]:
+def sigmoid_calibration(scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]) -> tuple[float, float]:
     """(a, b) of p = 1/(1 + exp(−(a·s + b))) by Newton's method on the log-loss; a > 0, so that the order of the scores is kept.
 
     >>> a, b = sigmoid_calibration(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True]), np.ones(4))

@@ -40,7 +40,9 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
     def _problem(self, X: Any, y: Any, sample_weight: Any, **engine: Any) -> Problem:
         """Check and encode the training examples; those of weight 0 are left out as if they had not been given."""
         if y is None:
-            raise ValueError(f"requires y to be passed, but the target y is None; give {type(self).__name__}.fit the classes of the examples.")
+            raise ValueError(
+                f"requires y to be passed, but the target y is None; give {type(self).__name__}.fit the classes of the examples."
+            )
         X = self._checked(X, reset=True)
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
@@ -75,7 +77,9 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         if self.database is not None:
-            raise DataError(f"with a database X must be a data frame with the columns of table '{self.database.target.table}'; got {type(X).__name__}")
+            raise DataError(
+                f"with a database X must be a data frame with the columns of table '{self.database.target.table}'; got {type(X).__name__}"
+            )
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def _encoded(self, X: Any) -> Table:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine import Engine, Visible
-from hornboost.engine.engine import Join
 from hornboost.engine.joins import FIRST_NEW
-from hornboost.engine.tree import Ref
+from hornboost.engine.tree import Join, Ref
 from hornboost.errors import LimitError
 from hornboost.features.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
 from hornboost.features.information import coverage_information, mutual_information
@@ -187,8 +186,8 @@ def find_features(engine: Engine) -> list[Feature]:
     features = []
     for table, paths in shortest.items():
         affordable = tuple(path for path in paths if _is_affordable(engine, path))
-        columns = engine.attributes(table, table == root.name).columns
-        features += [Feature(table, column.name, affordable) for column in columns if affordable]
+        attributes = engine.attributes(table, table == root.name).columns
+        features += [Feature(table, column.name, affordable) for column in attributes if affordable]
     return features
 
 

@@ -40,7 +40,8 @@ def grow(
     """
     state = engine.root()
     covered = engine.covered_weight(state, weights, classes, n_classes)
-    best, states, scored = start, [], 0
+    states: list[State] = []
+    best, scored = start, 0
     while len(states) < max_literals and goes_on(covered):
         frontier = engine.frontier(state, visible)
         if len(frontier) == 0:
