@@ -123,7 +123,7 @@ def test_corrupted_labels_of_weight_zero_change_nothing(trains):
 
 
 def test_clones_share_the_database(trains):
-    database, X, y = trains
+    database = trains[0]
     model = clone(hb.C2RIBClassifier(database, rounds=3, random_state=0))
     assert model.database is database
 
