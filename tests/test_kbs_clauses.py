@@ -246,6 +246,12 @@ def test_knowledge_that_is_no_clause_votes_beside_clauses_but_has_no_sql():
     assert model.score(X, y) > 0.75
     with pytest.raises(ModelError, match="prior knowledge that is no clause"):
         model.to_sql()
+    frame = model.rules_frame()
+    assert frame["rule"].tolist()[:2] == ["<lambda> gives 0", "<lambda> gives 1"]
+    assert frame["origin"].tolist() == ["prior", "prior", "learned"]
+    assert frame["covered 1"][1] == np.count_nonzero((X["known"] == 1) & (y == 1))
+    model.set_params(prior_knowledge=()).fit(X, y)
+    assert model.rules_frame()["origin"].tolist() == ["learned"]
 
 
 def test_known_clauses_that_do_not_fit_are_named():

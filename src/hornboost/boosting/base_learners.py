@@ -137,19 +137,20 @@ class MergedCells:
 class KnownCells:
     """The cells of something known before: the values that a function of the given rows took on the training examples.
 
-    A value that was not seen there lies in a last cell of its own.
+    A value that was not seen there lies in a last cell of its own. `name` is what a user knows the function by.
     """
 
-    def __init__(self, function: Callable[[Any], Any], X: Rows) -> None:
+    def __init__(self, function: Callable[[Any], Any], X: Rows, name: str = "known") -> None:
         self.function = function
-        self.values = np.unique(self._values(X))
-        self.n_cells = len(self.values) + 1
+        self.name = name
+        self.seen = np.unique(self._values(X))
+        self.n_cells = len(self.seen) + 1
         self.predicted: Codes | None = None
 
     def cells(self, X: Rows) -> Codes:
         values = self._values(X)
-        places = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return np.where(self.values[places] == values, places, len(self.values))
+        places = np.minimum(np.searchsorted(self.seen, values), len(self.seen) - 1)
+        return np.where(self.seen[places] == values, places, len(self.seen))
 
     def _values(self, X: Rows) -> NDArray[Any]:
         values = np.asarray(self.function(X.given))

@@ -23,6 +23,9 @@ class AdaBoostM1Classifier(EnsembleClassifier):
 
     The votes are read as logarithms of odds by `predict_proba`; AdaBoost.M1 itself gives no probabilities, and these are not calibrated.
 
+    An integer sample weight is the same as a repetition for clauses and stumps, but not for base learners that count rows (the "tree" does:
+    two in each leaf) or are trained on rejection samples.
+
     Parameters
     ----------
     base : "stump" is a decision stump, "tree" a decision tree pruned as C4.5 does, "clause" the clause with the largest |WRAcc|; or any
@@ -94,9 +97,7 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         )
         if problem is not None:
             voters = [Voter(voter.hypothesis, voter.vote * np.eye(len(self.classes_))[voter.predicted]) for voter in self._model.rounds]
-            ensemble = rule_ensemble(problem, voters, self._model.intercept.tolist())
-            assert ensemble is not None
-            self.ensemble_ = ensemble
+            self.ensemble_ = rule_ensemble(problem, voters, self._model.intercept.tolist())
         self.n_rounds_ = len(self._model.rounds)
         self.stopped_ = self._model.stopped
         return self

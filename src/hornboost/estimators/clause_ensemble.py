@@ -25,8 +25,8 @@ class Voter(NamedTuple):
     origin: Choice["learned", "prior"] = "learned"
 
 
-def rule_ensemble(problem: Problem, voters: Iterable[Voter], intercept: Sequence[float]) -> Ensemble | None:
-    """The sum of the intercept and all votes; None when a voter is neither a clause nor the same for all examples.
+def rule_ensemble(problem: Problem, voters: Iterable[Voter], intercept: Sequence[float]) -> Ensemble:
+    """The sum of the intercept and all votes; every voter is a clause, or the same for all examples.
 
     Clauses that differ in names or order only are one rule with the sum of their votes. The head of a learned rule is the class for which
     covered examples gain most.
@@ -39,8 +39,7 @@ def rule_ensemble(problem: Problem, voters: Iterable[Voter], intercept: Sequence
         if voter.hypothesis.n_cells == 1:
             start += voter.votes[0]
             continue
-        if not isinstance(voter.hypothesis, ClauseCells):
-            return None
+        assert isinstance(voter.hypothesis, ClauseCells)
         body = canonical(voter.hypothesis.clause.with_head(problem.label, ""))
         first, votes = bodies.get((body, voter.origin), (voter.hypothesis, np.zeros_like(voter.votes)))
         bodies[body, voter.origin] = (first, votes + voter.votes)

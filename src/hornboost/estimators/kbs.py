@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,15 +17,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hornboost.boosting.base_learners import ClassifierLearner, Hypothesis, KnownCells, Rows, WeakLearner
 from hornboost.boosting.clauses import ClauseCells, ClauseLearner
 from hornboost.boosting.kbs import KBS, KBSModel, KBSOptions, Validation
-from hornboost.boosting.lift import Codes, Floats
+from hornboost.boosting.lift import Codes, Floats, joint_weights
 from hornboost.data import Database
 from hornboost.engine import Engine
 from hornboost.engine.sampling import example_hash
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
 from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier, Training, classifier_by_name, sample_size, take
-from hornboost.estimators.relational import class_text
+from hornboost.estimators.relational import RelationalClassifier, class_text
 from hornboost.logic.clause import Clause
+from hornboost.search.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +55,7 @@ class KBSClassifier(EnsembleClassifier):
         before round 1, and they vote.
     smoothing : votes are estimated with so many examples more in each cell for each class.
     patience : stop when the log-loss on held-out examples has not fallen for so many rounds, and keep the rounds up to its minimum.
+        None learns all rounds; `staged_predict_proba` then shows what fewer would have given.
     validation_fraction : the share of the examples that is held out when `patience` is given.
     database : the tables behind the examples, or None when the rows of X are all there is.
     max_literals, max_depth : refinements of a clause at most, and joins between the example and a row that it may look at.
@@ -72,6 +75,10 @@ class KBSClassifier(EnsembleClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> KBSClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
     True
+    >>> known = ['class="2" :- examples(x3>=1.8).']
+    >>> rules = KBSClassifier("clause", rounds=2, max_literals=1, prior_knowledge=known).fit(X, y).rules_frame()
+    >>> rules["origin"].tolist()
+    ['prior', 'learned', 'learned']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -124,6 +131,7 @@ class KBSClassifier(EnsembleClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples; a weight of 0 leaves an example out."""
         training = self._training(X, y, sample_weight)
+        self.__dict__.pop("_beside_knowledge", None)
         seed = self._seed()
         validation = None
         if self.patience is not None:
@@ -154,15 +162,53 @@ class KBSClassifier(EnsembleClassifier):
         known = [self._known(item, rows) for item in self.prior_knowledge]
         self._model: KBSModel = KBS(rows, codes, weights, content, options).boost(learner, known, validation)
         if problem is not None:
-            voters = [
-                Voter(voter.hypothesis, voter.votes, "prior" if voter.is_prior_knowledge else "learned") for voter in self._model.rounds
-            ]
-            ensemble = rule_ensemble(problem, voters, self._model.log_prior.tolist())
-            if ensemble is not None:
-                self.ensemble_ = ensemble
+            self._set_rules(problem, rows)
         self.n_rounds_ = sum(not voter.is_prior_knowledge for voter in self._model.rounds)
         self.stopped_ = self._model.stopped
         return self
+
+    def _set_rules(self, problem: Problem, rows: Rows) -> None:
+        """The model as rules. Knowledge that is no clause keeps it from being an `ensemble_`, but is shown by `rules_frame()`."""
+        voters = [Voter(voter.hypothesis, voter.votes, "prior" if voter.is_prior_knowledge else "learned") for voter in self._model.rounds]
+        clauses = [voter for voter in voters if not isinstance(voter.hypothesis, KnownCells)]
+        ensemble = rule_ensemble(problem, clauses, self._model.log_prior.tolist())
+        if len(clauses) == len(voters):
+            self.ensemble_ = ensemble
+            return
+        codes = problem.classes.astype(np.intp)
+        knowledge: list[tuple[str, Floats, Floats]] = []
+        for known, votes, _ in voters:
+            if isinstance(known, KnownCells):
+                counts = joint_weights(known.cells(rows), codes, problem.weights, *votes.shape)
+                knowledge += [(f"{known.name} gives {value}", votes[cell], counts[cell]) for cell, value in enumerate(known.seen.tolist())]
+        self._beside_knowledge = ensemble, knowledge
+
+    def rules_frame(self) -> pd.DataFrame:
+        """The rules as a table: text, confidence, coverage by class, precision, number of literals, origin.
+
+        Prior knowledge has the origin "prior". Where it is a classifier or a function, there is a row for each value that it gave.
+        """
+        if "_beside_knowledge" not in self.__dict__:
+            self._check_rules()
+            return super().rules_frame()
+        import pandas as pd
+
+        ensemble, knowledge = self._beside_knowledge
+        alone = copy(self)
+        alone.ensemble_ = ensemble
+        rules = RelationalClassifier.rules_frame(alone)
+        rows = [
+            {
+                "rule": text,
+                "confidence": float(votes.max()),
+                **{f"covered {name}": float(weight) for name, weight in zip(ensemble.classes, count, strict=True)},
+                "precision": float(count[votes.argmax()] / count.sum()),
+                "literals": 1,
+                "origin": "prior",
+            }
+            for text, votes, count in knowledge
+        ]
+        return pd.concat([pd.DataFrame(rows, columns=rules.columns), rules], ignore_index=True)
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -212,9 +258,9 @@ class KBSClassifier(EnsembleClassifier):
             assert rows.database is not None
             return ClauseCells(_known_clause(item, rows.database, [class_text(value) for value in self.classes_]))
         if hasattr(item, "predict"):
-            return KnownCells(item.predict, rows)
+            return KnownCells(item.predict, rows, type(item).__name__)
         if callable(item):
-            return KnownCells(item, rows)
+            return KnownCells(item, rows, getattr(item, "__name__", type(item).__name__))
         raise DataError(f"prior knowledge must be a clause, a fitted classifier or a function of X. Got {type(item).__name__} instead.")
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class LogitBoostClassifier(EnsembleClassifier):
     """LogitBoost (Friedman, Hastie and Tibshirani 2000): additive logistic regression by weighted least squares, for any number of classes.
 
+    An integer sample weight is the same as a repetition for clauses and stumps, but not for base learners that count rows or are trained
+    on rejection samples.
+
     Parameters
     ----------
     base : "stump" is a regression stump, "tree" a regression tree of at most eight leaves, "clause" the clause that explains most of the
@@ -85,9 +88,7 @@ class LogitBoostClassifier(EnsembleClassifier):
             learner = RegressorLearner(base, seed=self._seed(), multiplicity=weights, content=content)
         self._model: LogitBoostModel = boost_logit(rows, codes, weights, learner, n_classes=len(self.classes_), rounds=self.rounds)
         if problem is not None:
-            ensemble = rule_ensemble(problem, _voters(self._model), [0.0] * len(self.classes_))
-            assert ensemble is not None
-            self.ensemble_ = ensemble
+            self.ensemble_ = rule_ensemble(problem, _voters(self._model), [0.0] * len(self.classes_))
         self.n_rounds_ = len(self._model.rounds)
         self.stopped_ = self._model.stopped
         return self
