@@ -18,6 +18,7 @@ from hornboost.cli.fit import fit
 from hornboost.cli.inspect import convert, inspect
 from hornboost.cli.output import clean
 from hornboost.cli.predict import explain, predict
+from hornboost.cli.report import report
 from hornboost.cli.rules import rules, sql
 from hornboost.errors import HornBoostError
 
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, inspect, fit, predict, evaluate, rules, explain, sql, convert, bench):
+for verb in (demo, inspect, fit, predict, evaluate, rules, explain, sql, report, convert, bench):
     app.command()(verb)
 
 
@@ -60,5 +61,6 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    typer.echo("hornboost: " + clean(" ".join(message.split())), err=True)
+    text = clean(" ".join(message.split()))
+    typer.echo("hornboost: " + (text if len(text) <= 1000 else f"{text[:500]} … {text[-480:]}"), err=True)
     sys.exit(1)

@@ -1,0 +1,54 @@
+"""`hornboost report`: one self-contained HTML page about a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hornboost.cli import options as shared
+from hornboost.cli.output import note, progress_console
+
+
+def report(
+    model: shared.Model,
+    data: Annotated[
+        str, typer.Option("--data", metavar="SOURCE", help="The folder, file or address with the tables that the rules look at.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    cv: Annotated[str, typer.Option(help="Folds of the cross-validation, 0 for none, or the name of folds that the schema knows.")] = "5",
+    cv_examples: Annotated[int, typer.Option(min=10, help="Examples to cross-validate on at most.")] = 20_000,
+    explained: Annotated[int, typer.Option("--examples", min=0, help="Examples to explain at most.")] = 120,
+    title: Annotated[str | None, typer.Option(help="What the page is called.")] = None,
+    target: shared.Target = None,
+    label: shared.Label = None,
+    positive: shared.Positive = None,
+    task: shared.TaskName = None,
+    link: shared.Link = None,
+    schema: shared.SqlSchema = None,
+) -> None:
+    """Write one HTML page: the rules of MODEL, how good they are, how they were learned, and why examples are predicted as they are."""
+    from hornboost.cli.source import open_for_model
+    from hornboost.estimators.fitted import FittedModel
+    from hornboost.model import file
+    from hornboost.report import write_report
+
+    saved = file.load(model)
+    known = saved.target
+    options = shared.task_options(target, None, label or known.label, positive or _positive(known), task, None, link, schema)
+    database = open_for_model(data, saved, options)
+    X, y = database.examples()
+    fitted = FittedModel(saved, database if saved.is_relational else None)
+    settings: dict[str, Any] = {"cv": int(cv) if cv.isdigit() else cv, "cv_examples": cv_examples, "explained": explained, "title": title}
+    console = progress_console()
+    if console is None:
+        path = write_report(fitted, X, y, output, **settings)
+    else:
+        with console.status("reading the model") as status:
+            path = write_report(fitted, X, y, output, step=status.update, **settings)
+    note(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
+
+
+def _positive(target: Any) -> str | None:
+    return target.positive if target.label is not None else None

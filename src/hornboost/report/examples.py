@@ -1,0 +1,115 @@
+"""A bounded number of explained examples, as the data that the page's script shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.model.explain import Explanation, Fired
+from hornboost.report.text import NAME, key_text, shown
+
+MOST_SCORED = 200_000
+"""Examples that are scored to find the ones worth explaining."""
+
+MOST_FIRED = 12
+"""Rules of one example that are shown with their witnesses; the votes of the others are added up."""
+
+MOST_COLUMNS = 12
+MOST_BYTES = 1_500_000
+"""Room for all explanations in the page; when it is full, no further example is added."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Positions of examples in X, and why each was chosen."""
+
+    rows: NDArray[np.intp]
+    reasons: Sequence[str]
+
+
+def choose(scores: NDArray[np.float64], wrong: NDArray[np.bool_], n: int, seed: int = 0) -> Chosen:
+    """Examples worth a look: confident mistakes, close calls, the surest of each side, and some at random.
+
+    >>> choose(np.array([-3.0, -0.1, 0.2, 4.0]), np.array([False, True, False, False]), 3).reasons
+    ['mistake', 'close call', 'sure']
+    """
+    order = np.argsort(np.abs(scores), kind="stable")
+    rng = np.random.default_rng(seed)
+    by_score = np.argsort(scores, kind="stable")
+    wanted = [
+        ("mistake", order[::-1][wrong[order[::-1]]], n // 4),
+        ("close call", order, n // 4),
+        ("sure", np.column_stack([by_score[::-1], by_score]).ravel(), n // 4),
+        ("random", rng.permutation(len(scores)), n),
+    ]
+    found: dict[int, str] = {}
+    for reason, candidates, room in wanted:
+        new = [int(row) for row in dict.fromkeys(candidates[: 4 * n].tolist()) if row not in found][: min(max(room, 1), n - len(found))]
+        found |= dict.fromkeys(new, reason)
+    return Chosen(np.array(list(found), np.intp), list(found.values()))
+
+
+@dataclass(eq=False)
+class Payload:
+    """Explanations in short strings; `rules` gives the position of each rule by its identity, `fired` the examples of each rule."""
+
+    rules: Mapping[int, int]
+    examples: list[dict[str, Any]] = field(default_factory=list)
+    size: int = 0
+    fired: dict[int, list[int]] = field(default_factory=dict)
+
+    def add(self, one: Explanation, truth: str | None, reason: str) -> bool:
+        """Add an explanation if there is room for it."""
+        best, others = one.fired[:MOST_FIRED], one.fired[MOST_FIRED:]
+        entry = {
+            "key": key_text(dict(one.keys)) or f"example {len(self.examples) + 1}",
+            "prediction": shown(one.prediction, NAME),
+            "truth": None if truth is None else shown(truth, NAME),
+            "right": truth is None or truth == one.prediction,
+            "probability": round(one.probability, 4),
+            "score": round(one.score, 4),
+            "about": shown(one.score_of, NAME),
+            "start": round(one.start, 4),
+            "why": reason,
+            "fired": [self._fired(fired) for fired in best],
+            "more": [len(others), round(sum(fired.vote for fired in others), 4)],
+            "missed": [
+                [self.rules[id(missed.rule)], round(missed.would_vote, 4), missed.satisfied, missed.conditions, shown(missed.failed, 300)]
+                for missed in one.missed
+            ],
+        }
+        size = len(json.dumps(entry))
+        if self.size + size > MOST_BYTES:
+            return False
+        self.size += size
+        for fired in one.fired:
+            self.fired.setdefault(self.rules[id(fired.rule)], []).append(len(self.examples))
+        self.examples.append(entry)
+        return True
+
+    def _fired(self, fired: Fired) -> list[Any]:
+        rows = []
+        for witness in fired.witnesses:
+            names = [*witness.mentioned, *(column for column in witness.row if column not in witness.mentioned)][:MOST_COLUMNS]
+            cells = [[shown(column, NAME), _cell(witness.row[column]), int(column in witness.mentioned)] for column in names]
+            rows.append([shown(witness.table, NAME), cells])
+        return [self.rules[id(fired.rule)], round(fired.vote, 4), rows]
+
+
+def script_json(content: Any) -> str:
+    r"""JSON that may stand inside a script element: no text in it can end the element.
+
+    >>> script_json("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _cell(value: Any) -> str:
+    return str(value) if isinstance(value, int) else shown(value)

@@ -1,0 +1,245 @@
+"""One self-contained HTML page about a model: what was learned, how good it is, and why examples are predicted as they are."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.errors import ModelError
+from hornboost.report import examples as chosen_examples
+from hornboost.report.evaluation import Evaluation, attempt, bounded_folds, cross_validate, refittable, stratified_folds, summary
+from hornboost.report.text import name, number, shown
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from hornboost.data import Database
+
+Step = Callable[[str], None]
+MOST_CV_EXAMPLES = 20_000
+
+
+def write_report(model: Any, X: Any, y: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+    """Write `report_html` of a model to a file, whole or not at all.
+
+    >>> import tempfile, hornboost as hb
+    >>> db = hb.datasets.trains(100, seed=1).database()
+    >>> X, y = db.examples()
+    >>> clf = hb.C2RIBClassifier(db, rounds=5, random_state=0).fit(X, y)
+    >>> write_report(clf, X, y, tempfile.mkdtemp() + "/report.html", cv=2).name
+    'report.html'
+    """
+    from hornboost.model.file import write_whole
+
+    write_whole(path, report_html(model, X, y, **options).encode("utf-8"))
+    return Path(path)
+
+
+def report_html(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    cv: int | str = 5,
+    explained: int = 120,
+    cv_examples: int = MOST_CV_EXAMPLES,
+    title: str | None = None,
+    step: Step = lambda _: None,
+) -> str:
+    """The page about a fitted estimator with rules, or a loaded model.
+
+    Parameters
+    ----------
+    model : a fitted estimator with rules, or what `hornboost.load` gives.
+    X, y : the examples to explain and to cross-validate on; without y there is no cross-validation.
+    cv : number of folds, 0 for no cross-validation, or the name of folds that the database's schema knows.
+    explained : examples explained in the page at most.
+    cv_examples : examples used for cross-validation at most; a sample is said to be one.
+    title : what the page is called.
+    step : called with a few words when a part of the work begins.
+    """
+    environment = _environment()
+    saved = model._saved()
+    if not hasattr(model, "_database"):
+        raise ModelError("the report looks at the rows behind the rules; load the model with database=")
+    texts = dict(zip(saved.classes.tolist(), saved.ensemble.classes, strict=True))
+    labels = None if y is None else np.array([texts.get(value, str(value)) for value in np.asarray(y).tolist()], object)
+    evaluation, missing = _evaluation(model, saved, X, labels, cv, cv_examples, step)
+    step("explaining examples")
+    scored = _Scored.of(model, X, labels)
+    payload = _explanations(model, X, labels, scored, explained)
+    step("drawing the page")
+    context = _context(saved, model._database, labels, scored, payload, len(X)) | _quality(evaluation, missing)
+    target = saved.target
+    context |= {
+        "title": shown(title, 120) if title else f"{name(target.label or 'class')} of {name(target.table)}",
+        "data": chosen_examples.script_json(
+            {"label": context["label"], "examples": payload.examples, "rules": [card.text for card in context["cards"]]}
+        ),
+    }
+    return _rendered(environment, context)
+
+
+def _evaluation(
+    model: Any, saved: Any, X: Any, y: NDArray[Any] | None, cv: int | str, most: int, step: Step
+) -> tuple[Evaluation | None, str]:
+    if y is None:
+        return None, "The data has no labels, so the predictions cannot be compared with the truth."
+    if cv == 0:
+        return None, "Cross-validation was left out."
+
+    def evaluate() -> Evaluation:
+        if hasattr(model, "training_"):
+            estimator = refittable(saved.training["estimator"], dict(saved.training["parameters"]), model.database)
+        else:
+            estimator = model
+        if isinstance(cv, str):
+            folds, what = bounded_folds(model._database.folds(cv), most), f"the folds '{name(cv)}'"
+        else:
+            folds = stratified_folds(y, cv, most)
+            what = f"{len(folds)} stratified folds"
+        return cross_validate(
+            estimator,
+            X,
+            y,
+            folds,
+            positive=saved.target.positive,
+            what=what,
+            on_fold=lambda k, n: step(f"cross-validation, fold {k + 1} of {n}"),
+        )
+
+    return attempt(evaluate)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """What the model says about the examples, or about a sample of them: their rows in X, scores, and whom each rule covers by class."""
+
+    rows: NDArray[np.intp]
+    sureness: NDArray[np.float64]
+    wrong: NDArray[np.bool_]
+    coverage: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, model: Any, X: Any, labels: NDArray[Any] | None) -> _Scored:
+        from sklearn.utils import _safe_indexing
+
+        ensemble = model.ensemble_
+        n = min(len(X), chosen_examples.MOST_SCORED)
+        rows = np.arange(n) if n == len(X) else np.sort(np.random.default_rng(0).permutation(len(X))[:n])
+        examples = model._encoded(_safe_indexing(X, rows))
+        scores = ensemble.scores(model._database, examples)
+        decision, choice = ensemble.decision(scores), ensemble.choices(scores)
+        sureness = decision if decision.ndim == 1 else decision.max(axis=1) - np.median(decision, axis=1)
+        wrong = np.zeros(n, np.bool_) if labels is None else labels[rows] != np.array(ensemble.classes, object)[choice]
+        classes = choice if labels is None else np.searchsorted(ensemble.classes, labels[rows].astype(str))
+        is_class = (np.clip(classes, 0, len(ensemble.classes) - 1)[:, None] == np.arange(len(ensemble.classes))).astype(np.float64)
+        coverage = np.zeros((len(ensemble.rules), len(ensemble.classes)))
+        if ensemble.rules:
+            found = ensemble.coverage(model._database)
+            coverage = (found.covered(examples).T.astype(np.float64) @ is_class)[list(found.plan.of_clause)]
+        return cls(rows, sureness, wrong, coverage, is_class.sum(axis=0))
+
+
+def _explanations(model: Any, X: Any, labels: NDArray[Any] | None, scored: _Scored, most: int) -> chosen_examples.Payload:
+    from sklearn.utils import _safe_indexing
+
+    chosen = chosen_examples.choose(scored.sureness, scored.wrong, min(most, len(scored.rows)))
+    payload = chosen_examples.Payload({id(rule): k for k, rule in enumerate(model.ensemble_.rules)})
+    rows = scored.rows[chosen.rows]
+    for row, one, reason in zip(rows.tolist(), model.explain(_safe_indexing(X, rows)), chosen.reasons, strict=True):
+        if not payload.add(one, None if labels is None else str(labels[row]), reason):
+            break
+    return payload
+
+
+def _context(
+    saved: Any, database: Database, labels: NDArray[Any] | None, scored: _Scored, payload: chosen_examples.Payload, n: int
+) -> dict[str, Any]:
+    from hornboost import __version__
+    from hornboost.report.cards import class_css, rule_cards
+    from hornboost.report.figures import learning_figures
+    from hornboost.report.schema_graph import Graph
+
+    ensemble, target, training = saved.ensemble, saved.target, saved.training
+    classes = ensemble.classes
+    return {
+        "version": __version__,
+        "label": name(target.label or "class"),
+        "target": name(target.table),
+        "positive": name(target.positive) if target.positive else None,
+        "classes": [(name(value), class_css(k, len(classes)), number(scored.totals[k])) for k, value in enumerate(classes)],
+        "has_labels": labels is not None,
+        "n_examples": number(n),
+        "n_scored": number(len(scored.rows)),
+        "n_rows": number(sum(table.n_rows for table in database.tables.values())),
+        "n_tables": len(database.tables),
+        "cards": rule_cards(ensemble.rules, classes, scored.coverage, scored.totals),
+        "fired": payload.fired,
+        "examples": payload.examples,
+        "intercept": [(name(value), f"{vote:+.4f}") for value, vote in zip(_scored(ensemble), ensemble.intercept, strict=True)],
+        "learning": learning_figures(training.get("history", [])),
+        "graph": Graph.of(database, [rule.clause for rule in ensemble.rules]),
+        "warnings": [shown(warning, 300) for warning in database.warnings[:20]],
+        "estimator": name(str(training.get("estimator", "model"))),
+        "parameters": [(name(key), shown(value)) for key, value in dict(training.get("parameters", {})).items()],
+    }
+
+
+def _scored(ensemble: Any) -> Sequence[str]:
+    return [ensemble.classes[-1]] if len(ensemble.intercept) == 1 else ensemble.classes
+
+
+def _quality(evaluation: Evaluation | None, missing: str) -> dict[str, Any]:
+    from hornboost.report.figures import curve_figures
+
+    if evaluation is None:
+        return {"evaluation": None, "missing": shown(missing, 500)}
+    rows = evaluation.metrics()
+    means = {metric: summary(values) for metric, values in rows.items()}
+    return {
+        "evaluation": evaluation,
+        "missing": "",
+        "n_evaluated": number(len(evaluation.truth)),
+        "is_sample": len(evaluation.truth) < evaluation.n_all,
+        "means": means,
+        "baseline": evaluation.baseline,
+        "folds": [[f"{values[k]:.4f}" for values in rows.values()] for k in range(evaluation.n_folds)],
+        "confusion": [[number(int(count)) for count in row] for row in evaluation.confusion()],
+        "curves": curve_figures(evaluation),
+        "evaluated_classes": [name(value) for value in evaluation.classes],
+    }
+
+
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError:
+        raise ModelError("the report needs the package jinja2; install it with: pip install 'hornboost[report]'") from None
+    return Environment(autoescape=True, loader=FunctionLoader(_file), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def _rendered(environment: Environment, context: Mapping[str, Any]) -> str:
+    """The page; its policy lets a browser run this script and style only, and load nothing."""
+    from markupsafe import Markup
+
+    script, style = _file("report.js"), _file("report.css")
+    own = {"script": Markup(script), "style": Markup(style), "script_hash": _digest(script), "style_hash": _digest(style)}
+    return environment.get_template("report.html").render(**context, **own)
+
+
+def _digest(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+def _file(which: str) -> str:
+    return resources.files("hornboost.report").joinpath("templates", which).read_text(encoding="utf-8")
