@@ -21,6 +21,7 @@ from hornboost.engine.sampling import content_hash
 from hornboost.errors import DataError
 from hornboost.estimators.exports import RuleExports
 from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.model.rule_list import Rules
 from hornboost.search.problem import Problem
 
 if TYPE_CHECKING:
@@ -115,7 +116,20 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples, RuleExports):  #
     def rules_(self) -> list[Rule]:
         """The learned rules, equal clauses merged, in the order in which they were first found."""
         check_is_fitted(self, "ensemble_")
-        return list(self.ensemble_.rules)
+        return Rules(self.ensemble_.rules, self.ensemble_.classes)
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._rules_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook shows: scikit-learn's box, and the rules below it once there are some."""
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] += self._rules_html()
+        return shown
+
+    def _rules_html(self) -> str:
+        return Rules(self.ensemble_.rules, self.ensemble_.classes)._repr_html_() if "ensemble_" in self.__dict__ else ""
 
     def rules_frame(self) -> pd.DataFrame:
         """The rules as a table: text, confidence, coverage by class, precision, number of literals, origin."""

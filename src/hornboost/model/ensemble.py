@@ -40,6 +40,11 @@ class Rule:
             return self.votes[0] if k == 1 else -self.votes[0]
         return self.votes[k]
 
+    def _repr_html_(self) -> str:
+        from hornboost.model.rule_list import rule_html
+
+        return rule_html(self)
+
 
 @dataclass(frozen=True)
 class Ensemble:

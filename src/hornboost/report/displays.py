@@ -106,9 +106,7 @@ def _history(estimator: Any, column: str) -> pd.DataFrame:
         raise DataError(f"this {name} has no history_; fit it first (a model from a file keeps none)")
     history: pd.DataFrame = estimator.history_
     if column not in history:
-        raise DataError(
-            f"the history of {name} has no '{column}'; it is recorded by C2RIBClassifier, features by its features='margin' or 'V1' to 'V16'"
-        )
+        raise DataError(f"the history of {name} has no '{column}'; C2RIBClassifier records it (features with features='margin' or 'V1'…)")
     return history
 
 

@@ -156,7 +156,9 @@ def _calibration(evaluation: Evaluation) -> Figure:
         chart.whisker(mean, low, high, "whisker")
         chart.point(mean, share, "dot big", f"predicted {mean:.1%}, observed {share:.1%} of {n:,} examples", 4)
     table = [[f"{mean:.3f}", f"{share:.3f}", f"{low:.3f} to {high:.3f}", f"{n:,}"] for mean, share, low, high, n in rows]
-    caption = "How often what was given a probability came true, in ten groups of equal size with 95 % intervals; below, how many examples got which."
+    caption = (
+        "How often what was given a probability came true, in ten equal groups with 95 % intervals; bars: how many examples got which."
+    )
     legend = [("line main", "observed"), ("line chance", "perfect")]
     return Figure("Calibration", caption, chart.svg(), legend, ("predicted", "observed", "95 % interval", "examples"), table)
 

@@ -123,13 +123,13 @@ class Graph:
 def _used_joins(clauses: Sequence[Clause]) -> dict[frozenset[tuple[str, str]], set[int]]:
     """For each pair of columns that a variable joins, the clauses in which it does."""
     used: dict[frozenset[tuple[str, str]], set[int]] = {}
-    for number, clause in enumerate(clauses):
+    for place, clause in enumerate(clauses):
         first: dict[str, tuple[str, str]] = {}
         for literal in clause.body:
             for column, variable in literal.bindings:
                 here = (literal.table, column)
                 if variable in first:
-                    used.setdefault(frozenset({first[variable], here}), set()).add(number)
+                    used.setdefault(frozenset({first[variable], here}), set()).add(place)
                 first.setdefault(variable, here)
     return used
 
@@ -175,9 +175,9 @@ def _edge(edge: Edge, place: Mapping[str, tuple[float, float]]) -> Markup:
     if x0 > x1:
         (x0, y0), (x1, y1) = (x1, y1), (x0, y0)
     if x0 == x1:
-        right, bulge = x0 + BOX_WIDTH, 34 + abs(y1 - y0) / 8
-        drop = 14 if y0 == y1 else 0
-        path = f"M{right} {y0 + middle - drop}C{right + bulge} {y0 + middle - drop} {right + bulge} {y1 + middle + drop} {right} {y1 + middle + drop}"
+        right, drop = x0 + BOX_WIDTH, 14 if y0 == y1 else 0
+        out, top, bottom = right + 34 + abs(y1 - y0) / 8, y0 + middle - drop, y1 + middle + drop
+        path = f"M{right} {top}C{out} {top} {out} {bottom} {right} {bottom}"
     else:
         start, stop, half = x0 + BOX_WIDTH, x1, (x1 - x0 - BOX_WIDTH) / 2
         path = f"M{start} {y0 + middle}C{start + half} {y0 + middle} {stop - half} {y1 + middle} {stop} {y1 + middle}"

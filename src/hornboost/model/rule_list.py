@@ -1,0 +1,49 @@
+"""Rules as a list that shows itself: lines of votes and clauses on a terminal, a table in a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+from hornboost.model.ensemble import Rule
+
+MOST_SHOWN, MOST_CHARACTERS = 100, 600
+
+
+class Rules(list[Rule]):
+    """The rules of an ensemble, with the names of its classes.
+
+    >>> from hornboost.logic.clause import Clause
+    >>> Rules([Rule(Clause.parse('east="1" :- train(cars>=3).'), (1.5,), (), (2.0, 8.0))], ("0", "1"))
+    +1.500  east="1" :- train(cars>=3).
+    """
+
+    def __init__(self, rules: Iterable[Rule], classes: Sequence[str]) -> None:
+        super().__init__(rules)
+        self.classes = tuple(classes)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{rule.confidence(self.classes):+.3f}  {rule.clause}" for rule in self) or "no rules"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{_text(title)}</th>" for title in ("vote", "rule", *(f"covers {name}" for name in self.classes)))
+        rows = "".join(self._row(rule) for rule in self[:MOST_SHOWN])
+        more = f"<p>and {len(self) - MOST_SHOWN:,} more</p>" if len(self) > MOST_SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+    def _row(self, rule: Rule) -> str:
+        cells = [f"<td>{rule.confidence(self.classes):+.3f}</td>", f'<td style="text-align:left"><code>{_text(rule.clause)}</code></td>']
+        cells += [f"<td>{weight:,.6g}</td>" for weight in rule.coverage]
+        return f"<tr>{''.join(cells)}</tr>"
+
+
+def rule_html(rule: Rule) -> str:
+    """One rule for a notebook: its clause, its votes, and the weight that it covers."""
+    votes = ", ".join(f"{vote:+.3f}" for vote in rule.votes)
+    covered = ", ".join(f"{weight:,.6g}" for weight in rule.coverage)
+    return f"<div><code>{_text(rule.clause)}</code><br>votes {votes}" + (f"; covers {covered}" if covered else "") + "</div>"
+
+
+def _text(value: object) -> str:
+    text = str(value)
+    return html.escape(text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}… ({len(text):,} characters)")
