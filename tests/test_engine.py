@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import naive
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from random_databases import RandomCase, RandomColumn, RandomTable, cases
 
+import naive
 from hornboost import Database
 from hornboost.engine import Engine, Frontier, Refinement, State, Visible, blocks, clause_state, covers, fixed_point, to_clause
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import LimitError
 from hornboost.logic.clause import Clause, Head
 from hornboost.logic.clause import Test as Condition
+from random_databases import RandomCase, RandomColumn, RandomTable, cases
 
 HEAD = Head("label", "1")
 CLASSES = 3
@@ -155,7 +155,8 @@ def test_no_refinement_that_covers_something_is_left_out(walk: Walk) -> None:
                 assert covered.tobytes() == engine.refine(state, without).covered.tobytes(), refinement
             else:  # a look-ahead that ends in rows of the first literal's own source: the direct join finds at least as much
                 assert len(refinement.joins) == 2, refinement
-                assert any(reaches_directly(engine, refinement, column.name) for column in engine.database.tables[last.table].keys), refinement
+                keys = engine.database.tables[last.table].keys
+                assert any(reaches_directly(engine, refinement, column.name) for column in keys), refinement
 
 
 def kind_of(refinement: Refinement) -> tuple[Any, ...]:
@@ -244,7 +245,8 @@ def closings(state: State, node: int, join: Join, tables: dict[str, RandomTable]
             spec = state.specs[above]
             for own in own_keys(spec, tables[spec.table]):
                 variable = Ref(above, own.name)
-                if column.domain is not None and column.name != join.column and own.domain == column.domain and variable not in (join.source, barred):
+                fits = column.domain is not None and column.name != join.column and own.domain == column.domain
+                if fits and variable not in (join.source, barred):
                     yield replace(join, equal=((column.name, variable),))
 
 
@@ -283,7 +285,7 @@ def last_table(state: State, refinement: Refinement) -> str:
 @given(walks())
 def test_threads_and_an_evicted_cache_change_nothing(walk: Walk) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "PARALLEL_PAIRS", 0)
+        patch.setattr(blocks, "LARGE", 0)
         database = walk.case.database()
         plain, threaded, forgetful = (
             walk.engine(database),

@@ -66,7 +66,8 @@ class Attributes:
         with self._lock:
             if column not in self._by_index:
                 in_order = rows.size == self.table.n_rows and bool(np.all(rows[1:] > rows[:-1]))
-                self._by_index[column] = (codes, set(range(len(self.columns)))) if in_order else (np.empty((len(codes), rows.size), CODE), set())
+                ordered = codes if in_order else np.empty((len(codes), rows.size), CODE)
+                self._by_index[column] = ordered, set(range(len(codes))) if in_order else set()
             matrix, filled = self._by_index[column]
             for k in selected:
                 if k not in filled:

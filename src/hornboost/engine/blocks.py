@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from hornboost.engine import kernels
 from hornboost.engine.attributes import Layout
 from hornboost.engine.tree import NO_CODES, Codes
 
-PARALLEL_PAIRS = 200_000
+LARGE = 200_000
 """Below this many pairs or rows a second thread costs more than it saves."""
 
 Longs = NDArray[np.int64]
@@ -65,7 +66,7 @@ class Block:
         raw = int(self.conditions[condition])
         if raw == 0:
             return -1, 0
-        k = int(np.searchsorted(self.bases, raw, side="right")) - 1
+        k = int(self.bases.searchsorted(raw, side="right")) - 1
         return self.attributes[k], raw - int(self.bases[k])
 
 
@@ -75,35 +76,49 @@ def build_block(reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Ex
     `codes` is the matrix of the table's attributes in the order of the join's index.
     """
     numbering = (codes, layout.selected, layout.sizes, layout.numeric, layout.bases, layout.stamp_bases)
-    if pool is None or max(reach.example.size, reach.order.size) * max(layout.selected.size, 1) < PARALLEL_PAIRS:
+    if max(reach.example.size, reach.order.size) * max(layout.selected.size, 1) < LARGE:
         pairs, segment_example, segment_end, conditions, dropped = kernels.build_block(bare, *reach, *numbering)
     else:
         pairs, segment_example, segment_end, conditions, dropped = _build_in_parts(reach, numbering, bare, pool, n_threads)
     if reach.equal_columns.shape[0] > 0 and not dropped:
         return None
-    at = np.searchsorted(conditions, layout.edges)
+    at = conditions.searchsorted(layout.edges)
     starts, stops = at[:, :2].ravel(), at[:, 1:].ravel()
     return Block(segment_example, segment_end, pairs, conditions, starts, stops, tuple(layout.selected.tolist()), layout.bases[:-1])
 
 
 def _build_in_parts(
-    reach: Reach, numbering: Numbering, bare: bool, pool: Executor, n_threads: int
+    reach: Reach, numbering: Numbering, bare: bool, pool: Executor | None, n_threads: int
 ) -> tuple[Codes, Codes, Longs, Codes, bool]:
-    """What `kernels.build_block` returns, with the examples in parts that threads take one after the other."""
-    cuts = example_cuts(reach.example, 4 * n_threads)
-    n_raw = int(numbering[4][-1])
+    """What `kernels.build_block` returns, with the examples in parts that threads take one after the other.
 
-    def build(lo: int, hi: int) -> tuple[Codes, Codes, Longs, bool, NDArray[np.bool_]]:
-        pairs, segment_example, segment_end, dropped = kernels.build_pairs(lo, hi, bare, *reach, *numbering)
+    The parts share one large buffer from numpy, which asks the system for large pages: page faults would cost as much as the work.
+    """
+    cuts = example_cuts(reach.example, 1 if pool is None else 2 * n_threads)
+    run = map if pool is None else pool.map
+    sizes, numeric, n_raw = numbering[2], numbering[3], int(numbering[4][-1])
+
+    def capacity(lo: int, hi: int) -> tuple[int, int, int]:
+        return kernels.capacity(lo, hi, reach.example, reach.codes, reach.offsets, sizes, numeric)
+
+    bounds = list(run(capacity, cuts[:-1], cuts[1:]))
+    shares = running(size for size, *_ in bounds)
+    buffer = np.empty(shares[-1], CODE)
+
+    def build(k: int) -> tuple[Codes, Codes, Longs, bool, NDArray[np.bool_]]:
+        share = buffer[shares[k] : shares[k + 1]]
+        n_pairs, segment_example, segment_end, dropped = kernels.build_pairs(
+            cuts[k], cuts[k + 1], bare, *reach, *numbering, share, *bounds[k][1:]
+        )
         present = np.zeros(n_raw, np.bool_)
-        kernels.mark(pairs, present)
-        return pairs, segment_example, segment_end, dropped, present
+        kernels.mark(share[:n_pairs], present)
+        return share[:n_pairs], segment_example, segment_end, dropped, present
 
-    parts = list(pool.map(build, cuts[:-1], cuts[1:]))
+    parts = list(run(build, range(len(bounds))))
     conditions, number = kernels.number_marked(np.logical_or.reduce([present for *_, present in parts]))
-    shifts = np.cumsum([0, *(part[0].size for part in parts)])
+    shifts = running(part[0].size for part in parts).tolist()
     pairs = np.empty(shifts[-1], CODE)
-    list(pool.map(lambda part, lo, hi: kernels.renumber(part[0], number, pairs[lo:hi]), parts, shifts[:-1], shifts[1:]))
+    list(run(lambda part, lo, hi: kernels.renumber(part[0], number, pairs[lo:hi]), parts, shifts[:-1], shifts[1:]))
     segment_example = np.concatenate([part[1] for part in parts])
     segment_end = np.concatenate([part[2] + shift for part, shift in zip(parts, shifts[:-1], strict=True)])
     return pairs, segment_example, segment_end, conditions, any(part[3] for part in parts)
@@ -140,12 +155,12 @@ class Pairs:
             segment_start[1:] = only.segment_end
             return cls(only.segment_example, segment_start, only.pairs, only.starts, only.stops, n_conditions[0])
         n_pairs = [block.pairs.size for block in blocks]
-        shifts = np.cumsum([0, *n_conditions])
+        shifts = running(n_conditions)
         pairs = np.concatenate([block.pairs for block in blocks])
         pairs += np.repeat(shifts[:-1].astype(CODE), n_pairs)
         segment_start = np.zeros(sum(block.segment_end.size for block in blocks) + 1, np.int64)
         np.concatenate([block.segment_end for block in blocks], out=segment_start[1:])
-        segment_start[1:] += np.repeat(np.cumsum([0, *n_pairs[:-1]]), [block.segment_end.size for block in blocks])
+        segment_start[1:] += np.repeat(running(n_pairs[:-1]), [block.segment_end.size for block in blocks])
         n_ranges = [block.starts.size for block in blocks]
         return cls(
             np.concatenate([block.segment_example for block in blocks]),
@@ -162,23 +177,28 @@ class Pairs:
 
     def score(self, weights: Longs, classes: Codes, out: Longs, pool: Executor | None, n_threads: int) -> None:
         """Write the weight of each condition by class into `out`, which must be zero."""
-        n = self.segment_example.size
+        if pool is None or self.pairs.size < LARGE:
+            kernels.weigh(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops, weights, classes, out)
+            return
 
         def add(lo: int, hi: int, into: Longs) -> None:
             kernels.histogram(lo, hi, self.segment_example, self.segment_start, self.pairs, weights, classes, into)
 
-        if pool is None or self.pairs.size < PARALLEL_PAIRS:
-            add(0, n, out)
-        else:
-            cuts = np.searchsorted(self.segment_start, np.linspace(0, self.pairs.size, n_threads + 1)).clip(0, n)
-            cuts[0], cuts[-1] = 0, n
-            sums = [out, *(np.zeros_like(out) for _ in range(n_threads - 1))]
-            list(pool.map(add, cuts[:-1].tolist(), cuts[1:].tolist(), sums))
-            for other in sums[1:]:
-                out += other
+        n = self.segment_example.size
+        cuts = np.searchsorted(self.segment_start, np.linspace(0, self.pairs.size, n_threads + 1)).clip(0, n)
+        cuts[0], cuts[-1] = 0, n
+        sums = [out, *(np.zeros_like(out) for _ in range(n_threads - 1))]
+        list(pool.map(add, cuts[:-1].tolist(), cuts[1:].tolist(), sums))
+        for other in sums[1:]:
+            out += other
         kernels.cumulate(out, self.starts, self.stops)
 
 
 def zeros(n_conditions: int, n_classes: int) -> Longs:
     """An empty table of weights by condition and class."""
     return np.zeros((n_conditions, n_classes), WEIGHT)
+
+
+def running(sizes: Iterable[int]) -> Longs:
+    """Zero, and the sums of the sizes so far."""
+    return np.array([0, *accumulate(sizes)], np.int64)

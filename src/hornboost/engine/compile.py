@@ -46,7 +46,8 @@ def _covered(database: Database, clause: Clause, rows: Table) -> NDArray[np.bool
         if rows.n_rows <= 1:
             raise
         half = rows.n_rows // 2
-        return np.concatenate([_covered(database, clause, _part(rows, 0, half)), _covered(database, clause, _part(rows, half, rows.n_rows))])
+        parts = _part(rows, 0, half), _part(rows, half, rows.n_rows)
+        return np.concatenate([_covered(database, clause, part) for part in parts])
 
 
 def _part(table: Table, lo: int, hi: int) -> Table:
@@ -189,7 +190,8 @@ def _check(engine: Engine, clause: Clause, body: tuple[Literal, ...]) -> None:
                 raise DataError.unknown_column(literal.table, name, columns)
         for name, variable in literal.bindings:
             if columns[name].kind != "key":
-                raise ClauseError(f"table '{literal.table}': column '{name}' is {columns[name].kind}, not a key, so it takes no variable ('{variable}')")
+                kind = f"is {columns[name].kind}, not a key, so it takes no variable ('{variable}')"
+                raise ClauseError(f"table '{literal.table}': column '{name}' {kind}")
             domain, where = domains.setdefault(variable, (columns[name].domain, f"{literal.table}.{name}"))
             if domain != columns[name].domain:
                 raise ClauseError(f"variable '{variable}' joins {where} with {literal.table}.{name}, which are keys of different things")

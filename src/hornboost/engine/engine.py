@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Column, Table
-from hornboost.dtypes import CODE, UNSEEN
+from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import kernels
 from hornboost.engine.attributes import Attributes, satisfies
-from hornboost.engine.blocks import Block, Reach, build_block, zeros
+from hornboost.engine.blocks import Block, Reach, build_block, running, zeros
 from hornboost.engine.cache import Cache
-from hornboost.engine.facts import Facts
+from hornboost.engine.facts import Facts, writable
 from hornboost.engine.frontier import Frontier, Group, Option, Refinement
 from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
 from hornboost.engine.tree import NO_CODES, NO_MASK, Codes, Entries, Join, Ref, Spec, State, propagate, root_state, with_test
@@ -61,7 +61,7 @@ class Engine:
         self.graph = JoinGraph(self.facts, examples)
         self._constants = tuple(constants)
         self._root_attributes = Attributes(examples, {name: database.domains[name].values for name in constants})
-        self._root_keys = {column.name: np.require(column.values, CODE, ["C", "W"]) for column in examples.keys}
+        self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
         self._pool = ThreadPoolExecutor(n_jobs) if n_jobs > 1 else None
 
@@ -73,12 +73,12 @@ class Engine:
         """Every refinement of a clause, or those at some of its nodes; under `visible` only what the learner may see."""
         at = range(len(state.specs)) if nodes is None else nodes
         groups = tuple(self._group(state, node, visible) for node in at)
-        return Frontier(state, groups, np.cumsum([0, *(group.size for group in groups)]))
+        return Frontier(state, groups, running(group.size for group in groups))
 
     def score(self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int) -> NDArray[np.int64]:
         """The weight that each refinement covers, by class: an integer table of candidates by classes, exact."""
-        live = np.where(frontier.state.covered, weights, 0)
-        classes = np.require(classes, CODE, ["C", "W"])
+        live = weights * frontier.state.covered
+        classes = writable(classes, CODE)
         out = zeros(len(frontier), n_classes)
         at = 0
         for group in frontier.groups:
@@ -90,7 +90,7 @@ class Engine:
     def covered_weight(self, state: State, weights: NDArray[np.int64], classes: Codes, n_classes: int) -> NDArray[np.int64]:
         """The weight that a state covers, by class."""
         out = np.zeros(n_classes, np.int64)
-        kernels.class_totals(np.require(weights, np.int64, ["C", "W"]), np.require(classes, CODE, ["C", "W"]), state.covered, out)
+        kernels.class_totals(writable(weights, WEIGHT), writable(classes, CODE), state.covered, out)
         return out
 
     def refine(self, state: State, refinement: Refinement) -> State:
@@ -156,7 +156,7 @@ class Engine:
         return known[0]
 
     def _block(self, state: State, chain: Chain, attributes: Attributes, selected: tuple[int, ...], bare: bool = True) -> Block | None:
-        """The conditions on some attributes behind a chain; None when it reaches too much or is no more special than without its closing."""
+        """The conditions on some attributes behind a chain; None when it reaches too much, or its closing drops nothing."""
         if not chain.joins:
             entries = state.entries[chain.node]
             reach = Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS)
@@ -179,7 +179,8 @@ class Engine:
         if count > self.max_entries:
             self.refused[joins] = count
             path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
-            raise LimitError(f"the join {path} reaches {count:,} rows, more than max_entries={self.max_entries:,}; raise max_entries to follow it")
+            limit = f"more than max_entries={self.max_entries:,}"
+            raise LimitError(f"the join {path} reaches {count:,} rows, {limit}; raise max_entries to follow it")
 
     def _reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
         """The last join of a chain as the input of one pass, from the entries of what comes before it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +17,8 @@ from hornboost.engine.attributes import Attributes
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 class Facts:
@@ -53,7 +55,7 @@ class Facts:
         """The codes of a key column, in the one kind of array that the kernels are compiled for."""
         at = (table, column)
         if at not in self._keys:
-            self._keys[at] = np.require(self.tables[table].columns[column].values, CODE, ["C", "W"])
+            self._keys[at] = writable(self.tables[table].columns[column].values, CODE)
         return self._keys[at]
 
     def is_unique(self, table: str, column: str) -> bool:
@@ -81,6 +83,12 @@ class Facts:
             keys, target = reached_by[reached], found[reached]
             self._determined[at] = bool(np.all((smallest[keys] == target) & (largest[keys] == target)))
         return self._determined[at]
+
+
+def writable(array: NDArray[Any], dtype: type[Number]) -> NDArray[Number]:
+    """The array as the one kind that kernels are compiled for, copied only if it is another; numba tells apart what cannot be written."""
+    flags = array.flags
+    return array if array.dtype == dtype and flags.c_contiguous and flags.writeable else np.array(array, dtype)
 
 
 _known: WeakKeyDictionary[Database, Facts] = WeakKeyDictionary()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine.attributes import Attributes
-from hornboost.engine.blocks import Block, Pairs
+from hornboost.engine.blocks import Block, Pairs, running
 from hornboost.engine.joins import Chain
 from hornboost.engine.tree import Join, State
 from hornboost.logic.clause import Test
@@ -46,7 +46,7 @@ class Group:
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> Group:
-        bounds = np.cumsum([0, *(option.block.conditions.size for option in options)])
+        bounds = running(option.block.conditions.size for option in options)
         packs: list[list[Block]] = []
         room = 0
         for option in options:
@@ -84,9 +84,9 @@ class Frontier:
 
     def option(self, candidate: int) -> tuple[Option, int]:
         """The option of a candidate, and the candidate's number within its block."""
-        g = int(np.searchsorted(self.bounds, candidate, side="right")) - 1
+        g = int(self.bounds.searchsorted(candidate, side="right")) - 1
         group, local = self.groups[g], candidate - int(self.bounds[g])
-        o = int(np.searchsorted(group.bounds, local, side="right")) - 1
+        o = int(group.bounds.searchsorted(local, side="right")) - 1
         return group.options[o], local - int(group.bounds[o])
 
     def refinement(self, candidate: int) -> Refinement:

@@ -1,0 +1,175 @@
+"""The kernels: the same results compiled and as plain Python, one compiled version each, and a word when they are compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hornboost.engine import kernels
+
+SOURCE = Path(kernels.__file__).parents[2]
+NO_CODES = np.empty((0, 0), np.int32)
+UNCONSTRAINED = (NO_CODES, NO_CODES, NO_CODES, NO_CODES)
+
+
+def codes(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+def longs(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), **environment}
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=300)
+
+
+def block() -> tuple[np.ndarray, ...]:
+    """Three examples; keys 0, 1 and none; key 0 has rows 0 and 2, key 1 has row 1; one nominal and one numeric attribute."""
+    in_index_order = np.array([[0, 0, -1], [2, -1, 1]], np.int32)
+    return kernels.build_block(
+        True,
+        codes(0, 1, 2),
+        codes(0, 1, -1),
+        longs(0, 2, 3),
+        codes(0, 2, 1),
+        *UNCONSTRAINED,
+        in_index_order,
+        longs(0, 1),
+        longs(2, 3),
+        np.array([False, True]),
+        longs(1, 4, 11),
+        longs(0, 2, 2),
+    )
+
+
+def test_a_block_lists_what_each_example_satisfies() -> None:
+    pairs, segment_example, segment_end, conditions, dropped = block()
+    # bare, value 0, nominal missing, then >= by falling value (4, 5), <= by rising value (8, 9), numeric missing
+    assert conditions.tolist() == [0, 1, 3, 4, 5, 8, 9, 10]
+    assert segment_example.tolist() == [0, 1]
+    first, second = pairs[: segment_end[0]], pairs[segment_end[0] : segment_end[1]]
+    assert sorted(conditions[first]) == [0, 1, 4, 9, 10]
+    assert sorted(conditions[second]) == [0, 3, 5, 8]
+    assert not dropped
+
+
+def test_an_equality_drops_rows_and_says_so() -> None:
+    column = codes(7, 7, 8)[None, :]
+    arguments = (codes(0, 1, 2), codes(0, 1, -1), longs(0, 2, 3), codes(0, 2, 1), column, codes(8, 7, 7)[None, :], NO_CODES, NO_CODES)
+    examples, rows, up = kernels.expand(*arguments, np.empty(0, np.bool_))
+    assert (examples.tolist(), rows.tolist(), up.tolist()) == ([0, 1], [2, 1], [0, 1])
+
+
+def test_an_inequality_and_a_mask_keep_what_passes_both() -> None:
+    column = codes(7, -1, 8)[None, :]
+    arguments = (codes(0, 1), codes(0, 1), longs(0, 2, 3), codes(0, 2, 1), NO_CODES, NO_CODES, column, codes(7, 7)[None, :])
+    assert kernels.expand(*arguments, np.empty(0, np.bool_))[1].tolist() == [2]
+    assert kernels.expand(*arguments, np.array([True, True, False]))[1].tolist() == []
+
+
+def test_every_allowed_row_is_reached_without_a_key() -> None:
+    examples, rows, up = kernels.expand_all(codes(0, 2), 3, *UNCONSTRAINED, np.array([True, False, True]))
+    assert (examples.tolist(), rows.tolist(), up.tolist()) == ([0, 0, 2, 2], [0, 2, 0, 2], [0, 0, 1, 1])
+
+
+def test_weights_are_summed_by_condition_and_class_and_thresholds_cumulated() -> None:
+    out = np.zeros((3, 2), np.int64)
+    kernels.weigh(codes(0, 2), longs(0, 2, 3), codes(0, 1, 2), longs(1), longs(3), longs(5, 100, 7), codes(0, 1, 1), out)
+    assert out.tolist() == [[5, 0], [5, 0], [5, 7]]
+
+
+@pytest.mark.parametrize("n_raw", [10, 10_000_000])
+def test_conditions_are_renumbered_in_order_however_many_there_may_be(n_raw: int) -> None:
+    pairs = codes(9, 4, 9, 0)
+    assert kernels.compress(pairs, n_raw).tolist() == [0, 4, 9]
+    assert pairs.tolist() == [2, 1, 2, 0]
+
+
+def test_entries_die_with_their_parents_and_are_renumbered() -> None:
+    alive = np.array([True, True, False, True])
+    kernels.keep_below(codes(0, 0, 1, 2), alive, np.array([False, True, True]))
+    assert alive.tolist() == [False, False, False, True]
+    assert kernels.has_live_child(codes(0, 0, 1, 2), alive, 3).tolist() == [False, False, True]
+    assert not kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, False, True]))
+    assert kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, True, True]))
+    example, rows, up, _ = kernels.compact(codes(0, 0, 1, 2), codes(5, 6, 7, 8), codes(0, 0, 1, 2), alive, codes(-1, 0, 1))
+    assert (example.tolist(), rows.tolist(), up.tolist()) == ([2], [8], [1])
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is the run without compilation")
+def test_the_kernels_do_the_same_uncompiled() -> None:
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+
+
+MIXED = """
+import numpy as np, pyarrow as pa
+from numba.core.registry import CPUDispatcher
+from hornboost import Database
+from hornboost.engine import Engine, blocks, clause_state, fixed_point, kernels
+from hornboost.logic.clause import Clause
+
+def read_only(array):
+    array.setflags(write=False)
+    return array
+
+db = Database.from_frames(
+    {
+        "person": pa.table({"person": [1, 2, 3, 4], "age": [1.0, None, 3.0, 3.0], "label": ["1", "0", "1", "0"]}),
+        "owns": pa.table(
+            {"person": [3, 1, 2, 2, 1], "thing": [1, 2, 1, 3, None], "since": [1.0, 2.0, None, 1.0, 2.0], "kind": ["a", "b", "c", "a", None]}
+        ),
+        "knows": pa.table({"one": [1, 2, 3, 1], "other": [2, 1, 1, 1]}),
+        "thing": pa.table({"thing": [1, 2, 3, 4], "colour": ["red", "red", "blue", None]}),
+    },
+    target="person", key="person", label="label",
+    foreign_keys=[
+        ("owns.person", "person.person"), ("owns.thing", "thing.thing"), ("knows.one", "person.person"), ("knows.other", "person.person")
+    ],
+)
+X = db.examples()[0]
+weights = fixed_point(np.array([1.0, 2.0, 3.0, 4.0]))
+classes = np.array([0, 1, 0, 2])
+for large in (200_000, 0):
+    blocks.LARGE = large
+    for n_jobs in (1, 2):
+        for constants in ((), tuple(db.domains)):
+            engine = Engine(db, db.encode(X), n_jobs=n_jobs, max_depth=3, constants=constants)
+            states = [engine.root()]
+            for state in states:
+                frontier = engine.frontier(state)
+                engine.score(frontier, weights, classes, 3)
+                engine.score(frontier, read_only(weights.copy()), read_only(classes.astype(np.int32)), 3)
+                engine.covered_weight(state, read_only(weights.copy()), classes, 3)
+                if len(states) < 200:
+                    states += [engine.refine(state, frontier.refinement(k)) for k in range(0, len(frontier), 7)]
+for text in (
+    'label="1" :- person(person=P), knows(one=P, other=Q), knows(one=Q, other=P), P != Q.',
+    'label="1" :- person(person=P, age>=2), owns(person=P, thing=T), owns(thing=T, person=Q), Q != P, thing(thing=T, colour is missing).',
+    'label="1" :- person(person=P), thing(colour="red").',
+):
+    clause_state(Engine(db, db.encode(X)), Clause.parse(text))
+found = {name: len(kernel.signatures) for name, kernel in vars(kernels).items() if isinstance(kernel, CPUDispatcher)}
+print({name: n for name, n in found.items() if n > 1})
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_no_kernel_is_compiled_for_two_kinds_of_arrays() -> None:
+    assert python(MIXED).stdout.strip().splitlines()[-1] == "{}"
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_the_first_compilation_is_announced_and_the_second_run_is_silent(tmp_path: Path) -> None:
+    code = "import numpy as np; from hornboost.data.index import KeyIndex; KeyIndex.build(np.zeros(1, np.int32), 1)"
+    runs = [python(code, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    assert [run.stderr for run in runs] == ["hornboost: compiling kernels, once; later runs load them from disk\n", ""]
