@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hornboost import datasets as datasets
     from hornboost import metrics as metrics
+    from hornboost import report as report
     from hornboost.data import Database as Database
     from hornboost.estimators.adaboost import AdaBoostM1Classifier as AdaBoostM1Classifier
     from hornboost.estimators.aggregates import RelationalAggregates as RelationalAggregates
@@ -18,11 +19,15 @@ if TYPE_CHECKING:
     from hornboost.estimators.fitted import load as load
     from hornboost.estimators.kbs import KBSClassifier as KBSClassifier
     from hornboost.estimators.logitboost import LogitBoostClassifier as LogitBoostClassifier
+    from hornboost.estimators.curves import LearningCurveDisplay as LearningCurveDisplay
     from hornboost.estimators.rankboost import PRankBoostClassifier as PRankBoostClassifier
     from hornboost.estimators.rankboost import RankBoostClassifier as RankBoostClassifier
     from hornboost.estimators.selector import MutualInformationSelector as MutualInformationSelector
     from hornboost.estimators.subgroups import KBSSubgroups as KBSSubgroups
     from hornboost.logic.clause import Clause as Clause
+    from hornboost.metrics import RecallPrecisionDisplay as RecallPrecisionDisplay
+    from hornboost.report.displays import FeatureTimelineDisplay as FeatureTimelineDisplay
+    from hornboost.report.displays import MarginDisplay as MarginDisplay
 
 __version__ = "0.1.0"
 
@@ -31,16 +36,21 @@ _PUBLIC = {
     "C2RIBClassifier": "hornboost.estimators.c2rib",
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
+    "FeatureTimelineDisplay": "hornboost.report.displays",
     "KBSClassifier": "hornboost.estimators.kbs",
     "KBSSubgroups": "hornboost.estimators.subgroups",
     "LogitBoostClassifier": "hornboost.estimators.logitboost",
+    "MarginDisplay": "hornboost.report.displays",
     "MutualInformationSelector": "hornboost.estimators.selector",
+    "LearningCurveDisplay": "hornboost.estimators.curves",
     "PRankBoostClassifier": "hornboost.estimators.rankboost",
     "RankBoostClassifier": "hornboost.estimators.rankboost",
+    "RecallPrecisionDisplay": "hornboost.metrics",
     "RelationalAggregates": "hornboost.estimators.aggregates",
     "datasets": "hornboost.datasets",
     "load": "hornboost.estimators.fitted",
     "metrics": "hornboost.metrics",
+    "report": "hornboost.report",
 }
 """Where each public name is defined; a name that is the last part of its module stands for the module itself."""
 

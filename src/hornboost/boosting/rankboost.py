@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from typing import Literal as Choice
 
@@ -23,6 +23,9 @@ from hornboost.search.seeded import Budget, Climb, SeededSearch
 
 Callback = Callable[[dict[str, Any]], object]
 WeakLearner = Choice["rank", "clause", "path", "mix1", "mix2", "mix3"]
+
+HISTORY = ("round", "rule", "clauses", "r", "alpha", "tp", "fp", "clauses_evaluated", "aurpc", "seconds")
+"""What is recorded of each round; with held-out examples also `aurpc_held_out`."""
 
 REDRAWS = 20
 """Further seeds to try in a round when none gave a clause that moves weight."""
@@ -164,8 +167,8 @@ class _Run:
 
     def _voter(self, clauses: Sequence[Position], gains: Sequence[float], alpha: float) -> Voter:
         outlines = [clause.outline for clause in clauses]
-        texts = tuple(self.problem.clause(outline, self.positive) for outline in outlines)
-        return Voter(texts, tuple(map(self.problem.coverage, outlines)), tuple(gains), alpha)
+        ordered = tuple(_ordered(self.problem.clause(outline, self.positive)) for outline in outlines)
+        return Voter(ordered, tuple(map(self.problem.coverage, outlines)), tuple(gains), alpha)
 
 
 def _hypothesis(climb: Climb, keeps_path: bool, excess: bool) -> tuple[list[Position], list[float]]:
@@ -173,6 +176,12 @@ def _hypothesis(climb: Climb, keeps_path: bool, excess: bool) -> tuple[list[Posi
     if not keeps_path:
         return climb.clauses[-1:], [1.0]
     return climb.clauses[1:], np.diff(levels(climb.points, excess)).tolist()
+
+
+def _ordered(clause: Clause) -> Clause:
+    """The clause with the tests of each literal in order, so that clauses found by other ways are equal."""
+    body = (replace(literal, tests=tuple(sorted(literal.tests, key=str))) for literal in clause.body)
+    return replace(clause, body=tuple(body))
 
 
 def _is_perfect(climb: Climb) -> bool:

@@ -47,8 +47,8 @@ class PairWeights:
     def update(self, covered: Sequence[NDArray[np.bool_]], gains: Sequence[float], alpha: float) -> NDArray[np.intp]:
         """w·exp(−αh) for positives and w·exp(αh) for negatives, rescaled to the sums.
 
-        `covered` are nested clauses, `gains` what each adds to h. Each factor is computed once. Those of the negatives are divided by exp(α), which the rescaling takes out again, so that no
-        weight grows. Returns how many of the clauses cover each example.
+        `covered` are nested clauses, `gains` what each adds to h. Each factor is computed once. Those of the negatives are divided
+        by exp(α), which the rescaling takes out again, so that no weight grows. Returns how many of the clauses cover each example.
         """
         depth = np.zeros(self.units.size, np.intp)
         for clause in covered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornboost.data.jit import jit
-from hornboost.engine.kernels import Codes, Int, Longs, Mask, compress
+from hornboost.engine.kernels import Codes, Int, Longs, Mask
 
 
 @jit
@@ -149,7 +149,15 @@ def union_pairs(
             examples[n_segments] = who
             ends[n_segments] = n
             n_segments += 1
-    conditions, renumbered = compress(out[:n].copy(), n_conditions)
+    number = np.full(n_conditions, -1, np.int32)
+    for p in range(n):
+        number[out[p]] = 0
+    conditions = np.flatnonzero(number == 0).astype(np.int32)
+    for k in range(conditions.size):
+        number[conditions[k]] = k
+    renumbered = np.empty(n, np.int32)
+    for p in range(n):
+        renumbered[p] = number[out[p]]
     return renumbered, examples[:n_segments].copy(), ends[:n_segments].copy(), conditions
 
 

@@ -13,7 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
-from hornboost.boosting.rankboost import Callback, Ranked, Settings, Voter, WeakLearner, rank_boost
+from hornboost.boosting.rankboost import HISTORY, Callback, Ranked, Settings, Voter, WeakLearner, rank_boost
 from hornboost.boosting.ranks import Floats
 from hornboost.data.table import Column
 from hornboost.engine import Engine, clause_state
@@ -98,7 +98,8 @@ class _RankingClassifier(RelationalClassifier):
         self.ensemble_ = _ensemble(problem, runs)
         self.refused_ = dict(problem.engine.refused)
         self.clauses_evaluated_ = budget.evaluated
-        self.history_ = pd.DataFrame([{"class": problem.labels[k], **row} for k, run in runs.items() for row in run.history])
+        rows = [{"class": problem.labels[k], **row} for k, run in runs.items() for row in run.history]
+        self.history_ = pd.DataFrame(rows, columns=None if rows else ["class", *HISTORY])
         return self
 
     def _settings(self, seed: int) -> Settings:

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornboost as hb
+from hornboost.engine import Engine, covers, fixed_point, to_clause
+from hornboost.engine.frontier import Refinement
+from hornboost.engine.seeded import OutOfTimeError, SeededEngine
+from hornboost.logic.clause import Head
+from hornboost.search.ranking import Point, auroc_gain, clause_area
+from hornboost.search.seeded import Budget, SeededSearch
+from random_databases import RandomCase, cases
+
+
+def encoded(case: RandomCase):
+    database = case.database()
+    examples = database.encode(database.examples()[0])
+    return database, examples
+
+
+def clause_of(specs, examples):
+    return to_clause(specs, Head("y", "1"), [column.name for column in examples.keys])
+
+
+def is_threshold(refinement: Refinement) -> bool:
+    return refinement.test is not None and refinement.test.op in (">=", "<=")
+
+
+@given(cases(n_clauses=1), st.integers(0, 10**6))
+@settings(max_examples=60)
+def test_every_literal_has_the_weight_of_the_clause_evaluated_afresh_and_covers_the_seed(case: RandomCase, number: int) -> None:
+    database, examples = encoded(case)
+    rng = np.random.default_rng(number)
+    weights = fixed_point(rng.uniform(0.1, 1.0, examples.n_rows))
+    classes = rng.integers(0, 2, examples.n_rows).astype(np.int32)
+    seed = int(rng.integers(examples.n_rows))
+    engine = SeededEngine(Engine(database, examples))
+    position = engine.root()
+    for _ in range(3):
+        literals = engine.literals(position, seed)
+        if len(literals) == 0:
+            break
+        table = engine.score(position, literals, weights, classes)
+        for i in rng.permutation(len(literals))[:12]:
+            refined = engine.refine(position, literals, int(i))
+            expected = covers(database, clause_of(refined.specs, examples), examples)
+            assert refined.covered.tolist() == expected.tolist()
+            assert expected[seed]
+            assert table[i].tolist() == [int(weights[expected & (classes == label)].sum()) for label in (0, 1)]
+        position = engine.refine(position, literals, int(rng.integers(len(literals))))
+
+
+@given(cases(n_clauses=1), st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_the_literals_are_the_conditions_of_the_engine_that_the_seed_satisfies(case: RandomCase, number: int) -> None:
+    database, examples = encoded(case)
+    rng = np.random.default_rng(number)
+    seed = int(rng.integers(examples.n_rows))
+    engine = Engine(database, examples)
+    seeded = SeededEngine(Engine(database, examples))
+    state, position = engine.root(), seeded.root()
+    for _ in range(2):
+        literals = seeded.literals(position, seed)
+        steps = [literals.refinement(i) for i in range(len(literals))]
+        assert len(set(steps)) == len(steps)
+        frontier = engine.frontier(state)
+        every = [frontier.refinement(c) for c in range(len(frontier))]
+        satisfied = {step for step in every if not is_threshold(step) and engine.refine(state, step).covered[seed]}
+        found = {step for step in steps if not is_threshold(step)}
+        assert satisfied <= found
+        assert all(step.joins and step.joins[-1].equal for step in found - satisfied)
+        if not steps:
+            break
+        chosen = int(rng.integers(len(steps)))
+        state, position = engine.refine(state, steps[chosen]), seeded.refine(position, literals, chosen)
+
+
+def one_to_many() -> tuple[hb.Database, pd.DataFrame]:
+    parent = pd.DataFrame({"p": [1, 2, 3, 4], "y": ["1", "1", "0", "0"]})
+    child = pd.DataFrame({"p": [1, 1, 1, 2, 3, 4], "x": [1.0, 5.0, 9.0, 7.0, 3.0, np.nan], "c": ["a", "b", "b", "a", "c", None]})
+    database = hb.Database.from_frames({"parent": parent, "child": child}, target="parent", key="p", label="y", positive="1")
+    return database, database.examples()[0]
+
+
+def test_thresholds_are_the_seeds_own_values_in_both_directions() -> None:
+    database, X = one_to_many()
+    engine = SeededEngine(Engine(database, database.encode(X)))
+    literals = engine.literals(engine.root(), 0)
+    tests = [str(step.test) for i in range(len(literals)) if (step := literals.refinement(i)).test is not None]
+    assert tests == ["x>=9", "x>=5", "x>=1", "x<=1", "x<=5", "x<=9", 'c="a"', 'c="b"']
+
+
+def test_after_a_test_only_values_of_the_rows_that_pass_it_are_legal() -> None:
+    database, X = one_to_many()
+    engine = SeededEngine(Engine(database, database.encode(X), max_depth=1))
+    literals = engine.literals(engine.root(), 0)
+    steps = [literals.refinement(i) for i in range(len(literals))]
+    at = next(i for i, step in enumerate(steps) if str(step.test) == 'c="b"')
+    position = engine.refine(engine.root(), literals, at)
+    literals = engine.literals(position, 0)
+    below = [str(step.test) for i in range(len(literals)) if (step := literals.refinement(i)).node == 1]
+    assert below == ["x>=9", "x>=5", "x<=5", "x<=9", 'c="b"']
+
+
+def test_literals_come_by_number_of_joins_then_in_schema_order() -> None:
+    database = hb.datasets.skewed_pairs(800, seed=1).database()
+    X, _ = database.examples()
+    engine = SeededEngine(Engine(database, database.encode(X)))
+    literals = engine.literals(engine.root(), 0)
+    joins = [len(literals.refinement(i).joins) for i in range(len(literals))]
+    assert joins == sorted(joins)
+    assert set(joins) == {1, 2}
+
+
+def test_keys_and_chains_reach_what_the_engine_reaches() -> None:
+    database = hb.datasets.skewed_pairs(1500, seed=2).database()
+    examples = database.encode(database.examples()[0])
+    weights, classes = fixed_point(np.ones(1500)), (np.arange(1500) % 3 == 0).astype(np.int32)
+    engine = Engine(database, examples)
+    frontier = engine.frontier(engine.root())
+    known = dict(zip(map(frontier.refinement, range(len(frontier))), engine.score(frontier, weights, classes, 2).tolist(), strict=True))
+    seeded = SeededEngine(Engine(database, examples))
+    literals = seeded.literals(seeded.root(), 7)
+    table = seeded.score(seeded.root(), literals, weights, classes).tolist()
+    compared = [known[step] == row for i, row in enumerate(table) if (step := literals.refinement(i)) in known]
+    assert len(compared) > 200
+    assert all(compared)
+
+
+def test_a_join_over_the_cap_is_refused_for_keys_as_for_examples() -> None:
+    database = hb.datasets.skewed_pairs(1500, seed=2).database()
+    examples = database.encode(database.examples()[0])
+    plain, seeded = Engine(database, examples, max_entries=200_000), Engine(database, examples, max_entries=200_000)
+    plain.frontier(plain.root())
+    SeededEngine(seeded).literals(SeededEngine(seeded).root(), 0)
+    assert plain.refused
+    assert seeded.refused == plain.refused
+
+
+def test_work_stops_at_the_deadline() -> None:
+    database, X = one_to_many()
+    engine = SeededEngine(Engine(database, database.encode(X)), deadline=-math.inf)
+    with pytest.raises(OutOfTimeError):
+        engine.literals(engine.root(), 0)
+
+
+def search(objective, budget: Budget, max_literals: int = 5) -> SeededSearch:
+    database, X = one_to_many()
+    engine = SeededEngine(Engine(database, database.encode(X)))
+    classes = np.array([1, 1, 0, 0], np.int32)
+    return SeededSearch(
+        engine, np.array([4, 4, 4, 4]), classes, lambda table: (table[:, 1] / 8, table[:, 0] / 8), objective, max_literals, budget
+    )
+
+
+def test_the_climb_takes_the_best_literal_and_stops_when_no_negative_is_covered() -> None:
+    climb = search(clause_area, Budget()).climb(0)
+    assert len(climb.clauses) == 2
+    assert str(climb.clauses[-1].specs[1].tests[0]) == "x>=5"
+    assert climb.points == [Point(1.0, 1.0), Point(1.0, 0.0)]
+    assert climb.score == 1.0
+
+
+def test_a_gain_of_nothing_ends_the_climb() -> None:
+    climb = search(lambda tp, fp, path: np.zeros_like(tp), Budget()).climb(0)
+    assert len(climb.clauses) == 1
+
+
+@pytest.mark.parametrize("clauses", [1, 3, 9, 10])
+def test_exactly_the_budget_is_evaluated(clauses: int) -> None:
+    budget = Budget(clauses)
+    climbs = search(auroc_gain, budget)
+    for _ in range(4):
+        climbs.climb(0)
+    assert budget.evaluated == clauses
+
+
+def test_a_budget_of_few_clauses_chooses_among_the_first_literals() -> None:
+    climb = search(clause_area, Budget(2)).climb(0)  # the bare literal and x>=9
+    assert str(climb.clauses[-1].specs[1].tests) == "()" or str(climb.clauses[-1].specs[1].tests[0]) == "x>=9"
