@@ -46,14 +46,6 @@ def test_an_unknown_verb_is_a_usage_error_without_traceback() -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_demo_shows_that_the_rules_cover_the_eastbound_trains_and_no_others() -> None:
-    result = hornboost_command("demo", "--trains", "300")
-    assert result.returncode == 0, result.stderr
-    east = int(hornboost.datasets.trains(300).labels.sum())
-    assert f"{east} trains go east, and a rule covers {east} of them." in result.stdout
-    assert result.stdout.count("100%") == 4
-
-
 def test_an_error_of_the_user_is_one_sentence_on_stderr(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def verb() -> NoReturn:
         raise DataError("there is no table 'cars'; did you mean 'car'?")

@@ -19,6 +19,7 @@ from hornboost.cli.inspect import convert, inspect
 from hornboost.cli.output import clean
 from hornboost.cli.predict import explain, predict
 from hornboost.cli.report import report
+from hornboost.cli.reproduce import reproduce
 from hornboost.cli.rules import rules, sql
 from hornboost.errors import HornBoostError
 
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, inspect, fit, predict, evaluate, rules, explain, sql, report, convert, bench):
+for verb in (demo, inspect, fit, predict, evaluate, rules, explain, sql, report, convert, reproduce, bench):
     app.command()(verb)
 
 

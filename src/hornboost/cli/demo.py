@@ -102,7 +102,9 @@ def _show_sql(data: Generated, model: Any, X: Any) -> None:
     scores = model.decision_function(X.sort_values("loan_id"))
     difference = float(np.abs(scored["score"].to_numpy() - scores).max())
     say()
-    show_table(list(scored.columns), [[f"{v:.4f}" if isinstance(v, float) else v for v in row] for row in scored.head(3).itertuples(index=False)])
+    show_table(
+        list(scored.columns), [[f"{v:.4f}" if isinstance(v, float) else v for v in row] for row in scored.head(3).itertuples(index=False)]
+    )
     say(f"DuckDB scored {len(scored):,} loans; the largest difference from Python is {difference:.1g}.")
     say()
     say("Next: hornboost inspect YOUR_DATA, then hornboost fit YOUR_DATA -o model.json")

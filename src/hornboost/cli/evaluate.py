@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from hornboost.cli import options as shared
-from hornboost.cli.output import note, say, show_json, show_table
+from hornboost.cli.output import say, show_json, show_table
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def evaluate(
     rows.append(["mean", *(_shown(name, mean[name]) for name in names[1:])])
     show_table(names, rows, right=names)
     spread = float(np.std([row["accuracy"] for row in results]))
-    say(f"accuracy {mean['accuracy']:.1%} ± {spread:.1%} over {len(results)} folds; always guessing the largest class gives {_majority(y):.1%}")
+    say(f"accuracy {mean['accuracy']:.1%} ± {spread:.1%} over {len(results)} folds; always guessing the largest class: {_majority(y):.1%}")
 
 
 def _stratified(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:
@@ -102,8 +102,6 @@ def _areas(fitted: Any, X: Any, y: Any, database: Database) -> dict[str, float]:
 
 
 def _mean(results: list[dict[str, Any]]) -> dict[str, float]:
-    if not results:
-        note("there are no folds")
     return {name: float(np.nanmean([row[name] for row in results])) for name in results[0] if name != "fold"}
 
 
@@ -112,6 +110,6 @@ def _majority(y: Any) -> float:
 
 
 def _shown(name: str, value: Any) -> str:
-    if name in ("fold",):
+    if name == "fold":
         return str(value)
     return f"{value:.1f}" if name in ("rules", "seconds") else f"{value:.3f}"

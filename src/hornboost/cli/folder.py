@@ -70,9 +70,7 @@ def _schema(database: Database, suffix: str) -> Schema:
         key = primary if known.issuperset(primary) else ()
         tables[name] = TableSchema(name, tuple(columns), key, _file(name, number, suffix), table.n_rows)
     keys = {(table.name, column.name) for table in tables.values() for column in table.columns if column.type == "key"}
-    links = tuple(
-        link for link in database.schema.foreign_keys if {(link.table, link.column), (link.to_table, link.to_column)} <= keys
-    )
+    links = tuple(link for link in database.schema.foreign_keys if {(link.table, link.column), (link.to_table, link.to_column)} <= keys)
     task = Task(target.table, target.key, target.label)
     if target.positive is not None:
         task = replace(task, positive=(target.positive,), negative=(target.negative,) if target.negative is not None else ())

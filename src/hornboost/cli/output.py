@@ -56,7 +56,8 @@ def write_text(path: Path | None, text: str) -> None:
     from hornboost.model.file import write_whole
 
     if path is None:
-        typer.echo(text, nl=not text.endswith("\n"))
+        sys.stdout.write(clean(text) if sys.stdout.isatty() else text)
+        sys.stdout.flush()
     else:
         write_whole(path, text.encode("utf-8", "surrogatepass"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,7 +56,9 @@ def predict(
 def explain(
     model: shared.Model,
     source: shared.Source,
-    key: Annotated[list[str], typer.Option("--key", help="The key of an example (parts of a compound key with commas); repeat it for more.")],
+    key: Annotated[
+        list[str], typer.Option("--key", help="The key of an example (parts of a compound key with commas); repeat it for more.")
+    ],
     missed: Annotated[int, typer.Option(min=0, help="Rules that did not fire to show for each example.")] = 3,
     target: shared.Target = None,
     task: shared.TaskName = None,
@@ -64,16 +67,17 @@ def explain(
     as_json: shared.Json = False,
 ) -> None:
     """Say why an example is predicted as it is: the rules that fired, the rows behind them, and what other rules lacked."""
+    from hornboost.model.explain import Explanations
+
     fitted, X, keys = load_with_examples(model, source, shared.task_options(target, None, None, None, task, None, link, schema))
     rows = find_rows(keys, key)
     found = fitted.explain(X.iloc[rows], missed)
+    names = [{str(name): _cell(value) for name, value in record.items()} for record in keys.iloc[rows].to_dict("records")]
+    found = Explanations(replace(one, keys=name) for one, name in zip(found, names, strict=True))
     if as_json:
-        content = found.to_json()
-        for one, row in zip(content, rows, strict=True):
-            one["keys"] = {name: _cell(value) for name, value in keys.iloc[row].items()}
-        show_json(content)
-        return
-    say(str(found))
+        show_json(found.to_json())
+    else:
+        say(str(found))
 
 
 def load_with_examples(model: Path, source: str, options: Any) -> tuple[FittedModel, Any, pd.DataFrame]:

@@ -20,7 +20,13 @@ def fit_progress(total: int, what: str = "learning") -> Iterator[Callable[[dict[
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[about]}"), TimeRemainingColumn()]
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[about]}"),
+        TimeRemainingColumn(),
+    ]
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(what, total=total, about="")
         rules: set[Any] = set()

@@ -105,6 +105,8 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
     from hornboost.data import Database
 
     if (path / "schema.toml").exists():
+        if options.links:
+            raise DataError(f"{path.name}: schema.toml states the links, so --link has no use here; add a [[foreign_keys]] to it")
         return Database.from_folder(path, options.task, **options.reader())
     stems = sorted(file for file in path.glob("*.b") if file.with_suffix(".f").exists() and file.with_suffix(".n").exists())
     if stems:
@@ -163,7 +165,9 @@ def _first_bytes(path: Path) -> bytes:
 def _refuse_options(options: TaskOptions, place: str) -> None:
     given = [name for name, value in (*options.reader().items(), ("task", options.task), ("link", options.links)) if value]
     if given:
-        raise DataError(f"{place}: the modes and examples state the task, so --{given[0].replace('_columns', '')} has no use here; leave it out")
+        raise DataError(
+            f"{place}: the modes and examples state the task, so --{given[0].replace('_columns', '')} has no use here; leave it out"
+        )
 
 
 def _likely_label(database: Database, options: TaskOptions, source: str) -> tuple[str, str]:
@@ -182,7 +186,9 @@ def _likely_label(database: Database, options: TaskOptions, source: str) -> tupl
         last = list(database.tables[tables[0]].columns.values())[-1]
         if last.kind == "nominal" and last.categories is not None and 2 <= len(last.categories) <= 20:
             return tables[0], last.name
-    raise DataError(f"{source}: it is not clear what to predict; name it with --target TABLE --label COLUMN ('hornboost inspect' lists both)")
+    raise DataError(
+        f"{source}: it is not clear what to predict; name it with --target TABLE --label COLUMN ('hornboost inspect' lists both)"
+    )
 
 
 def _link(text: str) -> tuple[str, str]:

@@ -47,10 +47,14 @@ class RuleExports:
         >>> list(clf.explain(X[:2]).frame().columns)
         ['example', 'train', 'prediction', 'probability', 'rule', 'fired', 'vote', 'failed', 'witness']
         """
-        from hornboost.model.explain import explain
+        from hornboost.data.frames import eager
+        from hornboost.model.explain import explain, key_columns
 
         check_is_fitted(self, "ensemble_")
-        return explain(self.ensemble_, self._database, self._encoded(X), missed)
+        examples = self._encoded(X)
+        names = list(key_columns(self._database))
+        keys = eager(X).select(names).rows(named=True) if names else None
+        return explain(self.ensemble_, self._database, examples, missed, keys)
 
     def to_sql(
         self, dialect: str = "duckdb", *, table: str | None = None, key: str | Sequence[str] | None = None, probability: bool = True

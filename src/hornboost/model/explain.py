@@ -129,14 +129,19 @@ class Explanations(tuple[Explanation, ...]):
         return [_plain(one) for one in self]
 
 
-def explain(ensemble: Ensemble, database: Database, examples: Table, missed: int = 3) -> Explanations:
-    """Explain the prediction of each encoded example; `missed` is the number of rules that did not fire to show for each."""
+def explain(
+    ensemble: Ensemble, database: Database, examples: Table, missed: int = 3, keys: Sequence[Mapping[str, Any]] | None = None
+) -> Explanations:
+    """Explain the prediction of each encoded example; `missed` is the number of rules that did not fire to show for each.
+
+    `keys` say what each example is called; without them it is its keys, as far as the database knows them.
+    """
     coverage = ensemble.coverage(database)
     covered = coverage.covered(examples)[:, list(coverage.plan.of_clause)]
     scores = ensemble.scores(database, examples)
     witnesses = _all_witnesses(ensemble, database, examples, covered)
     steps = _Steps.of(ensemble, database, examples) if missed and len(ensemble.rules) else None
-    keys = _key_values(database, examples)
+    names = keys if keys is not None else _key_values(database, examples)
     choices, probabilities = ensemble.choices(scores), ensemble.probabilities(scores)
     decision = ensemble.decision(scores)
     found = []
@@ -148,7 +153,7 @@ def explain(ensemble: Ensemble, database: Database, examples: Table, missed: int
         near = steps.nearest(e, covered[e], votes, otherwise)[:missed] if steps is not None else []
         found.append(
             Explanation(
-                keys[e],
+                names[e],
                 ensemble.classes[choices[e]],
                 float(probabilities[e, choices[e]]),
                 float(decision[e] if decision.ndim == 1 else decision[e, about]),
@@ -248,9 +253,9 @@ def rule_witnesses(engine: Engine, clause: Clause, covered: NDArray[np.intp]) ->
         literal = body[position]
         if node == 0 and not literal.tests:
             continue
-        table = engine.examples if node == 0 else engine.database.tables[literal.table]
-        frame = decode_table(table, engine.database.domains, chosen[node].astype(np.int64))
         mentioned = (*(column for column, _ in literal.bindings), *(test.column for test in literal.tests))
+        table = _only(engine.examples, mentioned) if node == 0 else engine.database.tables[literal.table]
+        frame = decode_table(table, engine.database.domains, chosen[node].astype(np.int64))
         records = [_cells(record) for record in frame.to_dict("records")]
         keys = [column.name for column in table.keys]
         rows[position] = [Witness(literal.table, record, tuple(dict.fromkeys((*keys, *mentioned)))) for record in records]
@@ -272,9 +277,18 @@ def _vote(votes: Sequence[float], about: int) -> float:
 
 
 def _key_values(database: Database, examples: Table) -> list[dict[str, Any]]:
-    frame = decode_table(examples, database.domains, np.arange(examples.n_rows))
-    names = [name for name in (database.target.key or [column.name for column in examples.keys]) if name in frame.columns]
-    return [_cells(record) for record in frame[names].to_dict("records")] if names else [{} for _ in range(examples.n_rows)]
+    frame = decode_table(_only(examples, key_columns(database)), database.domains, np.arange(examples.n_rows))
+    return [_cells(record) for record in frame.to_dict("records")] if len(frame.columns) else [{} for _ in range(examples.n_rows)]
+
+
+def key_columns(database: Database) -> tuple[str, ...]:
+    """The columns by which examples are called."""
+    return database.target.key or tuple(column.name for column in database.tables[database.target.table].keys)
+
+
+def _only(table: Table, names: Sequence[str]) -> Table:
+    """Some columns of the examples: others may hold values that the dictionaries do not know."""
+    return Table(table.name, {name: table.columns[name] for name in dict.fromkeys(names)}, table.n_rows)
 
 
 def _cells(record: Mapping[Any, Any]) -> dict[str, Any]:

@@ -298,7 +298,9 @@ def _saved_column(content: Mapping[str, Any]) -> SavedColumn:
     if content["type"] not in TYPES:
         _fail(f"there is no column type {content['type']!r}")
     domain = content.get("domain")
-    return SavedColumn(_text(content["name"]), content["type"], None if domain is None else _text(domain), bool(content.get("given", False)))
+    return SavedColumn(
+        _text(content["name"]), content["type"], None if domain is None else _text(domain), bool(content.get("given", False))
+    )
 
 
 def _floats(values: Iterable[float]) -> list[float]:

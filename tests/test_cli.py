@@ -1,0 +1,356 @@
+"""The command line, verb by verb, in process: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import hornboost as hb
+from hornboost import cli
+
+TABLES = {name: table.to_pandas() for name, table in hb.datasets.bank(150, transactions=6, seed=1).tables.items()}
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run `hornboost` with arguments, as the shell would."""
+
+    def call(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
+        capfd.readouterr()
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        return Result(code, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hb.datasets.bank(150, transactions=6, seed=1).write(tmp_path_factory.mktemp("bank"))
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    database = hb.Database.from_folder(folder)
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    hb.C2RIBClassifier(database, rounds=8, random_state=0).fit(*database.examples()).save(path)
+    return path
+
+
+def expected_scores(model: Path, folder: Path) -> pd.DataFrame:
+    database = hb.Database.from_folder(folder)
+    X, _ = database.examples()
+    return pd.DataFrame({"loan_id": X["loan_id"], "score": hb.load(model, database=database).decision_function(X)})
+
+
+def test_fit_writes_the_model_that_the_library_learns(run: Any, folder: Path, model: Path, tmp_path: Path) -> None:
+    result = run("fit", folder, "-o", tmp_path / "m.json", "--rounds", 8)
+    assert (result.code, result.out) == (0, "")
+    assert "C2RIBClassifier on 150 rows of 'loan': predicts 'risky' (positive \"1\") from 7 tables" in result.err
+    assert json.loads((tmp_path / "m.json").read_bytes())["model"]["rules"] == json.loads(model.read_bytes())["model"]["rules"]
+
+
+def test_fit_says_in_json_what_it_did(run: Any, folder: Path, tmp_path: Path) -> None:
+    result = run("fit", folder, "-o", tmp_path / "m.json", "--rounds", 3, "--json")
+    content = json.loads(result.out)
+    assert content["estimator"] == "C2RIBClassifier"
+    assert content["interrupted"] is False
+    assert 0.5 < content["training_accuracy"] <= 1
+
+
+def sources(tmp_path: Path) -> dict[str, list[object]]:
+    """The same tables in every kind of source that states no task, with the options that state it."""
+    csv = tmp_path / "csv"
+    csv.mkdir()
+    for name, frame in TABLES.items():
+        frame.to_csv(csv / f"{name}.csv", index=False)
+    with duckdb.connect(tmp_path / "bank.duckdb") as connection:
+        for name, frame in TABLES.items():
+            connection.register("source", frame)
+            connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM source')
+            connection.unregister("source")
+    lite = sqlite3.connect(tmp_path / "bank.sqlite")
+    for name, frame in TABLES.items():
+        frame.to_sql(name, lite, index=False)
+    lite.close()
+    options = ["--target", "loan", "--label", "risky", "--positive", "1"]
+    return {
+        kind: [place, *options]
+        for kind, place in (("csv", csv), ("duckdb", tmp_path / "bank.duckdb"), ("sqlite", tmp_path / "bank.sqlite"))
+    }
+
+
+def test_the_same_tables_give_the_same_rules_from_every_source_and_predict_alike(run: Any, tmp_path: Path) -> None:
+    rules = {}
+    for kind, (place, *options) in sources(tmp_path).items():
+        result = run("fit", place, *options, "-o", tmp_path / f"{kind}.json", "--rounds", 5)
+        assert result.code == 0, result.err
+        rules[kind] = [rule["clause"] for rule in json.loads((tmp_path / f"{kind}.json").read_bytes())["model"]["rules"]]
+        predicted = run("predict", tmp_path / "csv.json", place, "-o", tmp_path / f"{kind}.csv")
+        assert predicted.code == 0, predicted.err
+    assert rules["csv"] == rules["duckdb"] == rules["sqlite"]
+    assert (tmp_path / "csv.csv").read_text() == (tmp_path / "duckdb.csv").read_text() == (tmp_path / "sqlite.csv").read_text()
+
+
+def test_predict_writes_keys_scores_probabilities_and_predictions(run: Any, model: Path, folder: Path, tmp_path: Path) -> None:
+    result = run("predict", model, folder, "-o", tmp_path / "out.csv")
+    assert result.code == 0, result.err
+    frame = pd.read_csv(tmp_path / "out.csv", dtype={"prediction": str})
+    assert list(frame.columns) == ["loan_id", "score", "probability", "prediction"]
+    wanted = expected_scores(model, folder)
+    assert frame["score"].tolist() == wanted["score"].tolist()
+    assert run("predict", model, folder).out == (tmp_path / "out.csv").read_text()
+    assert [row["score"] for row in json.loads(run("predict", model, folder, "--json").out)] == wanted["score"].tolist()
+    assert run("predict", model, folder, "-o", tmp_path / "out.parquet").code == 0
+    assert pd.read_parquet(tmp_path / "out.parquet")["score"].tolist() == wanted["score"].tolist()
+
+
+def test_predict_needs_no_label(run: Any, model: Path, tmp_path: Path) -> None:
+    for name, frame in TABLES.items():
+        frame.drop(columns="risky", errors="ignore").to_csv(tmp_path / f"{name}.csv", index=False)
+    result = run("predict", model, tmp_path)
+    assert result.code == 0, result.err
+    assert len(result.out.splitlines()) == 151
+
+
+def test_predict_names_what_a_source_lacks(run: Any, model: Path, tmp_path: Path) -> None:
+    for name, frame in TABLES.items():
+        if name != "trans":
+            frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    result = run("predict", model, tmp_path)
+    assert result.code == 1
+    assert "table 'trans'" in result.err
+    TABLES["trans"].drop(columns="account_id").to_csv(tmp_path / "trans.csv", index=False)
+    result = run("predict", model, tmp_path)
+    assert result.code == 1
+    assert "'account_id'" in result.err
+    assert "trans" in result.err
+
+
+def test_rules_prints_votes_and_rules_in_three_forms(run: Any, model: Path) -> None:
+    loaded = hb.load(model)
+    text = run("rules", model).out
+    for rule in loaded.rules_:
+        assert f"{rule.votes[0]:+.4f}  {rule.clause}  % " in text
+    assert len(run("rules", model, "--top", 1).out.splitlines()) == 2
+    assert run("rules", model, "--prolog").out == loaded.to_prolog()
+    content = json.loads(run("rules", model, "--json").out)
+    assert {row["rule"] for row in content["rules"]} == {str(rule.clause) for rule in loaded.rules_}
+    assert content["training"]["estimator"] == "C2RIBClassifier"
+
+
+def test_explain_shows_a_witness_and_what_others_lacked(run: Any, model: Path, folder: Path) -> None:
+    wanted = expected_scores(model, folder)
+    key = int(wanted["loan_id"][int(np.argmax(wanted["score"]))])
+    text = run("explain", model, folder, "--key", key).out
+    assert f'loan_id={key}: predicted "1"' in text
+    assert "because of " in text
+    two = json.loads(run("explain", model, folder, "--key", key, "--key", 2, "--json").out)
+    assert [one["keys"] for one in two] == [{"loan_id": key}, {"loan_id": 2}]
+    assert two[0]["fired"][0]["witnesses"]
+    result = run("explain", model, folder, "--key", "9999999")
+    assert (result.code, result.out) == (1, "")
+    assert "there is no example with loan_id = '9999999'" in result.err
+
+
+def test_the_printed_sql_scores_in_duckdb_as_predict_does(run: Any, model: Path, folder: Path) -> None:
+    text = run("sql", model).out
+    with duckdb.connect() as connection:
+        for name, frame in TABLES.items():
+            connection.register(name, frame)
+        rows = sorted(connection.execute(text).fetchall())
+    assert [row[1] for row in rows] == expected_scores(model, folder).sort_values("loan_id")["score"].tolist()
+    assert "DOUBLE PRECISION" in run("sql", model, "--dialect", "postgres").out
+    assert run("sql", model, "--dialect", "oracle").code == 1
+
+
+def test_inspect_shows_tables_links_classes_and_warnings(run: Any, folder: Path, tmp_path: Path) -> None:
+    text = run("inspect", folder).out
+    assert "Database: 7 tables, " in text
+    assert "account.account_id" in text
+    assert "predicts loan.risky: 0 (" in text
+    content = json.loads(run("inspect", folder, "--json").out)
+    assert content["target"] == {"table": "loan", "key": ["loan_id"], "label": "risky", "positive": "1"}
+    assert sum(content["classes"].values()) == 150
+    assert "[tables.loan]" in run("inspect", folder, "--toml").out
+
+
+def test_evaluate_reports_every_fold_and_the_mean(run: Any, folder: Path) -> None:
+    result = run("evaluate", folder, "--cv", 3, "--rounds", 4)
+    assert result.code == 0, result.err
+    assert [line.split()[0] for line in result.out.splitlines()] == ["fold", "1", "2", "3", "mean", "accuracy"]
+    content = json.loads(run("evaluate", folder, "--cv", 3, "--rounds", 4, "--json").out)
+    assert len(content["folds"]) == 3
+    assert content["mean"]["accuracy"] == pytest.approx(np.mean([fold["accuracy"] for fold in content["folds"]]))
+    assert "too few for 100 folds" in run("evaluate", folder, "--cv", 100).err
+
+
+def test_convert_writes_a_folder_that_gives_the_same_model(run: Any, folder: Path, model: Path, tmp_path: Path) -> None:
+    for option, name in (("--csv", "as_csv"), ("", "as_parquet")):
+        assert run("convert", folder, tmp_path / name, *[option][: len(option)]).code == 0
+        assert run("fit", tmp_path / name, "-o", tmp_path / f"{name}.json", "--rounds", 8).code == 0
+        assert json.loads((tmp_path / f"{name}.json").read_bytes())["model"]["rules"] == json.loads(model.read_bytes())["model"]["rules"]
+    assert "exists already" in run("convert", folder, tmp_path / "as_csv").err
+    assert sorted(os.listdir(tmp_path)) == ["as_csv", "as_csv.json", "as_parquet", "as_parquet.json"]
+
+
+def single_csv(path: Path, name: str = "patients.csv") -> Path:
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=80).round(3)
+    pd.DataFrame(
+        {"id": np.arange(80), "size": size, "kind": rng.choice(["a", "b"], 80), "class": np.where(size > 0, "sick", "well")}
+    ).to_csv(path / name, index=False)
+    return path / name
+
+
+def test_one_csv_file_is_enough_and_the_label_is_guessed_aloud(run: Any, tmp_path: Path) -> None:
+    place = single_csv(tmp_path)
+    result = run("fit", place, "-o", tmp_path / "m.json", "--rounds", 4)
+    assert result.code == 0, result.err
+    assert "learning 'class' of table 'patients'" in result.err
+    single_csv(tmp_path, "others.csv")
+    frame = pd.DataFrame(json.loads(run("predict", tmp_path / "m.json", tmp_path / "others.csv", "--json").out))
+    assert frame["prediction"].tolist() == pd.read_csv(place)["class"].tolist()
+    assert frame["id"].tolist() == list(range(80))
+    assert "id=3: predicted" in run("explain", tmp_path / "m.json", place, "--key", 3).out
+    sql = run("sql", tmp_path / "m.json", "--table", "patients", "--key", "id").out
+    with duckdb.connect() as connection:
+        connection.register("patients", pd.read_csv(place))
+        scores = dict(row[:2] for row in connection.execute(sql).fetchall())
+    assert scores == dict(zip(frame["id"], frame["score"], strict=True))
+
+
+def test_arff_aleph_and_srlearn_are_sources_too(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "weather.arff").write_text(
+        "@relation weather\n@attribute wind numeric\n@attribute play {yes,no}\n@data\n"
+        + "\n".join(f"{k},{'yes' if k < 15 else 'no'}" for k in range(30))
+    )
+    assert run("fit", tmp_path / "weather.arff", "-o", tmp_path / "a.json", "--rounds", 2).code == 0
+    aleph = tmp_path / "aleph"
+    aleph.mkdir()
+    (aleph / "t.b").write_text(
+        ":- modeh(1, east(+train)).\n:- modeb(*, car(+train, #shape)).\n"
+        + "".join(f"car(t{k}, {'u' if k < 10 else 'v'}).\n" for k in range(20))
+    )
+    (aleph / "t.f").write_text("".join(f"east(t{k}).\n" for k in range(10)))
+    (aleph / "t.n").write_text("".join(f"east(t{k}).\n" for k in range(10, 20)))
+    for place in (aleph, aleph / "t.b", aleph / "t"):
+        assert run("inspect", place).code == 0
+    result = run("fit", aleph, "-o", tmp_path / "b.json", "--rounds", 2)
+    assert result.code == 0, result.err
+    assert "car(" in run("rules", tmp_path / "b.json").out
+    assert "--target has no use here" in run("inspect", aleph, "--target", "car").err
+    srlearn = tmp_path / "srlearn"
+    srlearn.mkdir()
+    for name, source in (("pos", "t.f"), ("neg", "t.n")):
+        (srlearn / f"{name}.txt").write_text((aleph / source).read_text())
+    (srlearn / "facts.txt").write_text("".join(f"car(t{k}, {'u' if k < 10 else 'v'}).\n" for k in range(20)))
+    (srlearn / "modes.txt").write_text("east(+train).\ncar(+train, #shape).\n")
+    assert run("inspect", srlearn).code == 0
+
+
+def test_an_interrupted_fit_saves_the_model_learned_so_far_and_ends_with_130(folder: Path, tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys, hornboost.cli.progress as progress\n"
+        "from contextlib import contextmanager\n"
+        "@contextmanager\n"
+        "def after_four(total, what=''):\n"
+        "    yield lambda row: os.kill(os.getpid(), signal.SIGINT) if row['round'] == 4 else None\n"
+        "progress.fit_progress = after_four\n"
+        "from hornboost.cli import main\n"
+        f"sys.argv = ['hornboost', 'fit', {str(folder)!r}, '-o', {str(tmp_path / 'm.json')!r}, '--rounds', '1000']\n"
+        "main()\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 130, result.stderr
+    assert "Traceback" not in result.stderr
+    assert "interrupted; kept" in result.stderr
+    loaded = hb.load(tmp_path / "m.json", database=hb.Database.from_folder(folder))
+    assert 1 <= len(loaded.rules_) <= 4
+    assert len(loaded.predict(loaded.database.examples()[0])) == 150
+
+
+def test_a_parameter_of_any_estimator_can_be_set_and_a_wrong_one_is_one_sentence(run: Any, folder: Path, tmp_path: Path) -> None:
+    output = ["-o", tmp_path / "m.json"]
+    assert run("fit", folder, *output, "--rounds", 2, "--set", "max_literals=1", "--max-depth", 1).code == 0
+    assert json.loads((tmp_path / "m.json").read_bytes())["model"]["training"]["parameters"]["max_literals"] == 1
+    for options, message in (
+        (["--set", "max_literal=1"], "did you mean 'max_literals'"),
+        (["--set", "max_literals=-1"], "must be an int in the range"),
+        (["--set", "nothing"], "not of the form name=value"),
+        (["--estimator", "c3rib"], "did you mean 'c2rib'"),
+        (["--features", "V17"], "features"),
+        (["--label", "riski"], "did you mean 'risky'"),
+        (["--target", "lone"], "did you mean 'loan'"),
+        (["--link", "loan.a=b.c"], "schema.toml states the links"),
+    ):
+        result = run("fit", folder, *output, "--rounds", 2, *options)
+        assert result.code == 1, (options, result.err)
+        assert message in result.err
+        assert result.err.count("\n") <= 2
+
+
+@pytest.mark.parametrize("estimator", ["prankboost", "rankboost", "kbs", "adaboost", "logitboost"])
+def test_other_estimators_learn_save_and_predict_through_the_same_verbs(run: Any, folder: Path, tmp_path: Path, estimator: str) -> None:
+    result = run("fit", folder, "--estimator", estimator, "--rounds", 3, "-o", tmp_path / "m.json")
+    assert result.code == 0, result.err
+    predicted = run("predict", tmp_path / "m.json", folder)
+    assert predicted.code == 0, predicted.err
+    with duckdb.connect() as connection:
+        for name, frame in TABLES.items():
+            connection.register(name, frame)
+        rows = sorted(connection.execute(run("sql", tmp_path / "m.json").out).fetchall())
+    lines = [line.split(",") for line in predicted.out.splitlines()[1:]]
+    np.testing.assert_allclose(
+        [row[1] for row in rows], [float(line[1]) for line in sorted(lines, key=lambda line: int(line[0]))], atol=1e-12
+    )
+
+
+def test_a_source_without_anything_to_learn_says_why(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "flat.csv").write_text("x,class\n" + "1,a\n1,b\n" * 20)
+    result = run("fit", tmp_path / "flat.csv", "-o", tmp_path / "m.json")
+    assert result.code == 0
+    assert "nothing was learned: no attribute varies" in result.err
+
+
+def test_the_demo_shows_the_whole(run: Any) -> None:
+    result = run("demo", "--loans", 200, "--rounds", 5)
+    assert result.code == 0, result.err
+    for part in ("Which of them are risky?", "planted", "Held-out loans", "because of", "WITH ", "DuckDB scored 200 loans", "is 0."):
+        assert part in result.out
+
+
+def test_completion_offers_the_verbs_and_the_estimators() -> None:
+    def completed(words: Sequence[str]) -> str:
+        environment = {
+            **os.environ,
+            "_HORNBOOST_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        }
+        code = "import sys; sys.argv=['hornboost']; from hornboost.cli.app import app; app(prog_name='hornboost')"
+        return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=False).stdout
+
+    assert "explain" in completed(["hornboost", "e"]).split()
+    assert completed(["hornboost", "fit", "x", "--estimator", "pr"]).split() == ["prankboost"]
