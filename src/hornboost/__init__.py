@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from hornboost.estimators.adaboost import AdaBoostM1Classifier as AdaBoostM1Classifier
     from hornboost.estimators.aggregates import RelationalAggregates as RelationalAggregates
     from hornboost.estimators.c2rib import C2RIBClassifier as C2RIBClassifier
+    from hornboost.estimators.curves import LearningCurveDisplay as LearningCurveDisplay
     from hornboost.estimators.fitted import load as load
     from hornboost.estimators.kbs import KBSClassifier as KBSClassifier
     from hornboost.estimators.logitboost import LogitBoostClassifier as LogitBoostClassifier
-    from hornboost.estimators.curves import LearningCurveDisplay as LearningCurveDisplay
     from hornboost.estimators.rankboost import PRankBoostClassifier as PRankBoostClassifier
     from hornboost.estimators.rankboost import RankBoostClassifier as RankBoostClassifier
     from hornboost.estimators.selector import MutualInformationSelector as MutualInformationSelector
@@ -39,10 +39,10 @@ _PUBLIC = {
     "FeatureTimelineDisplay": "hornboost.report.displays",
     "KBSClassifier": "hornboost.estimators.kbs",
     "KBSSubgroups": "hornboost.estimators.subgroups",
+    "LearningCurveDisplay": "hornboost.estimators.curves",
     "LogitBoostClassifier": "hornboost.estimators.logitboost",
     "MarginDisplay": "hornboost.report.displays",
     "MutualInformationSelector": "hornboost.estimators.selector",
-    "LearningCurveDisplay": "hornboost.estimators.curves",
     "PRankBoostClassifier": "hornboost.estimators.rankboost",
     "RankBoostClassifier": "hornboost.estimators.rankboost",
     "RecallPrecisionDisplay": "hornboost.metrics",
