@@ -77,9 +77,8 @@ def _show(database: Database) -> None:
     target = database.target
     if target.label is not None:
         say()
-        say(
-            f"predicts {target.table}.{target.label}: {', '.join(f'{value} ({count:,})' for value, count in class_counts(database).items())}"
-        )
+        counts = ", ".join(f"{value} ({count:,})" for value, count in class_counts(database).items())
+        say(f"predicts {target.table}.{target.label}: {counts}")
     for title, lines in (("inferred", database.inferred), ("warnings", database.warnings)):
         if lines:
             say()

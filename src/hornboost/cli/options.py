@@ -104,7 +104,7 @@ def make_estimator(
     except AttributeError:
         raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
     known = estimator.get_params(deep=False)
-    wanted = {**fixed, "database": database, "rounds": rounds, "random_state": seed}
+    wanted: dict[str, Any] = {**fixed, "database": database, "rounds": rounds, "random_state": seed}
     asked = {"features": None if features == "none" else features, "max_depth": max_depth, "time_limit": time_limit}
     wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
     for parameter, value in asked.items():

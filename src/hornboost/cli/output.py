@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def clean(text: Any) -> str:
-    """Text that a terminal shows and does not obey: characters that cannot be printed are escaped.
+    r"""Text that a terminal shows and does not obey: characters that cannot be printed are escaped.
 
-    >>> clean("a\\x1b[2Jb")
-    'a\\\\x1b[2Jb'
+    >>> print(clean("a\x1b[2Jb"))
+    a\x1b[2Jb
     """
     shown = str(text)
     return shown if shown.isprintable() else "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in shown)
