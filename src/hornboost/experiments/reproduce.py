@@ -1,0 +1,68 @@
+"""The tables that can be repeated, and how: jobs, a summary in plain values, and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hornboost.errors import DataError, did_you_mean
+from hornboost.experiments import c2rib_tables, evolution_table, kbs_table, results
+from hornboost.experiments.protocol import Cache, Job, Result, run_jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a paper."""
+
+    title: str
+    jobs: Callable[[Path, bool], list[Job]]
+    summary: Callable[[Sequence[Job], Sequence[Result]], dict[str, Any]]
+    markdown: Callable[[Mapping[str, Any]], str]
+
+
+TABLES: Mapping[str, Table] = {
+    name: Table(title, partial(c2rib_tables.jobs, name), partial(c2rib_tables.summary, name), results.c2rib)
+    for name, title in c2rib_tables.TITLES.items()
+} | {
+    "evolution-2": Table(evolution_table.TITLE, evolution_table.jobs, evolution_table.summary, results.evolution),
+    "kbs-1": Table(kbs_table.TITLE, kbs_table.jobs, kbs_table.summary, results.kbs),
+}
+
+
+def table(name: str) -> Table:
+    """The table of this name."""
+    if name not in TABLES:
+        raise DataError(f"there is no table '{name}'{did_you_mean(name, TABLES)}; 'hornboost reproduce --list' shows all")
+    return TABLES[name]
+
+
+def reproduce(
+    name: str,
+    data: str | Path,
+    *,
+    quick: bool = False,
+    cache: str | Path,
+    fresh: bool = False,
+    n_jobs: int = 2,
+    starting: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
+) -> dict[str, Any]:
+    """Run what is missing of a table and sum it up. `starting` is told the number of jobs and gives what is called after each."""
+    chosen = table(name)
+    listed = chosen.jobs(Path(data), quick)
+    known = Cache(Path(cache) / f"{name}.jsonl")
+    if fresh:
+        known.clear()
+    found = run_jobs(listed, known, n_jobs, starting(len(listed)))
+    content = chosen.summary(listed, found)
+    return content | {"quick": quick, "jobs": len(listed), "processor_minutes": sum(result["job_seconds"] for result in found) / 60}
+
+
+def write_page(path: Path, contents: Sequence[Mapping[str, Any]]) -> None:
+    """Write the page of results."""
+    minutes = sum(content["processor_minutes"] for content in contents)
+    total = f"All tables together took {minutes:.0f} minutes of processor time, half of it by the clock on two idle cores.\n"
+    text = results.page([total, *(TABLES[content["table"]].markdown(content) for content in contents)])
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hornboost.cli.app import app
+from hornboost.errors import DataError
+from hornboost.experiments import c2rib_tables, evolution_table
+from hornboost.experiments.domains import DOMAINS, examples, splits
+from hornboost.experiments.protocol import Cache, Job, corrected_t_test, run_jobs
+from hornboost.experiments.published import C2RIB, EVOLUTION, EVOLUTION_DOMAINS, Figure
+from hornboost.experiments.reproduce import TABLES, reproduce
+
+runner = CliRunner()
+
+
+def square(data: Path, *, x: int) -> dict[str, float]:
+    with (data / "calls").open("a") as calls:
+        calls.write(f"{x}\n")
+    return {"y": float(x * x)}
+
+
+def test_jobs_that_are_done_are_not_run_again_after_an_interruption(tmp_path: Path) -> None:
+    jobs = [Job(square, {"x": x}, tmp_path) for x in range(5)]
+    run_jobs(jobs[:3], Cache(tmp_path / "kept.jsonl"), n_jobs=1)
+    with (tmp_path / "kept.jsonl").open("a") as file:
+        file.write('{"key": "cut off')
+    results = run_jobs(jobs, Cache(tmp_path / "kept.jsonl"), n_jobs=1)
+    assert [result["y"] for result in results] == [0.0, 1.0, 4.0, 9.0, 16.0]
+    assert (tmp_path / "calls").read_text().split() == ["0", "1", "2", "3", "4"]
+
+
+def test_results_come_in_the_order_of_the_jobs_from_two_processes(tmp_path: Path) -> None:
+    jobs = [Job(_negative, {"x": x}, tmp_path) for x in range(9)]
+    done: list[int] = []
+    results = run_jobs(jobs, Cache(tmp_path / "kept.jsonl"), n_jobs=2, done=lambda: done.append(1))
+    assert [result["y"] for result in results] == [-x for x in range(9)]
+    assert len(done) == 9
+
+
+def _negative(data: Path, *, x: int) -> dict[str, float]:
+    return {"y": -x}
+
+
+def test_a_job_with_other_settings_has_another_key(tmp_path: Path) -> None:
+    assert Job(square, {"x": 1}, tmp_path).key != Job(square, {"x": 2}, tmp_path).key
+    assert Job(square, {"x": 1}, tmp_path).key == Job(square, {"x": 1}, tmp_path / "elsewhere").key
+
+
+def test_the_corrected_t_test_is_the_paired_one_where_training_sets_do_not_overlap() -> None:
+    from scipy.stats import ttest_1samp
+
+    differences = [0.5, -0.2, 1.0, 0.7, 0.1]
+    assert corrected_t_test(differences, 0.0) == pytest.approx(ttest_1samp(differences, 0.0).pvalue)
+    assert corrected_t_test(differences, 1 / 9) > corrected_t_test(differences, 0.0)
+    assert corrected_t_test([0.0, 0.0], 1 / 9) == 1.0
+
+
+def test_published_tables_are_complete() -> None:
+    rows = [row for table in c2rib_tables.TABLES.values() for row in table if "pair" not in row]
+    assert sorted(rows) == sorted(C2RIB)
+    assert len(rows) == 11
+    assert list(EVOLUTION) == ["C²RIB^D", *(f"V{k}" for k in range(1, 17))]
+    assert all(len(figures) == len(EVOLUTION_DOMAINS) for figures in EVOLUTION.values())
+    accuracies = np.array([[entry[0] for entry in figures] for figures in EVOLUTION.values()])
+    assert accuracies.min() > 72
+    assert accuracies.max() < 92
+
+
+def test_the_published_records_agree_with_the_papers_text() -> None:
+    accuracy = {strategy: [entry[0] for entry in figures] for strategy, figures in EVOLUTION.items()}
+    records = {strategy: evolution_table.record(accuracy[strategy], accuracy["C²RIB^D"]) for strategy in EVOLUTION}
+    # "V15 is, with respect to predictive accuracy, inferior to C²RIB^D on all six domains"
+    assert records["V15"] == (0, 6, 0)
+    # "V9 is on par with the base case"
+    assert records["V9"][0] == 3
+
+
+def test_a_verdict_uses_our_deviation_where_the_paper_has_none() -> None:
+    assert c2rib_tables.verdict(90.5, 1.0, Figure(91.1)) == "within one sd"
+    assert c2rib_tables.verdict(90.0, 1.0, Figure(91.1)) == "worse"
+    assert c2rib_tables.verdict(91.08, 1.0, Figure(91.1)) == "better"
+
+
+def test_a_pair_is_a_test_pair_if_a_compound_of_it_is_held_out(data_folder: Path) -> None:
+    loaded = examples(data_folder, "QSARs", None)
+    pairs = loaded.X[list(loaded.database.target.key)].to_numpy()
+    held_out_at = np.zeros(len(pairs), int)
+    for train, test in splits("QSARs", loaded, 0):
+        assert sorted([*train, *test]) == list(range(len(pairs)))
+        seen = set(pairs[train].ravel())
+        assert all(not {first, second} <= seen for first, second in pairs[test])
+        held_out_at[test] += 1
+    assert set(held_out_at) == {1, 2}
+
+
+def test_gene_functions_are_predicted_without_the_localization(data_folder: Path) -> None:
+    name = "KDD Cup 2001, task 2"
+    for task in DOMAINS[name].tasks[:2]:
+        loaded = examples(data_folder, name, task)
+        assert len(loaded.y) == 862
+        assert list(loaded.X.columns) == ["gene"]
+        assert set(loaded.database.tables["gene"].columns) & {"localization", "nucleus"} == set()
+        assert {"gene_function", "gene_localization"} & set(loaded.database.tables) == set()
+
+
+def test_trains_are_drawn_afresh_in_each_repetition(data_folder: Path) -> None:
+    loaded = examples(data_folder, "Eastbound Trains", "trains1")
+    draws = [split for seed in range(2) for split in splits("Eastbound Trains", loaded, seed)]
+    assert {(len(train), len(test)) for train, test in draws} == {(55, 6)}
+    assert len({tuple(sorted(test)) for _, test in draws}) == 16
+
+
+@pytest.mark.parametrize("name", list(TABLES))
+def test_a_quick_run_fills_every_row(name: str, data_folder: Path, tmp_path: Path) -> None:
+    content = reproduce(name, data_folder, quick=True, cache=tmp_path)
+    assert content["table"] == name
+    json.dumps(content)
+    text = TABLES[name].markdown(content)
+    assert text.startswith("## ")
+    for row in content.get("rows", ()):
+        assert row["row"] in text
+
+
+def test_the_command_writes_markdown_and_json(data_folder: Path, tmp_path: Path) -> None:
+    arguments = ["reproduce", "c2rib-5", "--quick", "--data", str(data_folder), "--cache", str(tmp_path), "--jobs", "1"]
+    result = runner.invoke(app, [*arguments, "--output", str(tmp_path / "results.md"), "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)[0]["rows"][0]["row"] == "Mutagenicity"
+    assert "| Mutagenicity |" in (tmp_path / "results.md").read_text(encoding="utf-8")
+
+
+def test_the_list_names_every_table() -> None:
+    result = runner.invoke(app, ["reproduce", "--list"])
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in TABLES)
+
+
+def test_an_unknown_table_is_named_with_the_way_out() -> None:
+    with pytest.raises(DataError, match=r"there is no table 'c2rib-33'.*did you mean 'c2rib-3'.*--list"):
+        runner.invoke(app, ["reproduce", "c2rib-33"], catch_exceptions=False)
