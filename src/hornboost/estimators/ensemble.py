@@ -26,6 +26,7 @@ from hornboost.engine.sampling import content_hash, splitmix64, tell_apart
 from hornboost.errors import DataError, ModelError
 from hornboost.estimators.matrix import MatrixEncoder
 from hornboost.estimators.relational import RelationalClassifier
+from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Rule
 from hornboost.search.problem import Problem
 
@@ -68,6 +69,8 @@ class EnsembleClassifier(RelationalClassifier):
     max_entries: int
     n_jobs: int | None
     _model: Any
+    _behind: Database | None
+    """The tables that known clauses look at beside a base learner of scikit-learn."""
 
     def _base_learner(self) -> Any:
         raise NotImplementedError
@@ -75,6 +78,10 @@ class EnsembleClassifier(RelationalClassifier):
     @property
     def _learns_clauses(self) -> bool:
         return self.database is not None if self.base is None else isinstance(self.base, str) and self.base == "clause"
+
+    @property
+    def _knows_clauses(self) -> bool:
+        return any(isinstance(item, str | Clause) for item in getattr(self, "prior_knowledge", ()))
 
     def _engine_options(self) -> dict[str, Any]:
         return {"max_depth": self.max_depth, "max_entries": self.max_entries, "n_jobs": effective_n_jobs(self.n_jobs)}
@@ -127,9 +134,9 @@ class EnsembleClassifier(RelationalClassifier):
                 self._encoder = MatrixEncoder(X, leave_out=self._key_columns())
             matrix = self._encoder.matrix(X) if getattr(self, "_encoder", None) is not None else np.asarray(X, dtype=np.float64)
         if reset:
-            self._database = self.database if self.database is not None else Database.from_single(given)
+            self._behind = Database.from_single(given) if self.database is None and self._knows_clauses else self.database
         checked = check_array(matrix, dtype=dtype, ensure_all_finite=allow, estimator=self)
-        return Rows(given, np.ascontiguousarray(checked), self._database)
+        return Rows(given, np.ascontiguousarray(checked), self._behind)
 
     def _key_columns(self) -> frozenset[str]:
         if self.database is None:
