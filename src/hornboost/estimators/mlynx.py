@@ -11,11 +11,11 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hornboost.data.mirror import mirrored
-from hornboost.estimators.patterns import MINING_CONSTRAINTS, mining_settings
+from hornboost.estimators.patterns import MINING_CONSTRAINTS, mine, mining_settings
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.estimators.selector import MutualInformationSelector
 from hornboost.mining.bayes import BernoulliBayes
-from hornboost.mining.patterns import Patterns, Support, find_patterns
+from hornboost.mining.patterns import Patterns, Support
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.search.problem import Problem
 
@@ -111,10 +111,7 @@ class MLynxClassifier(RelationalClassifier):
         """Mine, select and count on the examples X with classes y."""
         problem = self._problem(X, y, sample_weight)
         self._database = mirrored(problem.database, self.symmetric or {})
-        settings = mining_settings(self)
-        found = find_patterns(
-            self._database, problem.examples, problem.classes, problem.labels, problem.weights, problem.positive, settings
-        )
+        found = mine(self._database, problem, mining_settings(self))
         self.n_patterns_ = len(found.clauses)
         self.n_candidates_ = found.candidates
         self.left_out_ = list(found.left_out)

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data.mirror import mirrored
 from hornboost.estimators.relational import RelationalClassifier
-from hornboost.mining.patterns import Settings, Support, find_patterns
+from hornboost.mining.patterns import Patterns, Settings, Support, find_patterns
 from hornboost.mining.queries import query_text
 from hornboost.model.scoring import Coverage
+from hornboost.search.problem import Problem
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -133,9 +134,7 @@ class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 setattr(self, name, getattr(reader, name))
         self._reader = reader
         self._database = mirrored(problem.database, self.symmetric or {})
-        found = find_patterns(
-            self._database, problem.examples, problem.classes, problem.labels, problem.weights, problem.positive, mining_settings(self)
-        )
+        found = mine(self._database, problem, mining_settings(self))
         self.clauses_ = list(found.clauses)
         self.support_ = found.support
         self.n_merged_ = found.merged
@@ -180,6 +179,20 @@ class _Reader(RelationalClassifier):
 
     def __init__(self, database: Database | None = None) -> None:
         self.database = database
+
+
+def mine(database: Database, problem: Problem, settings: Settings) -> Patterns:
+    """The frequent queries of a problem over a database that may hold further directions of its relations."""
+    return find_patterns(
+        database,
+        problem.examples,
+        problem.classes,
+        problem.labels,
+        problem.weights,
+        problem.positive,
+        settings,
+        lambda clauses: coverage_matrix(Coverage.of(database, clauses), problem.examples),
+    )
 
 
 def coverage_matrix(coverage: Coverage, examples: Any) -> NDArray[np.bool_]:

@@ -7,8 +7,8 @@ A query is a tuple of literals (source, variables, conditions): source 0 is the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING
@@ -62,6 +62,7 @@ class Language:
     sources: list[Source]
     oi: bool
     left_out: list[str]
+    root_keys: NDArray[np.int32]
     _included: dict[tuple[int, tuple[int, ...], int, tuple[int, ...]], bool] = field(default_factory=dict)
 
     @classmethod
@@ -81,11 +82,18 @@ class Language:
         reached = _reached(database, examples, steps)
         sources = [_source(examples, None, weights, bins, left_out, ())]
         for name, table in database.tables.items():
-            if not table.keys or not table.n_rows:
+            # other rows of a target without attributes tell nothing
+            if not table.keys or not table.n_rows or (name == examples.name and not table.attributes):
                 continue
             rows = reached[name].astype(np.float64)
             sources.append(_source(table, database, rows, bins, left_out, symmetric.get(name, ())))
-        return cls(sources, oi, left_out)
+        return cls(sources, oi, left_out, sources[0].keys)
+
+    def among(self, rows: NDArray[np.intp]) -> Language:
+        """The same language over some of the examples; what holds between the tables is still asked of all."""
+        root = self.sources[0]
+        fewer = replace(root, keys=np.ascontiguousarray(root.keys[rows]), codes=np.ascontiguousarray(root.codes[:, rows]))
+        return replace(self, sources=[fewer, *self.sources[1:]])
 
     @property
     def n_root(self) -> int:
@@ -166,12 +174,42 @@ class Language:
                     return "for good"
         return found
 
+    def is_core(self, body: Body) -> bool:
+        """Without object identity: whether no literal can be folded onto the others, so that no shorter query says the same."""
+        numbers = [number for number, _, _ in body]
+        return len(set(numbers)) == len(numbers) or not any(self._maps(body, (*body[:k], *body[k + 1 :])) for k in range(1, len(body)))
+
+    def _maps(self, body: Body, onto: Body) -> bool:
+        """Whether a substitution that keeps the example's variables takes each literal to one with all of its conditions."""
+
+        def extends(theta: dict[int, int], k: int) -> bool:
+            if k == len(body):
+                return True
+            source, variables, tests = body[k]
+            for other, images, more in onto:
+                if other == source and set(tests) <= set(more):
+                    for turned in self._directions(source, images):
+                        longer = dict(theta)
+                        if all(longer.setdefault(v, image) == image for v, image in zip(variables, turned, strict=True)) and extends(longer, k + 1):
+                            return True
+            return False
+
+        return extends({v: v for v in range(self.n_root)}, 0)
+
+    def _directions(self, number: int, variables: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        yield variables
+        pair = self.sources[number].symmetric
+        if pair is not None:
+            turned = list(variables)
+            turned[pair[0]], turned[pair[1]] = variables[pair[1]], variables[pair[0]]
+            yield tuple(turned)
+
     def _is_included(self, source: int, variables: tuple[int, ...], other: int, others: tuple[int, ...]) -> bool:
         """Whether each row of the other source has a row of this one with the same keys."""
         at = tuple(others.index(v) for v in variables)
         place = (source, tuple(range(len(variables))), other, at)
         if place not in self._included:
-            theirs = self.sources[other].keys[:, list(at)]
+            theirs = (self.sources[other].keys if other else self.root_keys)[:, list(at)]
             theirs = theirs[(theirs >= 0).all(axis=1)]
             both = np.concatenate([self.sources[source].keys, theirs])
             _, codes = np.unique(both, axis=0, return_inverse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings as messages
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
@@ -66,6 +66,10 @@ class Patterns:
         return np.ascontiguousarray(bits.T).astype(np.bool_)
 
 
+Cover = Callable[[Sequence[Clause]], NDArray[np.bool_]]
+"""The coverage of clauses over the training examples: a row for each example, a column for each clause."""
+
+
 def find_patterns(
     database: Database,
     examples: Table,
@@ -74,17 +78,23 @@ def find_patterns(
     weights: NDArray[np.float64],
     positive: int,
     settings: Settings,
+    cover: Cover,
 ) -> Patterns:
-    """Mine encoded examples; `classes` are positions in `labels`, all 0 where there is no label."""
+    """Mine encoded examples; `classes` are positions in `labels`, all 0 where there is no label.
+
+    Where only the positive examples decide what is frequent, only they are mined, and `cover` tells what the queries hold for besides.
+    """
     deadline = math.inf if settings.time_limit is None else time.monotonic() + settings.time_limit
     language = Language.of(
         database, examples, weights, bins=settings.bins, oi=settings.oi, symmetric=settings.symmetric, steps=settings.max_length
     )
     by_class = np.bincount(classes, weights, minlength=len(labels))
+    counted = np.flatnonzero(classes == positive) if settings.support == "positive" else np.arange(len(classes))
+    partial = len(counted) < len(classes)
     miner = Miner(
-        language,
-        classes,
-        weights,
+        language.among(counted) if partial else language,
+        classes[counted],
+        weights[counted],
         thresholds(settings.min_support, settings.support, by_class, positive),
         connected=settings.connected,
         limits=Limits(settings.max_patterns, deadline, settings.max_bindings, settings.cache_bytes),
@@ -92,19 +102,25 @@ def find_patterns(
     mined = miner.mine(settings.max_length)
     for sentence in mined.left_out:
         messages.warn(sentence, LeftOutWarning, stacklevel=4)
-    first = {query.covered: query for query in reversed(mined.queries)}
-    kept = [query for query in mined.queries if first[query.covered] is query]
+    if partial:
+        clauses = [language.clause(query.body, Head("", "")) for query in mined.queries]
+        matrix = cover(clauses)
+        columns = [column.tobytes() for column in np.packbits(matrix, axis=0).T.copy()]
+        members = np.zeros((len(classes), len(labels)))
+        members[np.arange(len(classes)), classes] = weights
+        support = matrix.T.astype(np.float64) @ members
+    else:
+        columns = [query.covered for query in mined.queries]
+        support = np.array([query.support for query in mined.queries]).reshape(len(columns), len(labels))
+    kept = sorted({column: k for k, column in reversed(list(enumerate(columns)))}.values())
+    likeliest = np.argmax(support / np.maximum(by_class, 1e-300), axis=1) if len(columns) else []
     label = database.target.label or "class"
-    clauses = []
-    for query in kept:
-        lift = np.asarray(query.support) / np.maximum(by_class, 1e-300)
-        clauses.append(language.clause(query.body, Head(label, labels[int(np.argmax(lift))])))
     return Patterns(
-        tuple(clauses),
-        np.array([query.support for query in kept]).reshape(len(kept), len(labels)),
-        np.frombuffer(b"".join(query.covered for query in kept), np.uint8).reshape(len(kept), -1),
+        tuple(language.clause(mined.queries[k].body, Head(label, labels[likeliest[k]])) for k in kept),
+        support[kept],
+        np.frombuffer(b"".join(columns[k] for k in kept), np.uint8).reshape(len(kept), -(-len(classes) // 8)),
         len(classes),
-        len(mined.queries) - len(kept),
+        len(columns) - len(kept),
         mined.candidates,
         tuple(mined.left_out),
     )

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.logic.clause import Clause, Head
-from hornboost.logic.subsumption import subsumes
 from hornboost.mining import query_kernels as kernels
 from hornboost.mining.language import Body, Language
 
@@ -201,18 +200,8 @@ class Miner:
         covered = np.packbits(tally.hits[:, condition]).tobytes()
         query = Query(body, covered, tuple(tally.support[:, condition].tolist()), parent, shape, condition, redundant == "so far")
         following.append(query)
-        if not query.pending and (self._language.oi or self._is_core(body)):
+        if not query.pending and (self._language.oi or self._language.is_core(body)):
             mined.queries.append(query)
-
-    def _is_core(self, body: Body) -> bool:
-        """Without object identity: whether no literal can be folded onto the others, so that no shorter query says the same."""
-        numbers = [number for number, _, _ in body[1:]]
-        if len(set(numbers)) == len(numbers):
-            return True
-        head = Head("", "")
-        whole = self._language.clause(body, head)
-        parts = (self._language.clause((*body[:k], *body[k + 1 :]), head) for k in range(1, len(body)))
-        return not any(subsumes(whole, part, oi=False) for part in parts)
 
     def _tally(self, number: int) -> kernels.Tally:
         source = self._language.sources[number]
