@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from hornboost.engine.tree import NO_CODES, Codes
 LARGE = 200_000
 """Below this many pairs or rows a second thread costs more than it saves."""
 
+Result = TypeVar("Result")
 Longs = NDArray[np.int64]
 Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs]
 
@@ -90,38 +91,42 @@ def build_block(reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Ex
 def _build_in_parts(
     reach: Reach, numbering: Numbering, bare: bool, pool: Executor | None, n_threads: int
 ) -> tuple[Codes, Codes, Longs, Codes, bool]:
-    """What `kernels.build_block` returns, with the examples in parts that threads take one after the other.
+    """What `kernels.build_block` returns, each thread taking a part of the examples.
 
-    The parts share one large buffer from numpy, which asks the system for large pages: page faults would cost as much as the work.
+    Large arrays come from numpy, which asks the system for large pages: page faults would cost as much as the work.
     """
-    cuts = example_cuts(reach.example, 1 if pool is None else 2 * n_threads)
-    run = map if pool is None else pool.map
+    cuts = example_cuts(reach.example, n_threads)
     sizes, numeric, n_raw = numbering[2], numbering[3], int(numbering[4][-1])
 
-    def capacity(lo: int, hi: int) -> tuple[int, int, int]:
-        return kernels.capacity(lo, hi, reach.example, reach.codes, reach.offsets, sizes, numeric)
-
-    bounds = list(run(capacity, cuts[:-1], cuts[1:]))
-    shares = running(size for size, *_ in bounds)
-    buffer = np.empty(shares[-1], CODE)
-
-    def build(k: int) -> tuple[Codes, Codes, Longs, bool, NDArray[np.bool_]]:
-        share = buffer[shares[k] : shares[k + 1]]
-        n_pairs, segment_example, segment_end, dropped = kernels.build_pairs(
-            cuts[k], cuts[k + 1], bare, *reach, *numbering, share, *bounds[k][1:]
-        )
+    def build(lo: int, hi: int) -> tuple[Codes, Codes, Longs, bool, NDArray[np.bool_]]:
+        size, *bounds = kernels.capacity(lo, hi, reach.example, reach.codes, reach.offsets, sizes, numeric)
+        buffer = np.empty(size, CODE)
+        n_pairs, segment_example, segment_end, dropped = kernels.build_pairs(lo, hi, bare, *reach, *numbering, buffer, *bounds)
         present = np.zeros(n_raw, np.bool_)
-        kernels.mark(share[:n_pairs], present)
-        return share[:n_pairs], segment_example, segment_end, dropped, present
+        kernels.mark(buffer[:n_pairs], present)
+        return buffer[:n_pairs], segment_example, segment_end, dropped, present
 
-    parts = list(run(build, range(len(bounds))))
+    parts = _shared(pool, build, cuts[:-1], cuts[1:])
     conditions, number = kernels.number_marked(np.logical_or.reduce([present for *_, present in parts]))
     shifts = running(part[0].size for part in parts).tolist()
     pairs = np.empty(shifts[-1], CODE)
-    list(run(lambda part, lo, hi: kernels.renumber(part[0], number, pairs[lo:hi]), parts, shifts[:-1], shifts[1:]))
+
+    def place(part: tuple[Codes, Codes, Longs, bool, NDArray[np.bool_]], lo: int, hi: int) -> Longs:
+        kernels.renumber(part[0], number, pairs[lo:hi])
+        return part[2] + lo
+
+    segment_end = np.concatenate(_shared(pool, place, parts, shifts[:-1], shifts[1:]))
     segment_example = np.concatenate([part[1] for part in parts])
-    segment_end = np.concatenate([part[2] + shift for part, shift in zip(parts, shifts[:-1], strict=True)])
     return pairs, segment_example, segment_end, conditions, any(part[3] for part in parts)
+
+
+def _shared(pool: Executor | None, work: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
+    """The results of some calls, the first made by this thread while those of the pool make the others."""
+    first, *others = zip(*arguments, strict=True)
+    if pool is None:
+        return [work(*call) for call in (first, *others)]
+    futures = [pool.submit(work, *call) for call in others]
+    return [work(*first), *(future.result() for future in futures)]
 
 
 def example_cuts(example: Codes, n_parts: int) -> list[int]:
@@ -188,7 +193,7 @@ class Pairs:
         cuts = np.searchsorted(self.segment_start, np.linspace(0, self.pairs.size, n_threads + 1)).clip(0, n)
         cuts[0], cuts[-1] = 0, n
         sums = [out, *(np.zeros_like(out) for _ in range(n_threads - 1))]
-        list(pool.map(add, cuts[:-1].tolist(), cuts[1:].tolist(), sums))
+        _shared(pool, add, cuts[:-1].tolist(), cuts[1:].tolist(), sums)
         for other in sums[1:]:
             out += other
         kernels.cumulate(out, self.starts, self.stops)

@@ -63,7 +63,7 @@ class Engine:
         self._root_attributes = Attributes(examples, {name: database.domains[name].values for name in constants})
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
-        self._pool = ThreadPoolExecutor(n_jobs) if n_jobs > 1 else None
+        self._pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
 
     def root(self) -> State:
         """The state of the clause with an empty body."""

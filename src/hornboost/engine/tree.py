@@ -102,8 +102,13 @@ class State:
         at: NDArray[Any] | None = None
         for k in self.path(node):
             if k == ref.node:
-                rows = self.entries[k].rows if at is None else self.entries[k].rows[at]
-                return key(self.specs[k].table, ref.column, k == 0)[rows]
+                codes = key(self.specs[k].table, ref.column, k == 0)
+                rows = self.entries[k].rows
+                if at is not None:
+                    rows = rows[at]
+                elif k == 0 and rows.size == codes.size:
+                    return codes  # the entries of the root are the examples themselves
+                return codes[rows]
             at = self.entries[k].up if at is None else self.entries[k].up[at]
         raise ValueError(f"node {ref.node} is not on the path of node {node}")
 
