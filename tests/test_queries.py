@@ -161,8 +161,11 @@ def maps(general: Clause, special: Clause) -> bool:
     return False
 
 
-def mined(rows: Rows, max_length: int, oi: bool = True, connected: bool = True, symmetric: Symmetric = {}) -> list[tuple[Clause, list[bool]]]:  # noqa: B006
+def mined(
+    rows: Rows, max_length: int, oi: bool = True, connected: bool = True, symmetric: Symmetric | None = None
+) -> list[tuple[Clause, list[bool]]]:
     """The queries that hold for two examples at least, before equal columns are merged, and their columns."""
+    symmetric = symmetric or {}
     db = mirrored(database(rows), symmetric)
     X, _ = db.examples()
     one_class, weights = np.zeros(len(X), np.int32), np.ones(len(X))
@@ -202,7 +205,9 @@ def test_a_symmetric_relation_is_matched_both_ways_and_told_once(seed: int) -> N
     for one, other in itertools.combinations(clauses, 2):
         assert not any(equivalent(one, turn, True) for turn in turned[str(other)])
     for clause in directed:
-        assert any(says_nothing(turn, both) for turn in turns(clause)) or any(equivalent(clause, turn, True) for others in turned.values() for turn in others), str(clause)
+        assert any(says_nothing(turn, both) for turn in turns(clause)) or any(
+            equivalent(clause, turn, True) for others in turned.values() for turn in others
+        ), str(clause)
 
 
 def turns(clause: Clause) -> Iterator[Clause]:
@@ -246,7 +251,11 @@ def test_support_counts_the_examples_it_says(support: str, base: str | None) -> 
     db, X, y = small()
     patterns = RelationalPatterns(db, min_support=0.5, max_length=2, support=support).fit(X, y)
     by_class = np.array([(y == "0").sum(), (y == "1").sum()])
-    share = {None: patterns.support_.sum(axis=1) / 6, "any": (patterns.support_ / by_class).max(axis=1), "1": patterns.support_[:, 1] / by_class[1]}[base]
+    share = {
+        None: patterns.support_.sum(axis=1) / 6,
+        "any": (patterns.support_ / by_class).max(axis=1),
+        "1": patterns.support_[:, 1] / by_class[1],
+    }[base]
     assert (share >= 0.5 - 1e-9).all()
     assert len(share) > 1
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hornboost.estimators.fitted import load as load
     from hornboost.estimators.kbs import KBSClassifier as KBSClassifier
     from hornboost.estimators.logitboost import LogitBoostClassifier as LogitBoostClassifier
+    from hornboost.estimators.mlynx import MLynxClassifier as MLynxClassifier
+    from hornboost.estimators.patterns import RelationalPatterns as RelationalPatterns
     from hornboost.estimators.rankboost import PRankBoostClassifier as PRankBoostClassifier
     from hornboost.estimators.rankboost import RankBoostClassifier as RankBoostClassifier
     from hornboost.estimators.selector import MutualInformationSelector as MutualInformationSelector
@@ -42,11 +44,13 @@ _PUBLIC = {
     "LearningCurveDisplay": "hornboost.estimators.curves",
     "LogitBoostClassifier": "hornboost.estimators.logitboost",
     "MarginDisplay": "hornboost.report.displays",
+    "MLynxClassifier": "hornboost.estimators.mlynx",
     "MutualInformationSelector": "hornboost.estimators.selector",
     "PRankBoostClassifier": "hornboost.estimators.rankboost",
     "RankBoostClassifier": "hornboost.estimators.rankboost",
     "RecallPrecisionDisplay": "hornboost.metrics",
     "RelationalAggregates": "hornboost.estimators.aggregates",
+    "RelationalPatterns": "hornboost.estimators.patterns",
     "datasets": "hornboost.datasets",
     "load": "hornboost.estimators.fitted",
     "metrics": "hornboost.metrics",

@@ -44,7 +44,9 @@ def _mirrored(table: Table, left: str, right: str) -> Table:
             raise DataError.unknown_column(table.name, name, table.columns)
     one, two = table.columns[left], table.columns[right]
     if one.kind != "key" or one.domain != two.domain:
-        raise DataError(f"table '{table.name}': the columns '{left}' and '{right}' are not keys of one thing, so the relation has no two directions")
+        raise DataError(
+            f"table '{table.name}': the columns '{left}' and '{right}' are not keys of one thing, so the relation has no two directions"
+        )
     swapped = {left: right, right: left}
     stacked = np.stack([column.values.astype(np.float64) for column in table.columns.values()])
     turned = np.stack([table.columns[swapped.get(name, name)].values.astype(np.float64) for name in table.columns])

@@ -47,9 +47,9 @@ def mining_settings(estimator: Any) -> Settings:
 class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Boolean columns: which frequent queries over the related tables hold for an example (seed 001, section 2).
 
-    A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of equal frequency of numeric
-    ones. All key columns of a literal hold variables. Queries that differ in names or order only are one, and so are those that hold for the
-    same training examples.
+    A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of equal frequency of
+    numeric ones. All key columns of a literal hold variables. Queries that differ in names or order only are one, and so are those that
+    hold for the same training examples.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The language of the queries: tables as the miner sees them, queries as tuples of numbers, their canonical form and their clauses.
 
-A query is a tuple of literals (source, variables, conditions): source 0 is the example itself, each key column of a literal holds a variable
-(the examples' keys come first), and conditions are numbers of tests on its columns.
+A query is a tuple of literals (source, variables, conditions): source 0 is the example itself, each key column of a literal holds a
+variable (the examples' keys come first), and conditions are numbers of tests on its columns.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Language:
                 if any(variables[k] == shape[k] for k in source.unique) or (source.rows_unique and variables == shape):
                     return True
             elif other == 0 and source.name == root.name:
-                same = {column: v for column, v in zip(root.columns, variables, strict=True)}
+                same = dict(zip(root.columns, variables, strict=True))
                 if any(same.get(source.columns[k]) == shape[k] for k in source.unique):
                     return True
         return False
@@ -190,7 +190,9 @@ class Language:
                 if other == source and set(tests) <= set(more):
                     for turned in self._directions(source, images):
                         longer = dict(theta)
-                        if all(longer.setdefault(v, image) == image for v, image in zip(variables, turned, strict=True)) and extends(longer, k + 1):
+                        if all(longer.setdefault(v, image) == image for v, image in zip(variables, turned, strict=True)) and extends(
+                            longer, k + 1
+                        ):
                             return True
             return False
 
@@ -298,7 +300,10 @@ def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _source(
     table: Table, database: Database | None, weights: NDArray[np.float64], bins: int, left_out: list[str], pair: Sequence[str]
 ) -> Source:
-    codes, starts, conditions, attribute = [], [], [()], [-1]
+    codes: list[NDArray[np.int32]] = []
+    starts: list[int] = []
+    conditions: list[Condition] = [()]
+    attribute = [-1]
     for number, column in enumerate(table.attributes):
         found = conditions_of(table.name, column, weights, bins, left_out)
         starts.append(len(conditions))

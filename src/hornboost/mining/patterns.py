@@ -88,7 +88,7 @@ def find_patterns(
     language = Language.of(
         database, examples, weights, bins=settings.bins, oi=settings.oi, symmetric=settings.symmetric, steps=settings.max_length
     )
-    by_class = np.bincount(classes, weights, minlength=len(labels))
+    by_class = np.bincount(classes, weights, minlength=len(labels)).astype(np.float64)
     counted = np.flatnonzero(classes == positive) if settings.support == "positive" else np.arange(len(classes))
     partial = len(counted) < len(classes)
     miner = Miner(

@@ -73,16 +73,16 @@ class Mined:
     left_out: list[str] = field(default_factory=list)
 
 
-class _Stop(Exception):
+class _LimitReached(Exception):  # noqa: N818
     """A limit was reached."""
 
 
 class Miner:
     """Breadth-first search from the most general query, refined by one condition or literal a level.
 
-    A query can be built in many orders; only its least sequence of literals (source, variables, conditions) is followed: conditions are added
-    to the last literal and in order, and a literal that could have come before the last one must not be less than it. A prefix of
-    a least sequence is itself least, so nothing is lost, and in sorted levels the least sequence of a query is found before its other ones.
+    A query can be built in many orders; only its least sequence of literals (source, variables, conditions) is followed: conditions are
+    added to the last literal and in order, and a literal that could have come before the last one must not be less than it. A prefix of a
+    least sequence is itself least, so nothing is lost, and in sorted levels the least sequence of a query is found before its others.
     """
 
     def __init__(
@@ -118,10 +118,13 @@ class Miner:
                 following: list[Query] = []
                 for number, query in enumerate(level):
                     if time.monotonic() > self._limits.deadline:
-                        raise _Stop(f"the time limit was reached: {len(level) - number} of {len(level)} queries of length {length - 1} were not extended")
+                        raise _LimitReached(
+                            f"the time limit was reached: {len(level) - number} of {len(level)} queries of length {length - 1} "
+                            "were not extended"
+                        )
                     self._refine(query, seen, following, mined)
                 level = sorted(following, key=lambda query: query.body)
-        except _Stop as stop:
+        except _LimitReached as stop:
             mined.left_out.append(str(stop))
         return mined
 
@@ -129,7 +132,8 @@ class Miner:
         bindings = self._bindings(query)
         if len(bindings.example) > self._limits.max_bindings:
             mined.left_out.append(
-                f"'{self._text(query)}' has {len(bindings.example):,} bindings, more than max_bindings={self._limits.max_bindings:,}, and was not extended"
+                f"'{self._text(query)}' has {len(bindings.example):,} bindings, more than max_bindings={self._limits.max_bindings:,}, "
+                "and was not extended"
             )
             return
         if query.parent is not None:
@@ -161,7 +165,9 @@ class Miner:
         number, pattern = shape
         prepared = self._shape(query, bindings, shape)
         if kernels.count_reached(prepared.code, prepared.offsets) > 50 * self._limits.max_bindings:
-            mined.left_out.append(f"a literal of '{self._language.sources[number].name}' after '{self._text(query)}' reaches too many rows and was left out")
+            mined.left_out.append(
+                f"a literal of '{self._language.sources[number].name}' after '{self._text(query)}' reaches too many rows and was left out"
+            )
             return
         tally = self._tally(number)
         kernels.count_literal(bindings.example, bindings.variables, prepared, tally)
@@ -196,7 +202,10 @@ class Miner:
         if redundant == "for good":
             return
         if self._limits.max_patterns is not None and len(mined.queries) >= self._limits.max_patterns:
-            raise _Stop(f"max_patterns={self._limits.max_patterns:,} was reached: further queries, the first being '{self._body_text(body)}', were left out")
+            raise _LimitReached(
+                f"max_patterns={self._limits.max_patterns:,} was reached: further queries, the first being "
+                f"'{self._body_text(body)}', were left out"
+            )
         covered = np.packbits(tally.hits[:, condition]).tobytes()
         query = Query(body, covered, tuple(tally.support[:, condition].tolist()), parent, shape, condition, redundant == "so far")
         following.append(query)

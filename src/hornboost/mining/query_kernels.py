@@ -1,6 +1,7 @@
 """Compiled loops of query mining: from the bindings of a query to the coverage of all of its refinements.
 
-A pass writes `hits[example, condition]` and adds each newly covered example to `support[class, condition]`; condition 0 is the bare literal.
+A pass writes `hits[example, condition]` and adds each newly covered example to `support[class, condition]`; condition 0 is the
+bare literal.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 class Shape(NamedTuple):
     """A literal that may be added: rows of the index under each binding's `code`, with these demands on their keys.
 
-    `assigned[k]` is the variable in key column k or -1 for a new one, `differ[k, v]` whether it must not equal variable v, and `apart` lists
-    pairs of key columns that hold distinct new variables.
+    `assigned[k]` is the variable in key column k or -1 for a new one, `differ[k, v]` whether it must not equal variable v, and `apart`
+    lists pairs of key columns that hold distinct new variables.
     """
 
     code: NDArray[np.int32]
@@ -107,7 +108,7 @@ def count_tests(example: NDArray[np.int32], rows: NDArray[np.int32], tally: Tall
 def extend(
     example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, wanted: NDArray[np.int32], code: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The bindings that a new literal gives: which earlier binding each continues, and its row; `wanted` is a column to be `code`, or empty."""
+    """The bindings that a new literal gives: which earlier one each continues, and its row; `wanted` is a column to be `code`, or empty."""
     total = 0
     for b in range(example.size):
         c = shape.code[b]
