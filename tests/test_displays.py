@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import hornboost as hb
+from hornboost import FeatureTimelineDisplay, MarginDisplay
 from hornboost.errors import DataError
 from hornboost.model.ensemble import Rule
-from hornboost.report.displays import FeatureTimelineDisplay, MarginDisplay
 
 mpl.use("Agg")
 
@@ -22,7 +22,9 @@ def fitted() -> hb.C2RIBClassifier:
 def test_margin_display_draws_the_history_and_names_features_where_they_entered(fitted: hb.C2RIBClassifier) -> None:
     display = MarginDisplay.from_estimator(fitted)
     assert np.array_equal(display.lines_[0].get_ydata(), fitted.history_["mean_margin"])
-    entered = {number: features for number, features in zip(fitted.history_["round"], fitted.history_["activated"], strict=True) if features}
+    entered = {
+        number: features for number, features in zip(fitted.history_["round"], fitted.history_["activated"], strict=True) if features
+    }
     assert entered, "the test needs a fit in which a feature enters"
     assert display.entered == entered
     assert [text.get_text() for text in display.ax_.texts] == [", ".join(features) for features in entered.values()]

@@ -141,8 +141,9 @@ class _Scored:
         decision, choice = ensemble.decision(scores), ensemble.choices(scores)
         sureness = decision if decision.ndim == 1 else decision.max(axis=1) - np.median(decision, axis=1)
         wrong = np.zeros(n, np.bool_) if labels is None else labels[rows] != np.array(ensemble.classes, object)[choice]
-        classes = choice if labels is None else np.searchsorted(ensemble.classes, labels[rows].astype(str))
-        is_class = (np.clip(classes, 0, len(ensemble.classes) - 1)[:, None] == np.arange(len(ensemble.classes))).astype(np.float64)
+        place = {value: k for k, value in enumerate(ensemble.classes)}
+        classes = choice if labels is None else np.array([place.get(value, -1) for value in labels[rows]])
+        is_class = (classes[:, None] == np.arange(len(ensemble.classes))).astype(np.float64)
         coverage = np.zeros((len(ensemble.rules), len(ensemble.classes)))
         if ensemble.rules:
             found = ensemble.coverage(model._database)
