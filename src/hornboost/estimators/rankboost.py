@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 MOST_CONSTANTS = 1_000
 """Larger domains of keys are never taken for names."""
 
+LEAST_SHARING = 5.0
+"""In how many rows the name of a random row must occur on average."""
+
 _SHARED_CONSTRAINTS: dict[str, Any] = {
     "database": "no_validation",
     "rounds": [Interval(Integral, 1, None, closed="left")],
@@ -185,7 +188,7 @@ class PRankBoostClassifier(_RankingClassifier):
     rounds : weak hypotheses to learn (equal clauses are merged).
     max_literals : refinements of a clause at most.
     max_depth : joins between the example and a row that a rule may look at.
-    constants : domains of keys whose values rules may name; "auto" takes names that recur in one column and occur nowhere else.
+    constants : domains of keys whose values rules may name; "auto" takes names that occur in one column and are shared by many rows.
     n_seeds : positive examples to search from in each round; the best clause is taken.
     clause_budget : clauses to evaluate at most.
     time_limit : seconds after which the search ends.
@@ -272,13 +275,14 @@ class PRankBoostClassifier(_RankingClassifier):
 
 
 def constant_domains(database: Database) -> tuple[str, ...]:
-    """The key domains whose values are names rather than things: in one column only, in which they recur, and at most 1,000 of them.
+    """The key domains whose values are names rather than things: in one column only, at most 1,000 of them, and shared by many rows.
 
-    A domain that several columns share links tables, and one that is unique in a table is described there.
+    A domain in several columns links tables; one that is unique in a table is described there; a name is worth testing when a row shares
+    it with four others on average (topics of papers do, their titles do not).
 
     >>> import pandas as pd, hornboost as hb
-    >>> paper = pd.DataFrame({"paper": [1, 2, 3], "good": ["y", "n", "n"]})
-    >>> about = pd.DataFrame({"paper": [1, 2, 3, 3], "topic": ["a", "a", "b", "a"]})
+    >>> paper = pd.DataFrame({"paper": range(7), "good": list("yynnnnn")})
+    >>> about = pd.DataFrame({"paper": range(7), "topic": list("aaaaaab")})
     >>> keys = {"paper": {"paper": "paper"}, "about": {"paper": "paper", "topic": "topic"}}
     >>> db = hb.Database.from_frames({"paper": paper, "about": about}, target="paper", key="paper", label="good", positive="y", keys=keys)
     >>> constant_domains(db)
@@ -289,11 +293,14 @@ def constant_domains(database: Database) -> tuple[str, ...]:
         for column in table.keys:
             columns.setdefault(column.domain, []).append(column)
 
-    def names(domain: str) -> bool:
+    def holds_names(domain: str) -> bool:
         codes = [column.codes[column.codes >= 0] for column in columns.get(domain, [])]
-        return len(codes) == 1 and database.domains[domain].size <= MOST_CONSTANTS and np.bincount(codes[0]).max(initial=0) > 1
+        if len(codes) != 1 or codes[0].size == 0 or database.domains[domain].size > MOST_CONSTANTS:
+            return False
+        counts = np.bincount(codes[0]).astype(np.float64)
+        return bool(np.dot(counts, counts) >= LEAST_SHARING * codes[0].size)
 
-    return tuple(domain for domain in database.domains if names(domain))
+    return tuple(domain for domain in database.domains if holds_names(domain))
 
 
 class _HeldOut:

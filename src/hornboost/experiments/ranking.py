@@ -1,0 +1,223 @@
+"""Does PRankBoost rank very skewed data better than RankBoost? Table 2 and figures 2 and 4 of seed 003 on public data, as jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data import Database
+from hornboost.experiments.protocol import Job, Result, corrected_t_test, mean_and_deviation
+
+TITLE = "RankBoost and PRankBoost (Oliphant, Burnside and Shavlik 2009, Table 2, Figures 2 and 4)"
+
+Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+LEARNERS: Mapping[str, dict[str, Any]] = {
+    "RankBoost": {},
+    "Clause": {"weak_learner": "clause"},
+    "Path": {"weak_learner": "path"},
+    "Mix1": {"weak_learner": "mix1"},
+    "Mix2": {"weak_learner": "mix2"},
+    "Mix3": {"weak_learner": "mix3"},
+    "Clause, chance-corrected": {"weak_learner": "clause", "chance_corrected": True},
+    "Path, excess": {"weak_learner": "path", "path_area": "excess"},
+}
+"""The boosters compared, by the parameters that tell them apart."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set: what to call it, where it comes from, and its folds."""
+
+    title: str
+    load: Callable[[Path], Database]
+    folds: Callable[[Path, Database, NDArray[Any]], Folds]
+    seeds: int = 10
+
+
+def _stratified(data: Path, database: Database, y: NDArray[Any]) -> Folds:
+    from sklearn.model_selection import StratifiedKFold
+
+    return list(StratifiedKFold(5, shuffle=True, random_state=0).split(np.zeros(len(y)), y))
+
+
+def _named(data: Path, database: Database, y: NDArray[Any]) -> Folds:
+    return database.folds()
+
+
+def _blocks(data: Path, database: Database, y: NDArray[Any]) -> Folds:
+    import pandas as pd
+    from sklearn.model_selection import GroupKFold
+
+    blocks = pd.read_csv(data / "kdd04-homology" / "examples.csv.gz", usecols=["block_id"])["block_id"]
+    return list(GroupKFold(5).split(np.zeros(len(y)), y, blocks))
+
+
+def _generated(n: int, skew: int, data: Path) -> Database:
+    from hornboost.datasets import skewed_pairs
+
+    return skewed_pairs(n, skew=skew, noise=0.1, seed=0).database()
+
+
+def _folder(name: str, task: str | None, data: Path) -> Database:
+    return Database.from_folder(data / name, task=task)
+
+
+DATA_SETS: Mapping[str, DataSet] = {
+    "pairs150": DataSet("skewed pairs 1:150, 10 % noise, 5 folds", partial(_generated, 30_200, 150), _stratified),
+    "pairs450": DataSet("skewed pairs 1:450, 10 % noise, 5 folds", partial(_generated, 45_100, 450), _stratified),
+    "uwcse": DataSet("UW-CSE student–professor, leave one area out", partial(_folder, "uwcse", "advised_by_student_professor"), _named),
+    "icml": DataSet("ICML co-authors, 5 folds", partial(_folder, "icml", None), _stratified),
+    "icml-split": DataSet("ICML co-authors, srlearn's split", partial(_folder, "icml", None), _named),
+    "yeast": DataSet("yeast protein classes, four folds", partial(_folder, "yeast", None), _named),
+    "imdb": DataSet("IMDB pairs, 5 folds", partial(_folder, "imdb_pairs", None), _stratified, seeds=3),
+    "homology": DataSet("KDD Cup 2004 homology, 5 folds by block", partial(_folder, "kdd04-homology", None), _blocks, seeds=3),
+}
+
+
+@lru_cache(maxsize=1)
+def _loaded(data: Path, data_set: str) -> tuple[Database, Any, NDArray[Any], Folds]:
+    database = DATA_SETS[data_set].load(data)
+    X, y = database.examples()
+    labels = np.asarray(y).astype(str)
+    return database, X, labels, DATA_SETS[data_set].folds(data, database, labels)
+
+
+def compare(data: Path, *, data_set: str, learner: str, seed: int, rounds: int) -> Result:
+    """Held-out AURPC and AUROC of each fold, what they cost, and the learning curves."""
+    from sklearn.metrics import roc_auc_score
+
+    from hornboost.estimators.rankboost import PRankBoostClassifier, RankBoostClassifier
+    from hornboost.metrics import aurpc
+
+    database, X, y, folds = _loaded(data, data_set)
+    kind = RankBoostClassifier if learner == "RankBoost" else PRankBoostClassifier
+    result: dict[str, list[Any]] = {name: [] for name in ("aurpc", "auroc", "evaluated", "rules", "seconds", "to_99", "curve")}
+    for train, test in folds:
+        started = time.process_time()
+        clf = kind(database, rounds=rounds, random_state=seed, **LEARNERS[learner])
+        clf.fit(X.iloc[train], y[train], eval_set=(X.iloc[test], y[test]))
+        result["seconds"].append(round(time.process_time() - started, 2))
+        score = clf.decision_function(X.iloc[test])
+        result["aurpc"].append(aurpc(y[test] == "1", score))
+        result["auroc"].append(float(roc_auc_score(y[test] == "1", score)))
+        result["evaluated"].append(clf.clauses_evaluated_)
+        result["rules"].append(len(clf.rules_))
+        curve = clf.history_["aurpc_held_out"].to_numpy() if len(clf.history_) else np.zeros(0)
+        reached = np.flatnonzero(curve >= 0.99)
+        result["to_99"].append(int(reached[0]) + 1 if reached.size else None)
+        result["curve"].append([clf.history_["clauses_evaluated"].tolist(), curve.round(4).tolist()])
+    return dict(result)
+
+
+def jobs(data: Path, quick: bool) -> list[Job]:
+    """Each data set, seed and learner; a quick run has one seed of two small sets, and fewer rounds."""
+    listed = []
+    for data_set in ("uwcse", "icml") if quick else DATA_SETS:
+        for seed in range(1 if quick else DATA_SETS[data_set].seeds):
+            for learner in LEARNERS:
+                arguments = {"data_set": data_set, "learner": learner, "seed": seed, "rounds": 20 if quick else 100}
+                listed.append(Job(compare, arguments, data))
+    return listed
+
+
+def summary(listed: Sequence[Job], results: Sequence[Result]) -> dict[str, Any]:
+    """Means and deviations over folds and seeds, and each learner's gain in AURPC over RankBoost, paired by fold and seed."""
+    found: dict[str, dict[str, list[Result]]] = {}
+    for job, result in zip(listed, results, strict=True):
+        found.setdefault(job.arguments["data_set"], {}).setdefault(job.arguments["learner"], []).append(result)
+    rows = []
+    for data_set, learners in found.items():
+        base = _all(learners.get("RankBoost", []), "aurpc")
+        for learner, runs in learners.items():
+            row: dict[str, Any] = {
+                "data_set": DATA_SETS[data_set].title,
+                "learner": learner,
+                "folds": len(runs[0]["aurpc"]),
+                "seeds": len(runs),
+            }
+            for name in ("aurpc", "auroc"):
+                row[name], row[f"{name}_deviation"] = mean_and_deviation(_all(runs, name))
+            row |= {name: fmean(_all(runs, name)) for name in ("evaluated", "rules", "seconds")}
+            reached = [t for t in _all(runs, "to_99") if t is not None]
+            row["to_99"] = fmean(reached) if len(reached) == len(base) else None
+            if learner != "RankBoost" and base:
+                row |= _gain(np.subtract(_all(runs, "aurpc"), base), row["folds"])
+            rows.append(row)
+    return {"table": "prankboost-2", "title": TITLE, "rows": rows, "curves": _curves(found)}
+
+
+def _all(runs: Sequence[Result], name: str) -> list[Any]:
+    return [value for run in runs for value in run[name]]
+
+
+def _gain(gain: NDArray[np.float64], n_folds: int) -> dict[str, Any]:
+    """The mean gain, its p by the paired t-test and by that corrected for overlapping training sets, and the folds won."""
+    by_fold = gain.reshape(-1, n_folds).mean(axis=0)
+    share = 1.0 / (n_folds - 1) if n_folds > 1 else 0.5
+    tested = len(gain) > 1
+    return {
+        "gain": float(gain.mean()),
+        "p": corrected_t_test(gain.tolist(), 0.0) if tested else None,
+        "p_corrected": corrected_t_test(gain.tolist(), share) if tested else None,
+        "folds_won": int((by_fold > 0).sum()),
+    }
+
+
+def _curves(found: Mapping[str, Mapping[str, list[Result]]]) -> dict[str, Any]:
+    """The mean held-out AURPC of all folds and seeds after some rounds, and the clauses evaluated until then."""
+    result: dict[str, Any] = {}
+    for data_set, learners in found.items():
+        for learner, runs in learners.items():
+            curves = [curve for curve in _all(runs, "curve") if curve[0]]
+            points = []
+            for t in (1, 3, 10, 30, 100):
+                at = [(e[min(t, len(e)) - 1], a[min(t, len(a)) - 1]) for e, a in curves]
+                points.append({"round": t, "evaluated": fmean(e for e, _ in at), "aurpc": fmean(a for _, a in at)} if at else {"round": t})
+            result.setdefault(DATA_SETS[data_set].title, {})[learner] = points
+    return result
+
+
+def markdown(content: Mapping[str, Any]) -> str:
+    """The comparison and the learning curves as tables."""
+    parts = [f"## {content['title']}"]
+    for title in dict.fromkeys(row["data_set"] for row in content["rows"]):
+        rows = [row for row in content["rows"] if row["data_set"] == title]
+        lines = [f"### {title}", "", f"{rows[0]['folds']} folds, {rows[0]['seeds']} seeds.", "", _HEADER, _RULE]
+        lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
+        lines += [
+            "",
+            "Held-out AURPC (clauses evaluated) after rounds:",
+            "",
+            "| learner | 1 | 3 | 10 | 30 | 100 |",
+            "|---|---|---|---|---|---|",
+        ]
+        for learner, points in content["curves"][title].items():
+            shown = [f"{p['aurpc']:.3f} ({p['evaluated']:,.0f})" if "aurpc" in p else "" for p in points]
+            lines.append(f"| {learner} | " + " | ".join(shown) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+_HEADER = (
+    "| learner | AURPC | AUROC | clauses evaluated | rules | seconds | rounds to .99 | gain over RankBoost | p | p, corrected | folds won |"
+)
+_RULE = "|---|---|---|---|---|---|---|---|---|---|---|"
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    cells = [row["learner"], *(f"{row[name]:.3f} ± {row[f'{name}_deviation']:.3f}" for name in ("aurpc", "auroc"))]
+    cells += [f"{row['evaluated']:,.0f}", f"{row['rules']:.0f}", f"{row['seconds']:.1f}"]
+    cells.append("" if row["to_99"] is None else f"{row['to_99']:.1f}")
+    if "gain" not in row:
+        return [*cells, "", "", "", ""]
+    tests = ["" if row[name] is None else f"{row[name]:.2g}" for name in ("p", "p_corrected")]
+    return [*cells, f"{row['gain']:+.3f}", *tests, f"{row['folds_won']} of {row['folds']}"]
