@@ -256,3 +256,26 @@ def test_every_transaction_of_the_loans_is_known_at_their_date():
     assert out["count(trans)"].sum() == db.tables["trans"].n_rows
     assert out["count(card)"].sum() == 36
     assert (out["min(loan.date - trans.date)"] > 0).all()
+
+
+def test_last_is_the_value_of_the_latest_row_before_the_example():
+    loan = pd.DataFrame({"loan": [1, 2], "day": [10.0, 10.0], "paid": ["yes", "no"]})
+    trans = pd.DataFrame({"loan": [1, 1, 1, 1, 2], "day": [3.0, 9.0, 9.0, 11.0, 10.0], "balance": [1.0, 5.0, 7.0, 100.0, 3.0]})
+    links = [("trans.loan", "loan.loan")]
+    db = Database.from_frames({"loan": loan, "trans": trans}, target="loan", key="loan", label="paid", foreign_keys=links)
+    out = RelationalAggregates(db, functions=("last",), as_of={"loan": "day", "trans": "day"}).fit_transform(db.examples()[0])
+    assert out["last(trans.balance)"].tolist()[0] == 7.0
+    assert np.isnan(out["last(trans.balance)"].tolist()[1])
+    assert not [
+        name for name in RelationalAggregates(db, functions=("last",)).fit(db.examples()[0]).get_feature_names_out() if "last" in name
+    ]
+
+
+def test_the_spread_of_huge_numbers_is_no_error():
+    loan = pd.DataFrame({"loan": [1], "paid": ["yes"]})
+    item = pd.DataFrame({"loan": [1, 1], "price": [1e300, -1e300]})
+    db = Database.from_frames(
+        {"loan": loan, "item": item}, target="loan", key="loan", label="paid", foreign_keys=[("item.loan", "loan.loan")]
+    )
+    out = RelationalAggregates(db, functions=("std",)).fit_transform(db.examples()[0])
+    assert out["std(item.price)"].tolist() == [pytest.approx(np.sqrt(2.0) * 1e300)]

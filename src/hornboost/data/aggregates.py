@@ -6,7 +6,7 @@ In the SQL, tables and columns go by their positions and nominal values by their
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-NUMERIC = ("mean", "sum", "min", "max", "std")
+NUMERIC = ("mean", "sum", "min", "max", "std", "last")
 SPREAD = ("distinct", "mode", "mode_share")
 FUNCTIONS = ("count", "share", *NUMERIC, *SPREAD)
 
 _SQL = {"mean": "avg", "sum": "sum", "min": "min", "max": "max", "std": "stddev_samp"}
+_HUGE = 1e150
+"""Numbers whose squares DuckDB's stddev_samp cannot hold; it raises an error for them."""
+
 _SPLIT_ROWS = 1_000_000
 """From this many rows on, the columns of one table are computed by several workers."""
 
@@ -96,17 +99,22 @@ def plan(
     functions: Sequence[str],
     dates: str | None,
     where: Mapping[Path, Mapping[str, Sequence[str]]],
+    dated: Collection[str] = (),
 ) -> list[Aggregate]:
-    """The aggregates of every path; `dates` names the example's date that others are subtracted from, `where` the values to look at."""
+    """The aggregates of every path; `dates` names the example's date that others are subtracted from, `where` the values to look at.
+
+    In the tables of `dated` there is a last row.
+    """
     out: list[Aggregate] = []
     for path in paths:
         columns = tables[path.table].attributes
+        numeric = [f for f in NUMERIC if f in functions and (f != "last" or path.table in dated)]
         if path.single:
             out += [Aggregate(_shown(path, column, dates), "value", path, column.name) for column in columns]
             continue
         if "count" in functions:
             out.append(Aggregate(f"count({path.label})", "count", path))
-        out += _numeric(path, columns, functions, dates, None)
+        out += _numeric(path, columns, numeric, dates, None)
         spread = [function for function in SPREAD if function in functions]
         out += [
             Aggregate(f"{function}({path.label}.{column.name})", function, path, column.name)
@@ -118,7 +126,7 @@ def plan(
             for value in values:
                 shown = f'{path.label} where {name}="{value}"'
                 out += [Aggregate(f"{f}({shown})", f, path, None, (name, value)) for f in ("count", "share") if f in functions]
-                out += _numeric(path, columns, functions, dates, (name, value))
+                out += _numeric(path, columns, numeric, dates, (name, value))
     return out
 
 
@@ -130,9 +138,9 @@ def _numeric(
         Aggregate(f"{function}({_shown(path, column, dates)}{condition})", function, path, column.name, where)
         for column in columns
         if column.kind == "numeric"
-        for function in NUMERIC
+        for function in functions
         # a sum of dates counts days of nothing
-        if function in functions and not (column.is_date and function == "sum")
+        if not (column.is_date and function == "sum")
     ]
 
 
@@ -218,7 +226,7 @@ class Aggregator:
             assert a.where is not None
             alias = aliases.setdefault((a.function, a.column), f"a{len(aliases)}")
             members.setdefault(self._code(path, name, a.where[1]), []).append((alias, a))
-        values = ", ".join(f"{_SQL[function]}({self._value(path, column)}) AS {alias}" for (function, column), alias in aliases.items())
+        values = ", ".join(f"{self._call(function, path, column)} AS {alias}" for (function, column), alias in aliases.items())
         condition = self._value(path, name)
         codes = ", ".join(str(code) for code in members)
         sql = f"SELECT r.e AS e, {condition} AS v, {values} {self._from(path)} AND {condition} IN ({codes}) GROUP BY r.e, v"
@@ -233,7 +241,20 @@ class Aggregator:
             return f"count(*){condition}"
         if aggregate.function == "share":
             return f"count(*){condition} / count(*)"
-        return f"{_SQL[aggregate.function]}({self._value(aggregate.path, aggregate.column)}){condition}"
+        return self._call(aggregate.function, aggregate.path, aggregate.column, condition)
+
+    def _call(self, function: str, path: Path, column: str | None, condition: str = "") -> str:
+        """A function of a numeric column; of several last rows the largest value is taken."""
+        value = self._value(path, column)
+        if function == "last":
+            date = f"t{len(path.steps) - 1}.c{self._position(path.table, self._as_of[path.table])}"
+            return f"arg_max({value}, row({date}, {value})){condition}"
+        if function == "std":
+            numbers = self._tables[path.table].columns[str(column)].numbers
+            largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
+            if largest > _HUGE:
+                return f"stddev_samp({value} / {largest!r}){condition} * {largest!r}"
+        return f"{_SQL[function]}({value}){condition}"
 
     def _spread(self, path: Path, column: str | None, aggregates: Sequence[Aggregate]) -> _Query:
         """From the count of each value; of equally frequent values the first in value order is the mode."""

@@ -31,7 +31,8 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
     ----------
     database : the `Database` with the other tables.
     max_depth : the longest path, in foreign keys followed in either direction; no path visits a table twice.
-    functions : some of "count", "share", "mean", "sum", "min", "max", "std", "distinct", "mode", "mode_share".
+    functions : some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share"; "last" is the value in
+        the latest row of a table with a date in `as_of`.
     where : for each nominal column, also aggregate the rows with each of this many of its values: those that most training examples reach.
     as_of : date columns by table, among them the target's: rows of a table named here count only if dated strictly before the example,
         and dates become days before the example's date.
@@ -88,7 +89,7 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         where = self._aggregator().frequent_values(self.database.encode(X), paths, self.where) if self.where else {}
         self.feature_names_in_ = np.array(eager(X).columns, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        self.aggregates_ = plan(paths, tables, self.functions, dates, where)
+        self.aggregates_ = plan(paths, tables, self.functions, dates, where, self.as_of or ())
         clash = set(self.feature_names_in_) & {aggregate.name for aggregate in self.aggregates_}
         if clash:
             raise DataError(f"table '{target}' already has a column '{min(clash)}'; rename it before aggregating")
