@@ -78,7 +78,8 @@ def jobs(table: str, data: Path, quick: bool) -> list[Job]:
                     for settings in PLAIN.values():
                         listed.append(Job(fit_and_test, where | {"settings": settings | {"rounds": 10 if quick else 100}}, data))
                     if not quick or row == "breast-wisc":
-                        chosen = {"grid": grid(row), "inner": 2 if quick else INNER_FOLDS.get(row, 3)}
+                        tried = {"early stopping": {"early_stopping": 5, "rounds": 10}} if quick else grid(row)
+                        chosen = {"grid": tried, "inner": 2 if quick else INNER_FOLDS.get(row, 3)}
                         listed.append(Job(choose_fit_and_test, where | chosen, data))
     return listed
 

@@ -39,7 +39,7 @@ def jobs(data: Path, quick: bool) -> list[Job]:
     listed = []
     for domain, repetitions in ROWS.values():
         for seed in range(1 if quick else repetitions):
-            for fold in range(2 if quick else DOMAINS[domain].n_splits):
+            for fold in range(1 if quick else DOMAINS[domain].n_splits):
                 for task in DOMAINS[domain].tasks[: 1 if quick else None]:
                     for strategy in EVOLUTION:
                         features = "margin" if strategy == BASELINE else strategy

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hornboost.errors import DataError, did_you_mean
-from hornboost.experiments import c2rib_tables, evolution_table, kbs_table, results
+from hornboost.experiments import c2rib_tables, evolution_table, kbs_table, mlynx_table, ranking, results
 from hornboost.experiments.protocol import Cache, Job, Result, run_jobs
 
 
@@ -28,7 +28,9 @@ TABLES: Mapping[str, Table] = {
     for name, title in c2rib_tables.TITLES.items()
 } | {
     "evolution-2": Table(evolution_table.TITLE, evolution_table.jobs, evolution_table.summary, results.evolution),
+    "prankboost-2": Table(ranking.TITLE, ranking.jobs, ranking.summary, ranking.markdown),
     "kbs-1": Table(kbs_table.TITLE, kbs_table.jobs, kbs_table.summary, results.kbs),
+    "mlynx-1": Table(mlynx_table.TITLE, mlynx_table.jobs, mlynx_table.summary, mlynx_table.markdown),
 }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hornboost.experiments import evolution_table
 from hornboost.experiments.c2rib_tables import OPTIONS
 from hornboost.experiments.published import EVOLUTION, EVOLUTION_DOMAINS
+from hornboost.experiments.tables import markdown_table, number
 
 Content = Mapping[str, Any]
 
@@ -21,29 +22,6 @@ Written by `hornboost reproduce all --data DATA --output docs/results.md`; do no
 def page(parts: Iterable[str]) -> str:
     """The whole page."""
     return "\n".join([HEAD, *parts])
-
-
-def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown.
-
-    >>> print(markdown_table(["a", "b"], [["1", "2"]]))
-    | a | b |
-    | --- | --- |
-    | 1 | 2 |
-    """
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-
-
-def number(value: float | None, deviation: float | None = None, digits: int = 1) -> str:
-    """A figure and its deviation.
-
-    >>> number(96.08, 1.5), number(None), number(0.8712, digits=3)
-    ('96.1 ± 1.5', 'n/a', '0.871')
-    """
-    if value is None or value != value:
-        return "n/a"
-    return f"{value:.{digits}f}" + (f" ± {deviation:.{digits}f}" if deviation is not None else "")
 
 
 C2RIB_NOTE = """Accuracy in percent. T = 100, T_l = 10, α = 1.01. Deviations are those over the folds of one cross-validation
