@@ -45,7 +45,8 @@ SETTINGS = {
 CHOSEN = """
 What follows from it:
 
-- `max_depth=2`: one join finds neither the rules planted in the trains nor trains3; a third level reaches no further rule here and multiplies the joins.
+- `max_depth=2`: one join finds neither the rules planted in the trains nor trains3; a third level reaches no further rule here and
+  multiplies the joins.
 - `max_literals=8`: between 3, 5 and 8 no setting wins on more than noise; pruning shortens the rules, so the limit only bounds the time.
 - `early_stopping=None`: it helps where labels are noisy and costs accuracy where they are clean (splice-junction); whoever expects noise
   sets `early_stopping=10`.
@@ -80,9 +81,7 @@ def main() -> None:
     databases = {name: hb.Database.from_folder(folder / name, task=task) for name, task in SETS}
     databases |= {name: make().database() for name, make in GENERATED.items()}
     print("# How the defaults of `C2RIBClassifier` were chosen\n")
-    print(
-        f"10-fold stratified cross-validation, 100 rounds, {seeds} seed(s); accuracy in percent / AUC / milliseconds of processor time a fit."
-    )
+    print(f"10-fold stratified cross-validation, 100 rounds, {seeds} seed(s); accuracy in percent / AUC / processor milliseconds a fit.")
     print(f"Written by `HORNBOOST_DATA=<data folder> python bench/bench_defaults.py --seeds {seeds}`.\n")
     print("| set | " + " | ".join(SETTINGS) + " |")
     print("|---|" + "---|" * len(SETTINGS))
