@@ -31,8 +31,8 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
     ----------
     database : the `Database` with the other tables.
     max_depth : the longest path, in foreign keys followed in either direction; no path visits a table twice.
-    functions : some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share"; "last" is the value in
-        the latest row of a table with a date in `as_of`.
+    functions : some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share"; "last" is the
+        value in the latest row of a table with a date in `as_of`.
     where : for each nominal column, also aggregate the rows with each of this many of its values: those that most training examples reach.
     as_of : date columns by table, among them the target's: rows of a table named here count only if dated strictly before the example,
         and dates become days before the example's date.
