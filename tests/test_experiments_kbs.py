@@ -37,6 +37,6 @@ def test_curves_hold_a_value_for_each_round_and_are_drawn(tmp_path):
 
 
 def test_german_credit_and_cmc_reach_the_papers_accuracies_with_the_defaults():
-    result = kbs.table1(folder(), seeds=[100], data_sets=["german-credit", "cmc"], only=["KBS, defaults"])
-    assert result["german-credit"]["KBS, defaults"]["accuracy"] >= 73.0
-    assert result["cmc"]["KBS, defaults"]["accuracy"] >= 52.7
+    result = kbs.table1(folder(), seeds=range(100, 105), data_sets=["german-credit", "cmc"], only=["KBS, defaults"])
+    assert result["german-credit"]["KBS, defaults"]["accuracy"] >= 73.4
+    assert result["cmc"]["KBS, defaults"]["accuracy"] >= 53.0
