@@ -66,7 +66,10 @@ class Limits:
 
 @dataclass
 class Mined:
-    """The queries in the order of their length, how many candidates were counted, and what was left out, a sentence each."""
+    """The queries in the order of their length, how many candidates were counted, and what was left out, a sentence each.
+
+    A candidate is a literal, bare or with a condition, or a further condition, whose support was counted for a query, be it 0.
+    """
 
     queries: list[Query] = field(default_factory=list)
     candidates: int = 0
@@ -220,7 +223,7 @@ class Miner:
 
     def _frequent(self, tally: kernels.Tally, mined: Mined) -> NDArray[np.intp]:
         total = tally.support.sum(axis=0)
-        mined.candidates += int(np.count_nonzero(total))
+        mined.candidates += total.size
         by_class = (tally.support >= self._thresholds[:-1, None]).any(axis=0)
         return np.flatnonzero((by_class | (total >= self._thresholds[-1])) & (total > 0))
 

@@ -82,8 +82,15 @@ def count_reached(code: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
 
 @njit(nogil=True, cache=True)
 def count_literal(example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, tally: Tally) -> None:
-    """Count a new literal, bare and with each of its conditions."""
+    """Count a new literal, bare and with each of its conditions; where it brings no variable, like bindings in a row are asked once."""
+    closed = shape.assigned.min() >= 0
     for b in range(example.size):
+        if closed and b > 0 and example[b] == example[b - 1]:
+            same = True
+            for v in shape.assigned:
+                same = same and variables[b, v] == variables[b - 1, v]
+            if same:
+                continue
         c = shape.code[b]
         if c < 0 or c >= shape.offsets.size - 1:
             continue
