@@ -59,7 +59,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One prediction. `score` and the votes are about `score_of`: the second of two classes, otherwise the predicted class."""
+    """One prediction. `score` and the votes are about `score_of`: the positive one of two classes, otherwise the predicted class."""
 
     keys: Mapping[str, Any]
     prediction: str
@@ -146,9 +146,10 @@ def explain(
     decision = ensemble.decision(scores)
     found = []
     for e in range(examples.n_rows):
-        about = int(choices[e]) if decision.ndim == 2 else min(1, len(ensemble.classes) - 1)
+        about = int(choices[e]) if decision.ndim == 2 else _positive(ensemble, database)
         votes = [_vote(rule.votes, about) for rule in ensemble.rules]
         otherwise = [_vote(rule.otherwise, about) if rule.otherwise else 0.0 for rule in ensemble.rules]
+        score = decision[e, about] if decision.ndim == 2 else decision[e] if about or len(ensemble.classes) == 1 else -decision[e]
         fired = [Fired(rule, votes[r], witnesses[r, e]) for r, rule in enumerate(ensemble.rules) if covered[e, r]]
         near = steps.nearest(e, covered[e], votes, otherwise)[:missed] if steps is not None else []
         found.append(
@@ -156,7 +157,7 @@ def explain(
                 names[e],
                 ensemble.classes[choices[e]],
                 float(probabilities[e, choices[e]]),
-                float(decision[e] if decision.ndim == 1 else decision[e, about]),
+                float(score),
                 ensemble.classes[about],
                 _vote(ensemble.intercept, about) + sum(o for r, o in enumerate(otherwise) if not covered[e, r]),
                 tuple(sorted(fired, key=lambda one: -abs(one.vote))),
@@ -270,10 +271,17 @@ def _chosen_rows(state: State, covered: NDArray[np.intp]) -> list[NDArray[Any]]:
     return [state.entries[node].rows[at] for node, at in enumerate(entries)]
 
 
+def _positive(ensemble: Ensemble, database: Database) -> int:
+    """Of two classes the one that the task calls positive, otherwise the second."""
+    named = database.target.positive
+    return ensemble.classes.index(named) if named in ensemble.classes else len(ensemble.classes) - 1
+
+
 def _vote(votes: Sequence[float], about: int) -> float:
+    """What votes say about one class: with a single score, or two, its opposite speaks against the class."""
     if len(votes) == 1:
-        return votes[0]
-    return votes[1] - votes[0] if len(votes) == 2 else votes[about]
+        return votes[0] if about else 0.0 - votes[0]
+    return votes[about] - votes[1 - about] if len(votes) == 2 else votes[about]
 
 
 def _key_values(database: Database, examples: Table) -> list[dict[str, Any]]:

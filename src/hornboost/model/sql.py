@@ -45,14 +45,14 @@ def ensemble_to_sql(ensemble: Ensemble, target: Target, dialect: str = "duckdb",
     WITH "hb_1" AS (
       SELECT
         "t"."a" AS "k1",
-        MAX(CASE WHEN CAST("t"."kind" AS TEXT) = 'x' THEN 1 ELSE 0 END) AS "c1"
+        BOOL_OR(CAST("t"."kind" AS TEXT) = 'x') AS "c1"
       FROM "b" AS "t"
       GROUP BY
         "t"."a"
     ), "hb_scored" AS (
       SELECT
         "t"."id",
-        CAST(-0.5e0 AS DOUBLE) + CASE WHEN "hb_1"."c1" = 1 THEN 1.5e0 ELSE 0 END AS "score"
+        CAST(-0.5e0 AS DOUBLE) + CASE WHEN "hb_1"."c1" THEN 1.5e0 ELSE 0 END AS "score"
       FROM "a" AS "t"
       LEFT JOIN "hb_1"
         ON "hb_1"."k1" = "t"."id"
@@ -114,10 +114,10 @@ class _Statement:
         target = _table(self._target.table, "t")
         if len(names) > 1 and len(conditions) <= FLAGS:
             covered = self._prefix + "covered"
-            flags = [_flag(condition, f"{self._prefix}r{number}") for number, condition in enumerate(conditions, start=1)]
+            flags = [exp.alias_(cond, f"{self._prefix}r{number}", quoted=True) for number, cond in enumerate(conditions, start=1)]
             rows = exp.select(*self._keys("t"), *flags, copy=False).from_(target, copy=False)
             self._ctes.append((covered, self._with_joins(rows, below)))
-            conditions = [_is_one(_column("t", flag.alias)) for flag in flags]
+            conditions = [_column("t", flag.alias) for flag in flags]
             target, below = _table(covered, "t"), []
         root = exp.select(*self._keys("t"), *self._scores(names, conditions), copy=False).from_(target, copy=False)
         root = self._with_joins(root, below)
@@ -183,7 +183,7 @@ class _Statement:
 
         own = _row_condition(group.table, feature, self._dialect)
         parts = [] if isinstance(own, exp.Boolean) else [own]
-        parts += [_is_one(below[at].columns[number].copy()) for at, number in feature.needs]
+        parts += [below[at].columns[number].copy() for at, number in feature.needs]
         return exp.and_(*parts, copy=False) if parts else exp.true()
 
     def _aggregates(self, group: Group) -> list[_Aggregate]:
@@ -200,8 +200,8 @@ class _Statement:
             name = f"{self._prefix}{len(self._ctes) + 1}"
             columns: list[exp.Expr] = [exp.alias_(key, f"k{number}", quoted=True) for number, key in enumerate(keys, start=1)]
             for number, feature in enumerate(group.features[start : start + COLUMNS], start=1):
-                flag = _flag(self._condition(group, feature, below), f"c{number}")
-                columns.append(exp.alias_(exp.Max(this=flag.this), flag.alias, quoted=True))
+                found = _some(self._condition(group, feature, below), self._dialect)
+                columns.append(exp.alias_(found, f"c{number}", quoted=True))
                 result.columns[start + number - 1] = _column(name, f"c{number}")
             query = exp.select(*columns, copy=False).from_(_table(group.table, "t"), copy=False)
             query = self._with_joins(query, below).group_by(*(key.copy() for key in keys), copy=False)
@@ -313,19 +313,13 @@ def _free_prefix(tables: Iterable[str]) -> str:
     return prefix
 
 
-def _flag(condition: exp.Condition, name: str) -> exp.Alias:
-    """1 where the condition is true, otherwise 0."""
+def _some(condition: exp.Condition, dialect: str) -> exp.Expr:
+    """Whether a condition is true in some row of a group."""
     from sqlglot import exp
 
-    one, zero = exp.Literal.number(1), exp.Literal.number(0)
-    value = one if isinstance(condition, exp.Boolean) else exp.Case(ifs=[exp.If(this=condition, true=one)], default=zero)
-    return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
-
-
-def _is_one(column: exp.Column) -> exp.Condition:
-    from sqlglot import exp
-
-    return exp.EQ(this=column, expression=exp.Literal.number(1))
+    if dialect == "duckdb":  # sqlglot would cast the condition to a boolean, which it is
+        return exp.Anonymous(this="BOOL_OR", expressions=[condition])
+    return exp.LogicalOr(this=condition)
 
 
 def _sigmoid(score: exp.Expr) -> exp.Expr:
