@@ -92,13 +92,18 @@ class Ranked:
 
 
 def rank_boost(
-    problem: Problem, positive: int, settings: Settings, budget: Budget, held_out: Callable[[Voter], float] | None = None
+    problem: Problem,
+    engine: SeededEngine,
+    positive: int,
+    settings: Settings,
+    budget: Budget,
+    held_out: Callable[[Voter], float] | None = None,
 ) -> Ranked:
     """Table 1 of seed 003 for one class against the others. Ctrl-C, the deadline and the clause budget keep what was learned.
 
     `held_out` is told each weak hypothesis and gives the AURPC of all so far on other examples.
     """
-    run = _Run(problem, positive, settings, budget)
+    run = _Run(problem, engine, positive, settings, budget)
     try:
         for t in range(1, settings.rounds + 1):
             if not run.round(t, held_out):
@@ -112,11 +117,10 @@ def rank_boost(
 class _Run:
     """The state of a run: the weights of the two classes, and the scores so far."""
 
-    def __init__(self, problem: Problem, positive: int, settings: Settings, budget: Budget) -> None:
-        self.problem, self.positive, self.settings, self.budget = problem, positive, settings, budget
+    def __init__(self, problem: Problem, engine: SeededEngine, positive: int, settings: Settings, budget: Budget) -> None:
+        self.problem, self.engine, self.positive, self.settings, self.budget = problem, engine, positive, settings, budget
         self.y = (problem.classes == positive).astype(np.int32)
         self.weights = PairWeights(self.y, problem.weights)
-        self.engine = SeededEngine(problem.engine, budget.deadline)
         self.seeds = _Seeds(problem, self.y, settings.seed)
         self.result = Ranked(ScoreCells(self.y, problem.weights))
 

@@ -99,6 +99,7 @@ class SeededEngine:
         self.deadline = deadline
         self._parts: list[Part] | None = None
         self._bounds: Longs = np.zeros(1, np.int64)
+        self._root_options: list[Option] = []
         self._everything = Position(engine.root().specs, engine.root().covered)
 
     def root(self) -> Position:
@@ -107,6 +108,7 @@ class SeededEngine:
 
     def literals(self, position: Position, seed: int) -> Literals:
         """The refinements of a clause that hold for an example that it covers, thresholds at the example's own values."""
+        self._root_parts()
         parts = [self._at_root(seed)]
         options = list(self._root_options)
         groups: list[Group] = []
@@ -202,7 +204,7 @@ class SeededEngine:
         key = ("literals", self.engine.root().number, seed)
         known: tuple[Longs, Longs, Longs] | None = self.engine.cache.get(key)
         if known is None:
-            rank = {id(option): k for k, option in enumerate(self._root_options)} if self._root_parts() else {}
+            rank = {id(option): k for k, option in enumerate(self._root_options)}
             alone = _only(self.engine.root(), seed)
             found = []
             for part, at in zip(self._root_parts(), self._bounds, strict=False):

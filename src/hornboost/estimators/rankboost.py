@@ -17,6 +17,7 @@ from hornboost.boosting.rankboost import HISTORY, Callback, Ranked, Settings, Vo
 from hornboost.boosting.ranks import Floats
 from hornboost.data.table import Column
 from hornboost.engine import Engine, clause_state
+from hornboost.engine.seeded import SeededEngine
 from hornboost.errors import DataError
 from hornboost.estimators.calibration import sigmoid_calibration
 from hornboost.estimators.relational import RelationalClassifier
@@ -91,11 +92,14 @@ class _RankingClassifier(RelationalClassifier):
             )
         held_out = None if eval_set is None else _HeldOut(self, problem, *eval_set)
         budget = Budget(math.inf if self.clause_budget is None else self.clause_budget, deadline)
+        engine = SeededEngine(problem.engine, deadline)
         seed = self._seed()
         runs: dict[int, Ranked] = {}
         for positive in [problem.positive] if len(problem.labels) == 2 else range(len(problem.labels)):
             settings = self._settings(seed + len(runs))
-            runs[positive] = rank_boost(problem, positive, settings, budget, None if held_out is None else held_out.of_class(positive))
+            runs[positive] = rank_boost(
+                problem, engine, positive, settings, budget, None if held_out is None else held_out.of_class(positive)
+            )
             if runs[positive].interrupted:
                 break
         self.ensemble_ = _ensemble(problem, runs)
