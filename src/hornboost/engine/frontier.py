@@ -77,11 +77,6 @@ class Frontier:
     def __len__(self) -> int:
         return int(self.bounds[-1])
 
-    @property
-    def visible(self) -> NDArray[np.bool_] | None:
-        """Which candidates the learner may choose: None, for a frontier holds none that it may not."""
-        return None
-
     def option(self, candidate: int) -> tuple[Option, int]:
         """The option of a candidate, and the candidate's number within its block."""
         g = int(self.bounds.searchsorted(candidate, side="right")) - 1

@@ -49,8 +49,6 @@ def grow(
         stats = engine.score(frontier, weights, classes, n_classes)
         scored += len(frontier)
         scores = objective(stats)
-        if frontier.visible is not None:
-            scores = np.where(frontier.visible, scores, -np.inf)
         candidate = int(scores.argmax())
         score = float(scores[candidate])
         if not score > best:
