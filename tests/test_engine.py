@@ -261,7 +261,7 @@ def test_under_visible_features_the_visible_candidates_and_no_others_are_scored(
         for attributes in seen:
             tables = frozenset({table for table, _ in attributes} | set(walk.choice.sample([t.name for t in walk.case.tables], 1)))
             frontier = engine.frontier(state, Visible(attributes, tables))
-            shown = np.ones(len(frontier), np.bool_) if frontier.visible is None else frontier.visible
+            shown = np.ones(len(frontier), np.bool_)
             visible = {
                 refinement: statistics
                 for refinement, statistics, is_shown in zip(listed(frontier), walk.score(engine, frontier).tolist(), shown, strict=True)
