@@ -108,14 +108,14 @@ def compare(folder: Path) -> str:
 
 
 def write(page: Page) -> None:
-    task = "--target loan --label good --positive 0 --exclude status --exclude account_to"
+    task = "--target loan --label good --positive 0 --exclude status --exclude account_to --exclude trans.account"
     page.text("## What is there\n\n`inspect` reads the catalogue: types, keys and foreign keys come from the database's own constraints.")
     page.command(f'hornboost inspect "$BANK" {task}', lines=45)
     page.text(
         """## Learn
 
-The label is `good`; its value `0`, a bad loan, is the positive class. `status` says the same in other words, and the accounts
-that orders go to are not something to learn from, so rules must not see them."""
+The label is `good`; its value `0`, a bad loan, is the positive class. `status` says the same in other words, and the numbers
+of other banks' accounts are not something to learn from, so rules must not see them."""
     )
     page.command(f'hornboost fit "$BANK" {task} --rounds 50 -o loans.json')
     page.text("How well does it predict loans that it has not seen?")

@@ -354,3 +354,14 @@ def test_completion_offers_the_verbs_and_the_estimators() -> None:
 
     assert "explain" in completed(["hornboost", "e"]).split()
     assert completed(["hornboost", "fit", "x", "--estimator", "pr"]).split() == ["prankboost"]
+
+
+def test_a_column_that_names_single_rows_is_pointed_out(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=300), "phone": [f"p{k:04}" for k in range(300)], "class": rng.choice(["a", "b"], 300)})
+    frame["phone"] = frame["phone"].where(frame.index != 3, "p0001")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    assert "people.phone (299 distinct values in 300 rows) looks like an identifier" in run("inspect", tmp_path / "people.csv").out
+    fitted = run("fit", tmp_path / "people.csv", "--rounds", 1, "-o", tmp_path / "m.json")
+    assert "people.phone (299 distinct values in 300 rows) looks like an identifier" in fitted.err
+    assert "identifier" not in run("fit", tmp_path / "people.csv", "--exclude", "phone", "--rounds", 1, "-o", tmp_path / "m.json").err

@@ -78,6 +78,13 @@ def test_a_rule_that_did_not_fire_comes_with_the_first_condition_that_failed() -
     assert "no row of table 'trans' is joined" in {m.failed for m in third.missed}
 
 
+def test_of_two_classes_the_scores_and_votes_are_those_of_the_positive_one() -> None:
+    db = database()
+    model = Ensemble(("no", "yes"), (Rule(Clause.parse(CASH), (1.5,)),), (-0.5,))
+    first = explain(model, db, db.encode(db.examples()[0]), positive="no")[0]
+    assert (first.score_of, first.score, first.start, first.fired[0].vote) == ("no", -1.0, 0.5, -1.5)
+
+
 def test_the_nearest_rules_come_first_and_as_many_as_asked_for() -> None:
     second = explained({LARGE.replace("15", "99"): 9.0, CASH: 1.5}, missed=1)[1]
     assert [str(m.rule.clause) for m in second.missed] == [CASH]

@@ -39,13 +39,15 @@ def fit(
 ) -> None:
     """Learn rules from SOURCE and write them as a model file. Ctrl-C keeps what was learned so far."""
     from hornboost.cli.progress import Interruption
-    from hornboost.cli.source import open_task
+    from hornboost.cli.source import likely_identifiers, open_task
 
     check_writable(output)
     database = open_task(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
     X, y, behind = examples(database)
     learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
     note(_about(database, len(X), learner))
+    for column in likely_identifiers(database):
+        note(f"{column} looks like an identifier; if rules should not name single values, leave it out with --exclude")
     interruption = Interruption()
     started = time.monotonic()
     with interruption.watched():

@@ -62,6 +62,7 @@ def convert(
 
 
 def _show(database: Database) -> None:
+    from hornboost.cli.source import likely_identifiers
     from hornboost.data.describe import headline
 
     say(headline(database))
@@ -79,7 +80,8 @@ def _show(database: Database) -> None:
         say()
         counts = ", ".join(f"{value} ({count:,})" for value, count in class_counts(database).items())
         say(f"predicts {target.table}.{target.label}: {counts}")
-    for title, lines in (("inferred", database.inferred), ("warnings", database.warnings)):
+    identifiers = [f"{column} looks like an identifier: rules may learn it by heart" for column in likely_identifiers(database)]
+    for title, lines in (("inferred", database.inferred), ("warnings", [*database.warnings, *identifiers])):
         if lines:
             say()
             say(f"{title}:")

@@ -42,8 +42,9 @@ def rules(
         covered = [float(row[f"covered {name}"]) for name in ensemble.classes if f"covered {name}" in row]
         known = sum(covered) if covered and all(value == value for value in covered) else None
         say(f"{row['confidence']:+.4f}  {row['rule']}" + (f"  % {known:g} covered, {row['precision']:.0%} right" if known else ""))
-    starts = ", ".join(f"{value:+.4f}" for value in ensemble.intercept)
-    say(f"{starts}  is where every score starts" if len(ensemble.intercept) == 1 else f"scores start at {starts}")
+    names = ensemble.classes[-1:] if len(ensemble.intercept) == 1 else ensemble.classes
+    for value, name in zip(ensemble.intercept, names, strict=True):
+        say(f'{value:+.4f}  for "{name}", before any rule fires')
 
 
 def sql(

@@ -18,6 +18,9 @@ TABLE_FILES = (".csv", ".csv.gz", ".parquet")
 LABELS = ("label", "class", "target", "y", "outcome", "response", "survived", "churn", "default", "active", "status")
 """Names by which a column is taken for the label when none is given, the likeliest first."""
 
+MANY = 100
+"""Distinct values from which on a column may be an identifier in disguise."""
+
 
 @dataclass(frozen=True)
 class TaskOptions:
@@ -99,6 +102,21 @@ def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Data
         "key": list(model.target.key),
     }
     return open_source(source, TaskOptions(**{**vars(options), "hints": {**hints, **options.hints}}))
+
+
+def likely_identifiers(database: Database) -> list[str]:
+    """Columns whose values are nearly all different: rules about them learn names by heart."""
+    import numpy as np
+
+    found = []
+    for table in database.tables.values():
+        for column in table.columns.values():
+            if column.kind == "nominal":
+                known = column.codes[column.codes >= 0]
+                distinct = int(np.count_nonzero(np.bincount(known))) if known.size else 0
+                if distinct >= MANY and 2 * distinct > known.size:
+                    found.append(f"{table.name}.{column.name} ({distinct:,} distinct values in {known.size:,} rows)")
+    return found
 
 
 def _open_folder(path: Path, options: TaskOptions) -> Database:

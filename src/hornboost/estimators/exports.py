@@ -54,7 +54,7 @@ class RuleExports:
         examples = self._encoded(X)
         names = list(key_columns(self._database))
         keys = eager(X).select(names).rows(named=True) if names else None
-        return explain(self.ensemble_, self._database, examples, missed, keys)
+        return explain(self.ensemble_, self._database, examples, missed, keys, self._saved().target.positive)
 
     def to_sql(
         self, dialect: str = "duckdb", *, table: str | None = None, key: str | Sequence[str] | None = None, probability: bool = True

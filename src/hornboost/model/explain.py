@@ -130,11 +130,17 @@ class Explanations(tuple[Explanation, ...]):
 
 
 def explain(
-    ensemble: Ensemble, database: Database, examples: Table, missed: int = 3, keys: Sequence[Mapping[str, Any]] | None = None
+    ensemble: Ensemble,
+    database: Database,
+    examples: Table,
+    missed: int = 3,
+    keys: Sequence[Mapping[str, Any]] | None = None,
+    positive: str | None = None,
 ) -> Explanations:
     """Explain the prediction of each encoded example; `missed` is the number of rules that did not fire to show for each.
 
-    `keys` say what each example is called; without them it is its keys, as far as the database knows them.
+    `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two classes the scores
+    are those of `positive`, or of the second.
     """
     coverage = ensemble.coverage(database)
     covered = coverage.covered(examples)[:, list(coverage.plan.of_clause)]
@@ -146,7 +152,7 @@ def explain(
     decision = ensemble.decision(scores)
     found = []
     for e in range(examples.n_rows):
-        about = int(choices[e]) if decision.ndim == 2 else _positive(ensemble, database)
+        about = int(choices[e]) if decision.ndim == 2 else _positive(ensemble, positive)
         votes = [_vote(rule.votes, about) for rule in ensemble.rules]
         otherwise = [_vote(rule.otherwise, about) if rule.otherwise else 0.0 for rule in ensemble.rules]
         score = decision[e, about] if decision.ndim == 2 else decision[e] if about or len(ensemble.classes) == 1 else -decision[e]
@@ -271,9 +277,8 @@ def _chosen_rows(state: State, covered: NDArray[np.intp]) -> list[NDArray[Any]]:
     return [state.entries[node].rows[at] for node, at in enumerate(entries)]
 
 
-def _positive(ensemble: Ensemble, database: Database) -> int:
+def _positive(ensemble: Ensemble, named: str | None) -> int:
     """Of two classes the one that the task calls positive, otherwise the second."""
-    named = database.target.positive
     return ensemble.classes.index(named) if named in ensemble.classes else len(ensemble.classes) - 1
 
 

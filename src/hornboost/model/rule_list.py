@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from typing import SupportsIndex, overload
 
 from hornboost.model.ensemble import Rule
 
@@ -21,6 +22,13 @@ class Rules(list[Rule]):
     def __init__(self, rules: Iterable[Rule], classes: Sequence[str]) -> None:
         super().__init__(rules)
         self.classes = tuple(classes)
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> Rule: ...
+    @overload
+    def __getitem__(self, at: slice) -> Rules: ...
+    def __getitem__(self, at: SupportsIndex | slice) -> Rule | Rules:
+        return Rules(super().__getitem__(at), self.classes) if isinstance(at, slice) else super().__getitem__(at)
 
     def __repr__(self) -> str:
         return "\n".join(f"{rule.confidence(self.classes):+.3f}  {rule.clause}" for rule in self) or "no rules"
