@@ -80,6 +80,9 @@ def test_rules_are_sorted_by_what_the_user_chooses(seen: Seen, folder: Path) -> 
             float(value) for value in page.eval_on_selector_all("#rule-cards .card", f"cards => cards.map(card => card.dataset.{name})")
         ]
 
+    influence = [-abs(vote) * covered for vote, covered in zip(values("vote"), values("covered"), strict=True)]
+    assert influence == sorted(influence)
+    page.select_option("#rule-sort", "vote")
     assert values("number") != sorted(values("number"))
     assert values("vote") == sorted(values("vote"), key=lambda vote: -abs(vote))
     for name, ascending in (("covered", False), ("precision", False), ("length", True), ("number", True)):

@@ -33,7 +33,7 @@
   if (cards) {
     const all = [...cards.children].map((card) => ({ card, text: card.textContent.toLowerCase() }));
     const keys = {
-      number: (d) => Number(d.number), vote: (d) => -Math.abs(d.vote), covered: (d) => -d.covered,
+      influence: (d) => -Math.abs(d.vote) * d.covered, number: (d) => Number(d.number), vote: (d) => -Math.abs(d.vote), covered: (d) => -d.covered,
       precision: (d) => -d.precision, length: (d) => Number(d.length),
     };
     const update = () => {

@@ -1,0 +1,57 @@
+"""The documentation is true: its blocks give the outputs it shows, its links lead somewhere, and the site builds without a warning."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from documents import BLOCK, produced
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WRITTEN_ELSEWHERE = {"walkthrough-postgres.md"}
+"""Pages whose commands need real data; a script beside them runs them."""
+
+
+def runs(page: Path) -> bool:
+    return page.name not in WRITTEN_ELSEWHERE and BLOCK.search(page.read_text(encoding="utf-8")) is not None
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_shows_what_its_code_gives(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert produced(text) == text, f"outputs changed; write them with: python tests/documents.py {page.relative_to(ROOT)}"
+
+
+def test_the_five_tutorials_and_the_readme_are_executed() -> None:
+    executed = {page.relative_to(ROOT).as_posix() for page in PAGES if runs(page)}
+    names = ("csv", "postgres", "skewed", "subgroups", "pipeline")
+    assert executed >= {"README.md", *(f"docs/tutorials/{name}.md" for name in names)}
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    reference = (tmp_path / "site" / "api" / "index.html").read_text(encoding="utf-8")
+    assert "the tables behind the examples" in reference
+    assert "C2RIBClassifier" in reference
+
+
+def test_links_of_the_readme_lead_to_files_and_its_picture_is_small() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []
+    pictures = [link for link in links if link.endswith(".png")]
+    assert pictures
+    assert all((ROOT / picture).stat().st_size < 300_000 for picture in pictures)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    docs = ROOT / "docs"
+    assert [page.name for page in docs.rglob("*.md") if page.relative_to(docs).as_posix() not in navigation] == []
