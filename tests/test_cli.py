@@ -311,7 +311,7 @@ def test_a_parameter_of_any_estimator_can_be_set_and_a_wrong_one_is_one_sentence
         assert result.err.count("\n") <= 2
 
 
-@pytest.mark.parametrize("estimator", ["prankboost", "rankboost", "kbs", "adaboost", "logitboost"])
+@pytest.mark.parametrize("estimator", ["prankboost", "rankboost", "kbs", "adaboost", "logitboost", "mlynx"])
 def test_other_estimators_learn_save_and_predict_through_the_same_verbs(run: Any, folder: Path, tmp_path: Path, estimator: str) -> None:
     result = run("fit", folder, "--estimator", estimator, "--rounds", 3, "-o", tmp_path / "m.json")
     assert result.code == 0, result.err
@@ -365,3 +365,24 @@ def test_a_column_that_names_single_rows_is_pointed_out(run: Any, tmp_path: Path
     fitted = run("fit", tmp_path / "people.csv", "--rounds", 1, "-o", tmp_path / "m.json")
     assert "people.phone (299 distinct values in 300 rows) looks like an identifier" in fitted.err
     assert "identifier" not in run("fit", tmp_path / "people.csv", "--exclude", "phone", "--rounds", 1, "-o", tmp_path / "m.json").err
+
+
+def test_progress_is_drawn_on_a_terminal_and_nowhere_else(folder: Path, tmp_path: Path) -> None:
+    import pty
+
+    command = [sys.executable, "-m", "hornboost", "fit", str(folder), "--rounds", "30", "-o", str(tmp_path / "m.json")]
+    piped = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stderr
+    assert "\x1b[" not in piped
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env={**os.environ, "TERM": "xterm"}) as process:
+        os.close(terminal)
+        drawn = b""
+        try:
+            while part := os.read(controller, 4096):
+                drawn += part
+        except OSError:  # the terminal closes with its last writer
+            pass
+    os.close(controller)
+    assert process.returncode == 0
+    assert b"/30" in drawn
+    assert b"rules, margin" in drawn

@@ -123,17 +123,8 @@ def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupt
         )
         return
     if not rules:
-        for reason in why_nothing(fitted, X, y):
+        for reason in fitted.diagnose(X, y):
             note(f"nothing was learned: {reason}")
     state = "interrupted; kept" if interrupted else "learned"
     note(f"{state} {len(rules)} rules in {seconds:.1f} s, right on {accuracy:.1%} of the training examples")
     note(f"wrote {output}; see them with: hornboost rules {output}")
-
-
-def why_nothing(fitted: Any, X: Any, y: Any) -> list[str]:
-    """The reasons why a fit found no rule."""
-    from hornboost.model.diagnosis import diagnose
-
-    problem = fitted._problem(X, y, None, max_entries=fitted.get_params(deep=False).get("max_entries", 50_000_000))
-    problem.engine.frontier(problem.engine.root())
-    return diagnose(problem)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data import Database
@@ -55,6 +56,22 @@ class RuleExports:
         names = list(key_columns(self._database))
         keys = eager(X).select(names).rows(named=True) if names else None
         return explain(self.ensemble_, self._database, examples, missed, keys, self._saved().target.positive)
+
+    def diagnose(self, X: Any, y: Any) -> list[str]:
+        """Why no rule could be learned from these examples, in sentences, the plainest reason first.
+
+        >>> import numpy as np, hornboost as hb
+        >>> X, y = np.zeros((20, 2)), [0, 1] * 10
+        >>> hb.C2RIBClassifier(rounds=3).fit(X, y).diagnose(X, y)
+        ["no attribute varies: every visible column has one value (or none) on all examples' rows"]
+        """
+        from hornboost.model.diagnosis import diagnose
+
+        fresh: Any = clone(self)
+        limits = {name: value for name, value in fresh.get_params(deep=False).items() if name in ("max_entries", "max_depth")}
+        problem = fresh._problem(X, y, None, **limits)
+        problem.engine.frontier(problem.engine.root())
+        return diagnose(problem)
 
     def to_sql(
         self, dialect: str = "duckdb", *, table: str | None = None, key: str | Sequence[str] | None = None, probability: bool = True
