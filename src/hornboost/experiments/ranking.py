@@ -77,7 +77,7 @@ DATA_SETS: Mapping[str, DataSet] = {
     "uwcse": DataSet("UW-CSE student–professor, leave one area out", partial(_folder, "uwcse", "advised_by_student_professor"), _named),
     "icml": DataSet("ICML co-authors, 5 folds", partial(_folder, "icml", None), _stratified),
     "icml-split": DataSet("ICML co-authors, srlearn's split", partial(_folder, "icml", None), _named),
-    "yeast": DataSet("yeast protein classes, four folds", partial(_folder, "yeast", None), _named),
+    "yeast": DataSet("yeast classes of classified proteins, four folds", partial(_folder, "yeast", "protein_class_classified"), _named),
     "imdb": DataSet("IMDB pairs, 5 folds", partial(_folder, "imdb_pairs", None), _stratified, seeds=3),
     "homology": DataSet("KDD Cup 2004 homology, 5 folds by block", partial(_folder, "kdd04-homology", None), _blocks, seeds=3),
 }
