@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 Atom = tuple[int, tuple[int, ...], tuple[int, ...]]
 Body = tuple[Atom, ...]
+Skeleton = tuple[tuple[int, tuple[int, ...]], ...]
+"""The literals of a query without their conditions."""
+Conditions = tuple[tuple[int, ...], ...]
+"""The conditions of a query, literal by literal."""
+Key = tuple[Skeleton, Conditions]
 
 NEW = 1 << 20
 """A variable that a literal brings in, after all others."""
@@ -34,14 +39,13 @@ NEW = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table: key columns and their domains, and its conditions, those of attribute a from `starts[a]` on (0 is none)."""
+    """A table: key columns and their domains, and its conditions; `held` are those of each row, an attribute a column (0 is none)."""
 
     name: str
     columns: tuple[str, ...]
     domains: tuple[str, ...]
     keys: NDArray[np.int32]
-    codes: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    held: NDArray[np.int32]
     conditions: tuple[Condition, ...]
     attribute: NDArray[np.int64]
     index: Callable[[str], KeyIndex] | None
@@ -55,6 +59,47 @@ class Source:
         return len(self.conditions)
 
 
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What queries with the same literals share, whatever their conditions.
+
+    `form` is the same for all renamings; `orders` are the ways to put the literals into it. `overlaps` are pairs (i, j, like) where literal
+    i says no more than j: both are of one source and have the same variables (`like`), or i, if bare, follows from j.
+    """
+
+    form: Skeleton
+    orders: tuple[tuple[int, ...], ...]
+    repeats: bool
+    overlaps: tuple[tuple[int, int, bool], ...]
+
+    def key(self, conditions: Conditions) -> Key:
+        """The same for all queries that differ in names of variables, order of literals, or direction of symmetric ones."""
+        if self.repeats:
+            return self.form, min(self._sorted(conditions, order) for order in self.orders)
+        if len(self.orders) == 1:
+            return self.form, tuple([conditions[k] for k in self.orders[0]])
+        return self.form, min([tuple([conditions[k] for k in order]) for order in self.orders])
+
+    def _sorted(self, conditions: Conditions, order: tuple[int, ...]) -> Conditions:
+        return tuple([tests for _, tests in sorted(zip(self.form, [conditions[k] for k in order], strict=True))])
+
+    def redundancy(self, conditions: Conditions) -> Choice["", "so far", "for good"]:
+        """Whether some literal follows from another: from one with more conditions on the same variables, or, bare, from the data.
+
+        "so far" where it is the last one, which may get further conditions.
+        """
+        found: Choice["", "so far", "for good"] = ""
+        for i, j, like in self.overlaps:
+            tests = conditions[i]
+            if not tests:
+                return "for good"
+            if like and set(tests) <= set(conditions[j]):
+                if i < len(conditions) - 1 or tests == conditions[j]:
+                    return "for good"
+                found = "so far"
+        return found
+
+
 @dataclass(eq=False)
 class Language:
     """The sources, and what holds between them."""
@@ -64,6 +109,7 @@ class Language:
     left_out: list[str]
     root_keys: NDArray[np.int32]
     _included: dict[tuple[int, tuple[int, ...], int, tuple[int, ...]], bool] = field(default_factory=dict)
+    _structures: dict[Skeleton, Structure] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -92,25 +138,25 @@ class Language:
     def among(self, rows: NDArray[np.intp]) -> Language:
         """The same language over some of the examples; what holds between the tables is still asked of all."""
         root = self.sources[0]
-        fewer = replace(root, keys=np.ascontiguousarray(root.keys[rows]), codes=np.ascontiguousarray(root.codes[:, rows]))
+        fewer = replace(root, keys=np.ascontiguousarray(root.keys[rows]), held=np.ascontiguousarray(root.held[rows]))
         return replace(self, sources=[fewer, *self.sources[1:]])
 
     @property
     def n_root(self) -> int:
         return len(self.sources[0].columns)
 
-    def domains(self, body: Body) -> dict[int, str]:
+    def domains(self, skeleton: Skeleton) -> dict[int, str]:
         """The domain of each variable."""
-        return {v: domain for source, variables, _ in body for v, domain in zip(variables, self.sources[source].domains, strict=True)}
+        return {v: domain for source, variables in skeleton for v, domain in zip(variables, self.sources[source].domains, strict=True)}
 
-    def shapes(self, body: Body, connected: bool) -> list[tuple[int, tuple[int, ...]]]:
+    def shapes(self, skeleton: Skeleton, connected: bool) -> list[tuple[int, tuple[int, ...]]]:
         """Every literal that may be added, as its source and variables, -1 for a new one; symmetric relations in one direction.
 
         One that could stand before the last literal is left out where it is less than that (see `Miner`).
         """
-        domains = self.domains(body)
+        domains = self.domains(skeleton)
         grown = any(v >= self.n_root for v in domains)
-        last, earlier = self._last(body)
+        last, earlier = self._last(skeleton)
         found = []
         for number, source in enumerate(self.sources[1:], 1):
             choices = [[v for v, other in domains.items() if other == domain] + [-1] for domain in source.domains]
@@ -122,16 +168,16 @@ class Language:
                     continue
                 if max(bound) < earlier and (number, _with_new(shape)) < last:
                     continue
-                if not self._same_row(number, shape, body):
+                if not self._same_row(number, shape, skeleton):
                     found.append((number, shape))
         return sorted(found, key=lambda found: (found[0], _with_new(found[1])))
 
-    def _last(self, body: Body) -> tuple[tuple[int, tuple[int, ...]], int]:
+    def _last(self, skeleton: Skeleton) -> tuple[tuple[int, tuple[int, ...]], int]:
         """The last literal as a shape, and the number of variables before it; nothing comes before a root."""
-        if len(body) == 1:
+        if len(skeleton) == 1:
             return (0, ()), 0
-        number, variables, _ = body[-1]
-        earlier = 1 + max((v for _, others, _ in body[:-1] for v in others), default=-1)
+        number, variables = skeleton[-1]
+        earlier = 1 + max((v for _, others in skeleton[:-1] for v in others), default=-1)
         return (number, tuple([v if v < earlier else NEW for v in variables])), earlier
 
     def _is_turned(self, source: Source, shape: tuple[int, ...]) -> bool:
@@ -141,11 +187,11 @@ class Language:
         left, right = (ordered[k] for k in source.symmetric)
         return left > right
 
-    def _same_row(self, number: int, shape: tuple[int, ...], body: Body) -> bool:
+    def _same_row(self, number: int, shape: tuple[int, ...], skeleton: Skeleton) -> bool:
         """Whether another literal of the query has the very row that this one would find."""
         source = self.sources[number]
         root = self.sources[0]
-        for other, variables, _ in body:
+        for other, variables in skeleton:
             if other == number:
                 if any(variables[k] == shape[k] for k in source.unique) or (source.rows_unique and variables == shape):
                     return True
@@ -155,24 +201,24 @@ class Language:
                     return True
         return False
 
-    def redundancy(self, body: Body) -> Choice["", "so far", "for good"]:
-        """Whether some literal follows from another: from one with more conditions on the same variables, or, bare, from the data.
+    def structure(self, skeleton: Skeleton) -> Structure:
+        """What all queries with these literals share."""
+        known = self._structures.get(skeleton)
+        if known is None:
+            renamed = [self._renamed(skeleton, order) for order in self._namings(skeleton)]
+            form = min(found for found, _ in renamed)
+            orders = sorted({places for found, places in renamed if found == form})
+            known = Structure(form, tuple(orders), len(set(form)) < len(form), tuple(self._overlaps(skeleton)))
+            self._structures[skeleton] = known
+        return known
 
-        "so far" where it is the last one, which may get further conditions.
-        """
-        found: Choice["", "so far", "for good"] = ""
-        last = len(body) - 1
-        for i, (source, variables, tests) in enumerate(body[1:], 1):
-            for j, (other, others, more) in enumerate(body):
-                if i == j or not set(variables) <= set(others):
-                    continue
-                if source == other and variables == others and set(tests) <= set(more):
-                    if i < last or not tests or tests == more:
-                        return "for good"
-                    found = "so far"
-                if not tests and source != other and self._is_included(source, variables, other, others):
-                    return "for good"
-        return found
+    def _overlaps(self, skeleton: Skeleton) -> Iterator[tuple[int, int, bool]]:
+        for i, (source, variables) in enumerate(skeleton[1:], 1):
+            for j, (other, others) in enumerate(skeleton):
+                if i != j and set(variables) <= set(others):
+                    like = source == other and variables == others
+                    if like or (source != other and self._is_included(source, variables, other, others)):
+                        yield i, j, like
 
     def is_core(self, body: Body) -> bool:
         """Without object identity: whether no literal can be folded onto the others, so that no shorter query says the same."""
@@ -228,17 +274,15 @@ class Language:
         swapped[pair[0]], swapped[pair[1]] = variables[pair[1]], variables[pair[0]]
         return tuple(swapped)
 
-    def canonical(self, body: Body) -> Body:
-        """The same for all queries that differ in names of variables, order of literals, or direction of symmetric ones."""
+    def _namings(self, skeleton: Skeleton) -> Iterator[list[int]]:
+        """Orders of the free variables, in classes that no renaming can mix."""
         n_root = self.n_root
-        free = sorted({v for _, variables, _ in body for v in variables if v >= n_root})
-        if len(free) < 2:
-            return tuple(sorted(body))
-        colour = {v: v if v < n_root else n_root for _, variables, _ in body for v in variables}
+        free = sorted({v for _, variables in skeleton for v in variables if v >= n_root})
+        colour = {v: v if v < n_root else n_root for _, variables in skeleton for v in variables}
         classes = 1
         while True:
             seats: dict[int, list[int]] = {v: [] for v in free}
-            for source, variables, tests in body:
+            for source, variables in skeleton:
                 pair = self.sources[source].symmetric or (-1, -1)
                 colours = tuple([colour[v] for v in variables])
                 if pair[0] >= 0:
@@ -246,7 +290,7 @@ class Language:
                     colours = (*[c for k, c in enumerate(colours) if k not in pair], *ends)
                 for k, v in enumerate(variables):
                     if v >= n_root:
-                        seats[v].append(hash((source, tests, pair[0] if k == pair[1] else k, colours)))
+                        seats[v].append(hash((source, pair[0] if k == pair[1] else k, colours)))
             for v in free:
                 colour[v] = hash((colour[v], tuple(sorted(seats[v]))))
             found = len({colour[v] for v in free})
@@ -256,20 +300,23 @@ class Language:
         groups: dict[int, list[int]] = {}
         for v in free:
             groups.setdefault(colour[v], []).append(v)
-        ordered = [groups[c] for c in sorted(groups)]
-        return min(self._renamed(body, [v for group in order for v in group]) for order in product(*(permutations(g) for g in ordered)))
+        for order in product(*(permutations(groups[c]) for c in sorted(groups))):
+            yield [v for group in order for v in group]
 
-    def _renamed(self, body: Body, order: Sequence[int]) -> Body:
+    def _renamed(self, skeleton: Skeleton, order: Sequence[int]) -> tuple[Skeleton, tuple[int, ...]]:
+        """The literals sorted under new names, and the place that each had."""
         names = {v: self.n_root + k for k, v in enumerate(order)}
-        return tuple(
-            sorted((source, self.normal(source, tuple([names.get(v, v) for v in variables])), tests) for source, variables, tests in body)
+        renamed = sorted(
+            (source, self.normal(source, tuple([names.get(v, v) for v in variables])), place)
+            for place, (source, variables) in enumerate(skeleton)
         )
+        return tuple([(source, variables) for source, variables, _ in renamed]), tuple([place for _, _, place in renamed])
 
     def clause(self, body: Body, head: Head) -> Clause:
         """The clause of a query: with object identity, every two variables of one domain differ unless both are the example's."""
         names = self._names(body)
         uses = Counter(v for _, variables, _ in body for v in variables)
-        domains = self.domains(body)
+        domains = self.domains(skeleton_of(body))
         free = [v for v in names if v >= self.n_root]
         unequal = [(w, v) for v in free for w in names if w < v and domains[v] == domains[w]] if self.oi else []
         told = {v for pair in unequal for v in pair} | {v for v, count in uses.items() if count > 1} | set(range(self.n_root))
@@ -292,6 +339,11 @@ class Language:
         return dict(sorted(names.items()))
 
 
+def skeleton_of(body: Body) -> Skeleton:
+    """The literals of a query without their conditions."""
+    return tuple([(source, variables) for source, variables, _ in body])
+
+
 def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Variables in an order in which new ones come last."""
     return tuple([v if v >= 0 else NEW for v in shape])
@@ -300,14 +352,12 @@ def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _source(
     table: Table, database: Database | None, weights: NDArray[np.float64], bins: int, left_out: list[str], pair: Sequence[str]
 ) -> Source:
-    codes: list[NDArray[np.int32]] = []
-    starts: list[int] = []
+    held = np.zeros((table.n_rows, len(table.attributes)), np.int32)
     conditions: list[Condition] = [()]
     attribute = [-1]
     for number, column in enumerate(table.attributes):
         found = conditions_of(table.name, column, weights, bins, left_out)
-        starts.append(len(conditions))
-        codes.append(found[0])
+        held[:, number] = np.where(found[0] >= 0, found[0] + len(conditions), 0)
         conditions += found[1]
         attribute += [number] * len(found[1])
     keys = np.stack([column.codes for column in table.keys], axis=1) if table.keys else np.empty((table.n_rows, 0), np.int32)
@@ -318,8 +368,7 @@ def _source(
         names,
         tuple(column.domain or "" for column in table.keys),
         np.ascontiguousarray(keys),
-        np.ascontiguousarray(np.stack(codes)) if codes else np.empty((0, table.n_rows), np.int32),
-        np.array(starts, np.int64),
+        held,
         tuple(conditions),
         np.array(attribute),
         None if database is None else _indexes(database, table.name),

@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from hornboost.logic.clause import Clause, Head
 from hornboost.mining import query_kernels as kernels
-from hornboost.mining.language import Body, Language
-
-NO_COLUMN = np.empty(0, np.int32)
+from hornboost.mining.language import Body, Key, Language, Skeleton, Structure, skeleton_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bindings:
-    """Every way to bind a query, sorted by example: the codes of its variables, and the row of each literal."""
+    """Every way to bind a query, sorted by example: the codes of its variables, and the row of its last literal."""
 
     example: NDArray[np.int32]
     variables: NDArray[np.int32]
@@ -31,7 +29,7 @@ class Bindings:
         return self.example.nbytes + self.variables.nbytes + self.rows.nbytes
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Query:
     """A frequent query: its coverage of the training examples as packed bits, its support by class, and how it came from its parent: by a
     new literal (`shape`), or by a further condition on the last one.
@@ -40,11 +38,12 @@ class Query:
     """
 
     body: Body
-    covered: bytes
-    support: tuple[float, ...]
+    structure: Structure
     parent: Query | None = None
     shape: tuple[int, tuple[int, ...]] | None = None
     condition: int = 0
+    covered: bytes = b""
+    support: tuple[float, ...] = ()
     pending: bool = False
     barren: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
 
@@ -108,14 +107,16 @@ class Miner:
         self._n = len(classes)
         self._kept: OrderedDict[int, Bindings] = OrderedDict()
         self._bytes = 0
+        self._shapes: dict[tuple[Skeleton, tuple[int, tuple[int, ...]]], kernels.Shape] = {}
+        self._candidates: dict[Skeleton, list[tuple[int, tuple[int, ...]]]] = {}
+        self._tallies = [kernels.Tally(source.held, source.n_conditions, classes, weights, self._thresholds) for source in language.sources]
 
     def mine(self, max_length: int) -> Mined:
         """All frequent queries up to a length, none equivalent to another."""
         root = (0, tuple(range(self._language.n_root)), ())
-        everyone = np.bincount(self._classes, self._weights, minlength=len(self._thresholds) - 1)
-        level = [Query((root,), np.packbits(np.ones(self._n, bool)).tobytes(), tuple(everyone))]
+        level = [Query((root,), self._language.structure((root[:2],)))]
         mined = Mined(left_out=list(self._language.left_out))
-        seen: set[Body] = {level[0].body}
+        seen: set[Key] = set()
         try:
             for length in range(1, max_length + 1):
                 following: list[Query] = []
@@ -131,7 +132,7 @@ class Miner:
             mined.left_out.append(str(stop))
         return mined
 
-    def _refine(self, query: Query, seen: set[Body], following: list[Query], mined: Mined) -> None:
+    def _refine(self, query: Query, seen: set[Key], following: list[Query], mined: Mined) -> None:
         bindings = self._bindings(query)
         if len(bindings.example) > self._limits.max_bindings:
             mined.left_out.append(
@@ -145,111 +146,111 @@ class Miner:
             self._add_tests(query, bindings, seen, following, mined)
         if query.pending:
             return
-        for shape in self._language.shapes(query.body, self._connected):
+        skeleton = skeleton_of(query.body)
+        if skeleton not in self._candidates:
+            self._candidates[skeleton] = self._language.shapes(skeleton, self._connected)
+        for shape in self._candidates[skeleton]:
             if shape not in query.barren:
                 self._add_literal(query, bindings, shape, seen, following, mined)
 
-    def _add_tests(self, query: Query, bindings: Bindings, seen: set[Body], following: list[Query], mined: Mined) -> None:
+    def _add_tests(self, query: Query, bindings: Bindings, seen: set[Key], following: list[Query], mined: Mined) -> None:
         number, variables, tests = query.body[-1]
         source = self._language.sources[number]
         if source.n_conditions == 1:
             return
-        tally = self._tally(number)
-        kernels.count_tests(bindings.example, np.ascontiguousarray(bindings.rows[:, -1]), tally)
+        frequent, support, hits = kernels.count_tests(bindings.example, bindings.rows, self._tallies[number])
+        mined.candidates += source.n_conditions
         last = source.attribute[tests[-1]] if tests else -1
-        for condition in self._frequent(tally, mined):
-            if source.attribute[condition] > last:
-                body = (*query.body[:-1], (number, variables, (*tests, int(condition))))
-                self._keep(body, tally, int(condition), query, None, seen, following, mined)
+        structure = self._language.structure(skeleton_of(query.body))
+        for condition in frequent[source.attribute[frequent] > last].tolist():
+            body = (*query.body[:-1], (number, variables, (*tests, condition)))
+            self._keep(Query(body, structure, query, None, condition), support, hits, seen, following, mined)
 
     def _add_literal(
-        self, query: Query, bindings: Bindings, shape: tuple[int, tuple[int, ...]], seen: set[Body], following: list[Query], mined: Mined
+        self, query: Query, bindings: Bindings, shape: tuple[int, tuple[int, ...]], seen: set[Key], following: list[Query], mined: Mined
     ) -> None:
         number, pattern = shape
-        prepared = self._shape(query, bindings, shape)
-        if kernels.count_reached(prepared.code, prepared.offsets) > 50 * self._limits.max_bindings:
-            mined.left_out.append(
-                f"a literal of '{self._language.sources[number].name}' after '{self._text(query)}' reaches too many rows and was left out"
-            )
+        source = self._language.sources[number]
+        prepared = self._shape(query, shape)
+        limit = 50 * self._limits.max_bindings
+        if len(bindings.example) * len(source.keys) > limit and kernels.count_reached(bindings.variables, prepared) > limit:
+            mined.left_out.append(f"a literal of '{source.name}' after '{self._text(query)}' reaches too many rows and was left out")
             return
-        tally = self._tally(number)
-        kernels.count_literal(bindings.example, bindings.variables, prepared, tally)
-        frequent = self._frequent(tally, mined)
+        frequent, support, hits = kernels.count_literal(bindings.example, bindings.variables, prepared, self._tallies[number])
+        mined.candidates += source.n_conditions
         if frequent.size == 0:
             query.barren.add(shape)
             return
         twin = number == query.body[-1][0] and pattern == query.body[-1][1]
         fresh = iter(range(bindings.variables.shape[1], bindings.variables.shape[1] + len(pattern)))
         variables = tuple([v if v >= 0 else next(fresh) for v in pattern])
-        for condition in frequent:
-            tests = (int(condition),) if condition else ()
+        structure = self._language.structure((*skeleton_of(query.body), (number, variables)))
+        for condition in frequent.tolist():
+            tests = (condition,) if condition else ()
             if not (twin and tests < query.body[-1][2]):
-                self._keep((*query.body, (number, variables, tests)), tally, int(condition), query, shape, seen, following, mined)
+                body = (*query.body, (number, variables, tests))
+                self._keep(Query(body, structure, query, shape, condition), support, hits, seen, following, mined)
 
     def _keep(
         self,
-        body: Body,
-        tally: kernels.Tally,
-        condition: int,
-        parent: Query,
-        shape: tuple[int, tuple[int, ...]] | None,
-        seen: set[Body],
+        query: Query,
+        support: NDArray[np.float64],
+        hits: NDArray[np.uint8],
+        seen: set[Key],
         following: list[Query],
         mined: Mined,
     ) -> None:
-        key = self._language.canonical(body)
+        conditions = tuple([tests for _, _, tests in query.body])
+        key = query.structure.key(conditions)
         if key in seen:
             return
         seen.add(key)
-        redundant = self._language.redundancy(body)
+        redundant = query.structure.redundancy(conditions)
         if redundant == "for good":
             return
         if self._limits.max_patterns is not None and len(mined.queries) >= self._limits.max_patterns:
             raise _LimitReached(
                 f"max_patterns={self._limits.max_patterns:,} was reached: further queries, the first being "
-                f"'{self._body_text(body)}', were left out"
+                f"'{self._text(query)}', were left out"
             )
-        covered = np.packbits(tally.hits[:, condition]).tobytes()
-        query = Query(body, covered, tuple(tally.support[:, condition].tolist()), parent, shape, condition, redundant == "so far")
+        query.covered = hits[query.condition].tobytes()
+        query.support = tuple(support[:, query.condition].tolist())
+        query.pending = redundant == "so far"
         following.append(query)
-        if not query.pending and (self._language.oi or self._language.is_core(body)):
+        if not query.pending and (self._language.oi or self._language.is_core(query.body)):
             mined.queries.append(query)
 
-    def _tally(self, number: int) -> kernels.Tally:
-        source = self._language.sources[number]
-        hits = np.zeros((self._n, source.n_conditions), np.bool_)
-        support = np.zeros((len(self._thresholds) - 1, source.n_conditions))
-        return kernels.Tally(source.codes, source.starts, self._classes, self._weights, hits, support)
+    def _shape(self, query: Query, shape: tuple[int, tuple[int, ...]]) -> kernels.Shape:
+        skeleton = skeleton_of(query.body)
+        known = self._shapes.get((skeleton, shape))
+        if known is None:
+            known = self._shapes[skeleton, shape] = self._prepared(skeleton, shape)
+        return known
 
-    def _frequent(self, tally: kernels.Tally, mined: Mined) -> NDArray[np.intp]:
-        total = tally.support.sum(axis=0)
-        mined.candidates += total.size
-        by_class = (tally.support >= self._thresholds[:-1, None]).any(axis=0)
-        return np.flatnonzero((by_class | (total >= self._thresholds[-1])) & (total > 0))
-
-    def _shape(self, query: Query, bindings: Bindings, shape: tuple[int, tuple[int, ...]]) -> kernels.Shape:
+    def _prepared(self, skeleton: Skeleton, shape: tuple[int, tuple[int, ...]]) -> kernels.Shape:
         number, pattern = shape
         source = self._language.sources[number]
         assert source.index is not None
         column = min((k for k, v in enumerate(pattern) if v >= 0), key=lambda k: source.fan_out[k])
         index = source.index(source.columns[column])
-        domains = self._language.domains(query.body)
-        differ = np.zeros((len(pattern), bindings.variables.shape[1]), np.bool_)
+        new = [k for k, v in enumerate(pattern) if v < 0]
+        equal = [(k, v) for k, v in enumerate(pattern) if v >= 0 and k != column]
+        differ: list[tuple[int, int]] = []
         apart: list[tuple[int, int]] = []
         if self._language.oi:
-            new = [k for k, v in enumerate(pattern) if v < 0]
-            for k in new:
-                for v, domain in domains.items():
-                    differ[k, v] = domain == source.domains[k]
+            domains = self._language.domains(skeleton)
+            differ = [(k, v) for k in new for v, domain in domains.items() if domain == source.domains[k]]
             apart = [(k, other) for k in new for other in new if k < other and source.domains[k] == source.domains[other]]
         return kernels.Shape(
-            np.ascontiguousarray(bindings.variables[:, pattern[column]]),
+            pattern[column],
             index.offsets,
             index.rows,
             source.keys,
-            np.array(pattern, np.int64),
-            differ,
-            np.array(apart, np.int64).reshape(-1, 2),
+            _pairs(equal),
+            _pairs(differ),
+            _pairs(apart),
+            np.array(new, np.int64),
+            np.array(sorted({pattern[column], *(v for _, v in equal), *(v for _, v in differ)}), np.int64),
         )
 
     def _bindings(self, query: Query) -> Bindings:
@@ -261,7 +262,7 @@ class Miner:
         if query.parent is None:
             everyone = np.arange(self._n, dtype=np.int32)
             keys = self._language.sources[0].keys
-            made = Bindings(everyone, np.ascontiguousarray(keys), everyone[:, None].copy())
+            made = Bindings(everyone, np.ascontiguousarray(keys), everyone)
         else:
             made = self._extended(query, self._bindings(query.parent))
         self._kept[id(query)] = made
@@ -272,29 +273,20 @@ class Miner:
 
     def _extended(self, query: Query, before: Bindings) -> Bindings:
         assert query.parent is not None
+        source = self._language.sources[query.body[-1][0]]
+        attribute = int(source.attribute[query.condition])
         if query.shape is None:
-            number = query.body[-1][0]
-            source = self._language.sources[number]
-            attribute = source.attribute[query.condition]
-            codes = source.codes[attribute][before.rows[:, -1]]
-            alive = codes == query.condition - source.starts[attribute]
+            alive = source.held[before.rows, attribute] == query.condition
             return Bindings(before.example[alive], before.variables[alive], before.rows[alive])
-        number, pattern = query.shape
-        source = self._language.sources[number]
-        wanted, code = NO_COLUMN, 0
-        if query.condition:
-            attribute = source.attribute[query.condition]
-            wanted, code = source.codes[attribute], int(query.condition - source.starts[attribute])
-        up, rows = kernels.extend(before.example, before.variables, self._shape(query.parent, before, query.shape), wanted, code)
-        new = [k for k, v in enumerate(pattern) if v < 0]
-        variables = np.concatenate([before.variables[up], source.keys[rows][:, new]], axis=1)
-        return Bindings(before.example[up], np.ascontiguousarray(variables), np.concatenate([before.rows[up], rows[:, None]], axis=1))
+        shape = self._shape(query.parent, query.shape)
+        return Bindings(*kernels.extend(before.example, before.variables, shape, source.held, attribute, query.condition))
 
     def _text(self, query: Query) -> str:
-        return self._body_text(query.body)
+        return query_text(self._language.clause(query.body, Head("", "")))
 
-    def _body_text(self, body: Body) -> str:
-        return query_text(self._language.clause(body, Head("", "")))
+
+def _pairs(found: list[tuple[int, int]]) -> NDArray[np.int64]:
+    return np.array(found, np.int64).reshape(-1, 2)
 
 
 def query_text(clause: Clause) -> str:

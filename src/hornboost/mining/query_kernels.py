@@ -1,7 +1,7 @@
 """Compiled loops of query mining: from the bindings of a query to the coverage of all of its refinements.
 
-A pass writes `hits[example, condition]` and adds each newly covered example to `support[class, condition]`; condition 0 is the
-bare literal.
+A pass returns the conditions that are frequent (0 is the bare literal), the support of each by class, and the examples that each holds for
+as packed bits. Bindings are sorted by example.
 """
 
 from __future__ import annotations
@@ -14,124 +14,200 @@ from numpy.typing import NDArray
 
 
 class Shape(NamedTuple):
-    """A literal that may be added: rows of the index under each binding's `code`, with these demands on their keys.
+    """A literal that may be added: the rows of an index under a variable of the query, with these demands on their keys.
 
-    `assigned[k]` is the variable in key column k or -1 for a new one, `differ[k, v]` whether it must not equal variable v, and `apart`
-    lists pairs of key columns that hold distinct new variables.
+    `equal` lists pairs (key column, variable) that must be equal besides, `differ` those that must not be, `apart` pairs of key columns that
+    hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables that matter.
     """
 
-    code: NDArray[np.int32]
+    variable: int
     offsets: NDArray[np.int64]
     rows: NDArray[np.int32]
     keys: NDArray[np.int32]
-    assigned: NDArray[np.int64]
-    differ: NDArray[np.bool_]
+    equal: NDArray[np.int64]
+    differ: NDArray[np.int64]
     apart: NDArray[np.int64]
+    fresh: NDArray[np.int64]
+    used: NDArray[np.int64]
 
 
 class Tally(NamedTuple):
-    """Where a pass counts: attribute codes with the first condition of each, the examples' classes and weights, and what is found."""
+    """What a pass counts: the conditions that each row holds (0 for none) out of how many, and the examples' classes and weights.
 
-    codes: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    A condition is frequent where its weight in some class, or in all (the last of `thresholds`), reaches its threshold.
+    """
+
+    held: NDArray[np.int32]
+    n_conditions: int
     classes: NDArray[np.int32]
     weights: NDArray[np.float64]
-    hits: NDArray[np.bool_]
-    support: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+
+
+Counted = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _fits(shape, variables, b, row):  # type: ignore[no-untyped-def]
-    for k in range(shape.keys.shape[1]):
-        value = shape.keys[row, k]
-        v = shape.assigned[k]
-        if v >= 0:
-            if value < 0 or value != variables[b, v]:
-                return False
-        else:
-            for other in range(variables.shape[1]):
-                if shape.differ[k, other] and (value < 0 or variables[b, other] < 0 or value == variables[b, other]):
-                    return False
-    for p in range(shape.apart.shape[0]):
-        one, other = shape.keys[row, shape.apart[p, 0]], shape.keys[row, shape.apart[p, 1]]
-        if one < 0 or other < 0 or one == other:
+def _fits(keys, equal, differ, apart, variables, b, row):  # type: ignore[no-untyped-def]
+    for p in range(equal.shape[0]):
+        value = keys[row, equal[p, 0]]
+        if value < 0 or value != variables[b, equal[p, 1]]:
+            return False
+    for p in range(differ.shape[0]):
+        value, other = keys[row, differ[p, 0]], variables[b, differ[p, 1]]
+        if value < 0 or other < 0 or value == other:
+            return False
+    for p in range(apart.shape[0]):
+        value, other = keys[row, apart[p, 0]], keys[row, apart[p, 1]]
+        if value < 0 or other < 0 or value == other:
             return False
     return True
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _count(tally, e, row):  # type: ignore[no-untyped-def]
-    for a in range(tally.starts.size):
-        code = tally.codes[a, row]
-        if code >= 0:
-            condition = tally.starts[a] + code
-            if not tally.hits[e, condition]:
-                tally.hits[e, condition] = True
-                tally.support[tally.classes[e], condition] += tally.weights[e]
+def _is_like_the_one_before(example, variables, b, used):  # type: ignore[no-untyped-def]
+    if b == 0 or example[b] != example[b - 1]:
+        return False
+    for k in range(used.size):
+        if variables[b, used[k]] != variables[b - 1, used[k]]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _mark(condition, e, c, weight, latest, support, hits):  # type: ignore[no-untyped-def]
+    if latest[condition] != e:
+        latest[condition] = e
+        support[c, condition] += weight
+        hits[condition, e >> 3] |= np.uint8(128 >> (e & 7))
 
 
 @njit(nogil=True, cache=True)
-def count_reached(code: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
+def _frequent(thresholds, support):  # type: ignore[no-untyped-def]
+    found = np.empty(support.shape[1], np.int64)
+    n = 0
+    for condition in range(support.shape[1]):
+        total = 0.0
+        reached = False
+        for c in range(support.shape[0]):
+            total += support[c, condition]
+            reached = reached or support[c, condition] >= thresholds[c]
+        if total > 0 and (reached or total >= thresholds[-1]):
+            found[n] = condition
+            n += 1
+    return found[:n]
+
+
+@njit(nogil=True, cache=True)
+def count_reached(variables: NDArray[np.int32], shape: Shape) -> int:
     """The rows that a join reaches from all bindings."""
+    variable, offsets = shape.variable, shape.offsets
     total = 0
-    for c in code:
-        if 0 <= c < offsets.size - 1:
-            total += offsets[c + 1] - offsets[c]
+    for b in range(variables.shape[0]):
+        code = variables[b, variable]
+        if 0 <= code < offsets.size - 1:
+            total += offsets[code + 1] - offsets[code]
     return total
 
 
+def count_literal(example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, tally: Tally) -> Counted:
+    """Count a new literal, bare and with each of its conditions; bindings in a row that ask the same are asked once."""
+    counted: Counted = _count_literal(example, variables, *shape, *tally)
+    return counted
+
+
 @njit(nogil=True, cache=True)
-def count_literal(example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, tally: Tally) -> None:
-    """Count a new literal, bare and with each of its conditions; where it brings no variable, like bindings in a row are asked once."""
-    closed = shape.assigned.min() >= 0
+def _count_literal(  # type: ignore[no-untyped-def]
+    example, variables, variable, offsets, rows, keys, equal, differ, apart, _fresh, used, held, n_conditions, classes, weights, thresholds
+):
+    latest = np.full(n_conditions, -1, np.int32)
+    support = np.zeros((thresholds.size - 1, n_conditions))
+    hits = np.zeros((n_conditions, (classes.size + 7) // 8), np.uint8)
+    # written out: with calls to `_fits` and `_mark` this loop measures four times slower
     for b in range(example.size):
-        if closed and b > 0 and example[b] == example[b - 1]:
-            same = True
-            for v in shape.assigned:
-                same = same and variables[b, v] == variables[b - 1, v]
-            if same:
-                continue
-        c = shape.code[b]
-        if c < 0 or c >= shape.offsets.size - 1:
+        code = variables[b, variable]
+        if code < 0 or code >= offsets.size - 1 or _is_like_the_one_before(example, variables, b, used):
             continue
         e = example[b]
-        for at in range(shape.offsets[c], shape.offsets[c + 1]):
-            row = shape.rows[at]
-            if _fits(shape, variables, b, row):
-                if not tally.hits[e, 0]:
-                    tally.hits[e, 0] = True
-                    tally.support[tally.classes[e], 0] += tally.weights[e]
-                _count(tally, e, row)
+        for at in range(offsets[code], offsets[code + 1]):
+            row = rows[at]
+            fits = True
+            for p in range(equal.shape[0]):
+                value = keys[row, equal[p, 0]]
+                if value < 0 or value != variables[b, equal[p, 1]]:
+                    fits = False
+                    break
+            if not fits:
+                continue
+            for p in range(differ.shape[0]):
+                value, other = keys[row, differ[p, 0]], variables[b, differ[p, 1]]
+                if value < 0 or other < 0 or value == other:
+                    fits = False
+                    break
+            if not fits:
+                continue
+            for p in range(apart.shape[0]):
+                value, other = keys[row, apart[p, 0]], keys[row, apart[p, 1]]
+                if value < 0 or other < 0 or value == other:
+                    fits = False
+                    break
+            if not fits:
+                continue
+            for a in range(-1, held.shape[1]):
+                condition = held[row, a] if a >= 0 else 0
+                if latest[condition] != e:
+                    latest[condition] = e
+                    support[classes[e], condition] += weights[e]
+                    hits[condition, e >> 3] |= np.uint8(128 >> (e & 7))
+    return _frequent(thresholds, support), support, hits
 
 
 @njit(nogil=True, cache=True)
-def count_tests(example: NDArray[np.int32], rows: NDArray[np.int32], tally: Tally) -> None:
+def count_tests(example: NDArray[np.int32], rows: NDArray[np.int32], tally: Tally) -> Counted:
     """Count each further condition on a literal that is bound to `rows`."""
+    held, n_conditions, classes, weights, thresholds = tally
+    latest = np.full(n_conditions, -1, np.int32)
+    support = np.zeros((thresholds.size - 1, n_conditions))
+    hits = np.zeros((n_conditions, (classes.size + 7) // 8), np.uint8)
     for b in range(example.size):
-        _count(tally, example[b], rows[b])
+        e = example[b]
+        for a in range(held.shape[1]):
+            _mark(held[rows[b], a], e, classes[e], weights[e], latest, support, hits)
+    return _frequent(thresholds, support), support, hits
+
+
+def extend(
+    example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, held: NDArray[np.int32], attribute: int, condition: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The bindings that a new literal gives: their examples, variables and rows; an `attribute` of -1 asks for no condition."""
+    made: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] = _extend(example, variables, *shape, held, attribute, condition)
+    return made
 
 
 @njit(nogil=True, cache=True)
-def extend(
-    example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, wanted: NDArray[np.int32], code: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The bindings that a new literal gives: which earlier one each continues, and its row; `wanted` is a column to be `code`, or empty."""
-    total = 0
+def _extend(  # type: ignore[no-untyped-def]
+    example, variables, variable, offsets, rows, keys, equal, differ, apart, fresh, _used, held, attribute, condition
+):
+    room, n = 16 + example.size, 0
+    up, found = np.empty(room, np.int32), np.empty(room, np.int32)
     for b in range(example.size):
-        c = shape.code[b]
-        if 0 <= c < shape.offsets.size - 1:
-            for at in range(shape.offsets[c], shape.offsets[c + 1]):
-                row = shape.rows[at]
-                if (wanted.size == 0 or wanted[row] == code) and _fits(shape, variables, b, row):
-                    total += 1
-    up, found = np.empty(total, np.int32), np.empty(total, np.int32)
-    n = 0
-    for b in range(example.size):
-        c = shape.code[b]
-        if 0 <= c < shape.offsets.size - 1:
-            for at in range(shape.offsets[c], shape.offsets[c + 1]):
-                row = shape.rows[at]
-                if (wanted.size == 0 or wanted[row] == code) and _fits(shape, variables, b, row):
-                    up[n], found[n] = b, row
-                    n += 1
-    return up, found
+        code = variables[b, variable]
+        if code < 0 or code >= offsets.size - 1:
+            continue
+        for at in range(offsets[code], offsets[code + 1]):
+            row = rows[at]
+            if (attribute < 0 or held[row, attribute] == condition) and _fits(keys, equal, differ, apart, variables, b, row):
+                if n == room:
+                    room *= 2
+                    up, found = np.append(up, up), np.append(found, found)
+                up[n], found[n] = b, row
+                n += 1
+    before = variables.shape[1]
+    examples, longer = np.empty(n, np.int32), np.empty((n, before + fresh.size), np.int32)
+    for i in range(n):
+        examples[i] = example[up[i]]
+        for v in range(before):
+            longer[i, v] = variables[up[i], v]
+        for k in range(fresh.size):
+            longer[i, before + k] = keys[found[i], fresh[k]]
+    return examples, longer, found[:n].copy()
