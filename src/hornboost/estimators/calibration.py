@@ -50,8 +50,9 @@ def common_slope(
     `noise` is the variance of the error of each score. Errors in what is regressed on flatten the slope by the share of the
     scores' variance that is not noise, so the slope is divided by that share.
 
-    >>> 1 < common_slope(np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([[False], [False], [True], [True]]), np.ones(4)) < 3
-    True
+    >>> scores, positive = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([[False], [False], [True], [True]])
+    >>> round(common_slope(scores, positive, np.ones(4)), 3)  # Platt's targets are 3/4 and 1/4
+    0.674
     """
     n_plus, n_minus = weights @ positive, weights @ ~positive
     if (n_plus == 0).any() or (n_minus == 0).any() or not scores.any():

@@ -133,7 +133,7 @@ def corrected_t_test(differences: Sequence[float], test_share: float) -> float:
     `test_share` is the number of test examples for each training example: 1/9 in ten folds.
 
     >>> round(corrected_t_test([1.0, 2.0, 3.0, 2.0], 1 / 9), 4)
-    0.0269
+    0.0267
     """
     from scipy.stats import t
 
