@@ -76,7 +76,7 @@ def measure(examples: int, transactions: int, n_rules: int, repeat: int) -> dict
         in_duckdb, duckdb_cpu, rows = seconds(lambda: connection.sql(statement).to_arrow_table(), repeat)
         order = np.argsort(rows.column("loan_id").to_numpy())
         expected = scores[np.argsort(X["loan_id"].to_numpy())]
-        one = [seconds(lambda k=k: model.decision_function(X[k : k + 1]), 1)[0] for k in range(200)]
+        one = [seconds(lambda k=k: model.decision_function(X[k : k + 1]), 1)[:2] for k in range(200)]
     return {
         "examples": examples,
         "rows": sum(table.num_rows for table in data.tables.values()),
@@ -88,8 +88,9 @@ def measure(examples: int, transactions: int, n_rules: int, repeat: int) -> dict
         "duckdb_processor_seconds": duckdb_cpu,
         "largest_difference": float(np.abs(rows.column("score").to_numpy()[order] - expected).max()),
         "first_example_ms": 1000 * first,
-        "one_example_ms_median": 1000 * statistics.median(one),
-        "one_example_ms_least": 1000 * min(one),
+        "one_example_ms_median": 1000 * statistics.median(wall for wall, _ in one),
+        "one_example_ms_least": 1000 * min(wall for wall, _ in one),
+        "one_example_processor_ms_median": 1000 * statistics.median(processor for _, processor in one),
     }
 
 

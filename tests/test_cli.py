@@ -313,7 +313,8 @@ def test_a_parameter_of_any_estimator_can_be_set_and_a_wrong_one_is_one_sentence
 
 @pytest.mark.parametrize("estimator", ["prankboost", "rankboost", "kbs", "adaboost", "logitboost", "mlynx"])
 def test_other_estimators_learn_save_and_predict_through_the_same_verbs(run: Any, folder: Path, tmp_path: Path, estimator: str) -> None:
-    result = run("fit", folder, "--estimator", estimator, "--rounds", 3, "-o", tmp_path / "m.json")
+    few = ["--set", "max_length=2"] if estimator == "mlynx" else ["--rounds", 3]
+    result = run("fit", folder, "--estimator", estimator, *few, "-o", tmp_path / "m.json")
     assert result.code == 0, result.err
     predicted = run("predict", tmp_path / "m.json", folder)
     assert predicted.code == 0, predicted.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import hornboost as hb
 from hornboost.errors import ModelError
 from hornboost.model import file
+from hornboost.model.ensemble import Ensemble, Rule
 
 
 def fitted(n: int = 200, **options: object) -> tuple[hb.C2RIBClassifier, pd.DataFrame]:
@@ -255,3 +257,21 @@ def test_a_vote_that_is_not_finite_is_never_written(model: hb.C2RIBClassifier) -
     saved = model._saved()
     with pytest.raises(ModelError, match="not finite"):
         file.to_bytes(replace(saved, ensemble=replace(saved.ensemble, intercept=(float("nan"),))))
+
+
+def test_one_example_is_scored_within_five_milliseconds_after_loading(tmp_path: Path) -> None:
+    database = hb.datasets.bank(400, transactions=20, seed=1).database()
+    X, _ = database.examples()
+    bodies = [f'trans(account_id=A, amount>={100 * k}, k_symbol="penalty")' for k in range(50)]
+    bodies += [f"disp(account_id=A, client_id=C), client(client_id=C, age<={k})" for k in range(50)]
+    rules = tuple(Rule(hb.Clause.parse(f'risky="1" :- loan(account_id=A), {body}.'), (1.0,)) for body in bodies)
+    ensemble = Ensemble(("0", "1"), rules, (0.0,))
+    classes = np.array(["0", "1"], object)
+    file.save(file.SavedModel(ensemble, classes, database.target, file.saved_schema(ensemble, database, {})), tmp_path / "m.json")
+    loaded = hb.load(tmp_path / "m.json", database=database)
+    times = []
+    for k in range(40):
+        started = time.process_time()
+        loaded.decision_function(X[k : k + 1])
+        times.append(time.process_time() - started)
+    assert min(times) < 0.005

@@ -10,6 +10,7 @@ import narwhals.dependencies as frames
 import numpy as np
 
 from hornboost.data import Database
+from hornboost.data.frames import decode_table
 from hornboost.data.table import Table
 from hornboost.errors import DataError, ModelError
 from hornboost.estimators.relational import RelationalClassifier
@@ -55,6 +56,13 @@ class FittedModel(RelationalClassifier):
         elif database is not None:
             model.check_schema(database)
             self._database = database
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """Score one row, so that indexes and dictionaries are there before the first example that someone waits for."""
+        table = self._database.tables[self.model.target.table]
+        if not any(column.given for column in self.model.schema[table.name]):
+            self._scores(decode_table(table, self._database.domains, np.zeros(1, np.int64)))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NoReturn:
         """A model from a file is not fitted again."""
