@@ -18,7 +18,7 @@ def report(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     cv: Annotated[str, typer.Option(help="Folds of the cross-validation, 0 for none, or the name of folds that the schema knows.")] = "5",
-    cv_examples: Annotated[int, typer.Option(min=10, help="Examples to cross-validate on at most.")] = 20_000,
+    cv_examples: Annotated[int, typer.Option(min=10, help="Examples to cross-validate on at most.")] = 5_000,
     explained: Annotated[int, typer.Option("--examples", min=0, help="Examples to explain at most.")] = 120,
     title: Annotated[str | None, typer.Option(help="What the page is called.")] = None,
     target: shared.Target = None,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 Step = Callable[[str], None]
-MOST_CV_EXAMPLES = 20_000
+MOST_CV_EXAMPLES = 5_000
 
 
 def write_report(model: Any, X: Any, y: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
@@ -192,7 +192,7 @@ def _context(
         "graph": Graph.of(database, [rule.clause for rule in ensemble.rules]),
         "warnings": [shown(warning, 300) for warning in database.warnings[:20]],
         "estimator": name(str(training.get("estimator", "model"))),
-        "parameters": [(name(key), shown(value)) for key, value in dict(training.get("parameters", {})).items()],
+        "parameters": [(name(key), shown(str(value))) for key, value in dict(training.get("parameters", {})).items()],
     }
 
 
