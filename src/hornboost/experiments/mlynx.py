@@ -51,7 +51,7 @@ def mutagenesis(data: Path, task: str = "regression_friendly_188", seeds: Sequen
     return {"task": task, "accuracy": float(np.mean(runs)), "runs": runs, "parameters": parameters}
 
 
-UWCSE = {"support": "positive", "min_support": 0.05, "max_length": 3, "alpha": 1e-4}
+UWCSE: dict[str, Any] = {"support": "positive", "min_support": 0.05, "max_length": 3, "alpha": 1e-4}
 """Five in a hundred of all pairs would leave out whatever tells the few advisers, so the positive pairs decide."""
 
 

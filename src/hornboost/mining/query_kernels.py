@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 class Shape(NamedTuple):
     """A literal that may be added: the rows of an index under a variable of the query, with these demands on their keys.
 
-    `equal` lists pairs (key column, variable) that must be equal besides, `differ` those that must not be, `apart` pairs of key columns that
+    `equal` lists pairs (key column, variable) that must also be equal, `differ` those that must not be, `apart` pairs of key columns that
     hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables that matter.
     """
 
@@ -68,7 +68,7 @@ def _fits(keys, equal, differ, apart, variables, b, row):  # type: ignore[no-unt
 def _is_like_the_one_before(example, variables, b, used):  # type: ignore[no-untyped-def]
     if b == 0 or example[b] != example[b - 1]:
         return False
-    for k in range(used.size):
+    for k in range(used.size):  # noqa: SIM110
         if variables[b, used[k]] != variables[b - 1, used[k]]:
             return False
     return True
@@ -153,8 +153,12 @@ def _count_literal(  # type: ignore[no-untyped-def]
                     break
             if not fits:
                 continue
-            for a in range(-1, held.shape[1]):
-                condition = held[row, a] if a >= 0 else 0
+            if latest[0] != e:
+                latest[0] = e
+                support[classes[e], 0] += weights[e]
+                hits[0, e >> 3] |= np.uint8(128 >> (e & 7))
+            for a in range(held.shape[1]):
+                condition = held[row, a]
                 if latest[condition] != e:
                     latest[condition] = e
                     support[classes[e], condition] += weights[e]
