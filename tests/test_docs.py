@@ -13,7 +13,7 @@ from documents import BLOCK, produced
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WRITTEN_ELSEWHERE = {"walkthrough-postgres.md"}
+WRITTEN_ELSEWHERE = {"results.md", "walkthrough-postgres.md"}
 """Pages whose commands need real data; a script beside them runs them."""
 
 
