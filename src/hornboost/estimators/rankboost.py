@@ -197,7 +197,7 @@ class PRankBoostClassifier(_RankingClassifier):
     clause_budget : clauses to evaluate at most.
     time_limit : seconds after which the search ends.
     chance_corrected : whether a weak hypothesis votes by its AURPC above that of a random ranking instead of its AURPC.
-    path_area : "total" or "excess", the area above a random ranking's, by which a path grades its clauses.
+    path_area : the area by which a path grades its clauses: "total", as in the paper, or "excess", what lies above a random ranking's.
     class_weight : weights by class, "balanced", or None.
     max_entries : largest number of rows that a join may reach; joins over it are left out and listed in `refused_`.
     cache_bytes : memory for coverage that is kept between rounds.
@@ -239,7 +239,7 @@ class PRankBoostClassifier(_RankingClassifier):
         clause_budget: int | None = None,
         time_limit: float | None = None,
         chance_corrected: bool = False,
-        path_area: str = "total",
+        path_area: str = "excess",
         class_weight: dict[Any, float] | str | None = None,
         max_entries: int = 50_000_000,
         cache_bytes: int = 1 << 30,

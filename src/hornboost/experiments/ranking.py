@@ -23,10 +23,10 @@ Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 LEARNERS: Mapping[str, dict[str, Any]] = {
     "RankBoost": {},
     "Clause": {"weak_learner": "clause"},
-    "Path": {"weak_learner": "path"},
+    "Path": {"weak_learner": "path", "path_area": "total"},
     "Mix1": {"weak_learner": "mix1"},
-    "Mix2": {"weak_learner": "mix2"},
-    "Mix3": {"weak_learner": "mix3"},
+    "Mix2": {"weak_learner": "mix2", "path_area": "total"},
+    "Mix3": {"weak_learner": "mix3", "path_area": "total"},
     "Clause, chance-corrected": {"weak_learner": "clause", "chance_corrected": True},
     "Path, excess": {"weak_learner": "path", "path_area": "excess"},
 }
