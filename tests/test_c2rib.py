@@ -188,6 +188,12 @@ def test_probabilities_have_nearly_the_best_slope_on_unseen_examples(noise: floa
     assert log_loss(positive, model.predict_proba(X.iloc[1500:])[:, 1]) < 1.02 * min(possible)
 
 
+def test_a_table_of_few_distinct_rows_is_learned():
+    X = pd.DataFrame({"colour": ["a"] * 20 + ["b"] * 20})
+    y = ["yes"] * 20 + ["no"] * 20
+    assert hb.C2RIBClassifier(rounds=5, random_state=0).fit(X, y).score(X, y) == 1.0
+
+
 def test_one_class_only_predicts_that_class():
     model = hb.C2RIBClassifier(rounds=3).fit(np.arange(10.0).reshape(-1, 1), ["same"] * 10)
     assert set(model.predict(np.zeros((2, 1)))) == {"same"}

@@ -67,7 +67,8 @@ def test_update_divides_by_the_exponential_of_the_agreement_and_normalises():
 
 def split(weights: list[float], hashes: list[int]) -> list[bool]:
     W, total = kernels.fixed_weights(np.full(len(weights), 1 / sum(weights)), np.array(weights, float), float(WEIGHT_ONE))
-    in_G, W_G = kernels.growing_set(W, np.array(hashes, np.uint64), total)
+    y = np.zeros(len(weights), np.int32)
+    in_G, W_G = kernels.growing_set(W, y, np.array(hashes, np.uint64), total)
     np.testing.assert_array_equal(W_G, np.where(in_G, W, 0))
     return in_G.tolist()
 
@@ -78,6 +79,14 @@ def test_the_growing_set_is_the_prefix_in_hash_order_closest_to_two_thirds():
 
 def test_examples_of_equal_content_stay_on_one_side():
     assert split([1, 1, 1, 1, 2], [5, 5, 5, 5, 2**63]) == [True, True, True, True, False]
+
+
+def test_a_split_that_would_lack_a_class_takes_two_thirds_of_every_example():
+    W, total = kernels.fixed_weights(np.full(4, 0.25), np.ones(4), float(WEIGHT_ONE))
+    y = np.array([0, 0, 1, 1], np.int32)
+    in_G, W_G = kernels.growing_set(W, y, np.array([5, 5, 2**63, 2**63], np.uint64), total)
+    assert in_G.all()
+    np.testing.assert_allclose(W_G / W, 2 / 3)
 
 
 def test_the_split_does_not_depend_on_an_example_of_weight_zero():
@@ -94,7 +103,7 @@ def test_the_split_equals_a_plain_sort(seed: int):
     hashes = rng.integers(0, 2**63, size=n, dtype=np.uint64) * np.uint64(2)
     hashes[rng.integers(0, n, size=n // 4)] = hashes[0]
     W, total = kernels.fixed_weights(np.full(n, 1 / weights.sum()), weights, float(WEIGHT_ONE))
-    in_G, _ = kernels.growing_set(W, hashes, total)
+    in_G, _ = kernels.growing_set(W, np.zeros(n, np.int32), hashes, total)
     distinct = np.unique(hashes)
     prefix = np.array([int(W[hashes <= h].sum()) for h in distinct])
     best = distinct[np.argmin(np.abs(3 * prefix - 2 * total))]

@@ -122,13 +122,13 @@ class _Run:
     def round(self, t: int) -> None:
         started = time.perf_counter()
         W, total = kernels.fixed_weights(self.density, self.sample, float(WEIGHT_ONE))
-        in_G, W_G = kernels.growing_set(W, example_hash(self.settings.seed, t, self.problem.content), total)
-        state, w, scored = self._clause(W, in_G, W_G, total)
+        in_G, W_G = kernels.growing_set(W, self.y, example_hash(self.settings.seed, t, self.problem.content), total)
+        state, w, scored = self._clause(W, W_G, total)
         c = confidence(w.plus, w.minus, self.N)
         margin, error = self._update(state, c, w, in_G)
         self._record(t, state, c, w, margin, error, scored, started)
 
-    def _clause(self, W: NDArray[np.int64], in_G: NDArray[np.bool_], W_G: NDArray[np.int64], total: int) -> tuple[State, Weights, int]:
+    def _clause(self, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> tuple[State, Weights, int]:
         """Grow on G, prune on P, and compare with the default clause."""
         engine, y = self.problem.engine, self.y
         sums = np.zeros((2, 2), np.int64)
@@ -146,7 +146,7 @@ class _Run:
         )
 
         def weights(state: State) -> Weights:
-            kernels.covered_weights(W, in_G, y, state.covered, sums)
+            kernels.covered_weights(W, W_G, y, state.covered, sums)
             (minus_G, plus_G), (minus, plus) = (sums / total).tolist()
             return Weights(plus_G, minus_G, plus, minus)
 

@@ -35,11 +35,11 @@ def fixed_weights(density: Floats, sample: Floats, one: float) -> tuple[Ints, An
 
 
 @_jit
-def growing_set(W: Ints, hashes: Hashes, total: int) -> tuple[Mask, Ints]:
+def growing_set(W: Ints, y: NDArray[np.int32], hashes: Hashes, total: int) -> tuple[Mask, Ints]:
     """The prefix in hash order whose weight comes closest to 2/3 of the total, and the weights restricted to it.
 
     Only the bucket of hashes in which 2/3 is reached is sorted. Equal hashes stay together; of two prefixes equally close the
-    shorter is taken.
+    shorter is taken. Where so few contents occur that the prefix lacks a class, 2/3 of every example's weight is taken instead.
     """
     shift = np.uint64(64 - _BUCKET_BITS)
     buckets = np.zeros(1 << _BUCKET_BITS, np.int64)
@@ -80,18 +80,25 @@ def growing_set(W: Ints, hashes: Hashes, total: int) -> tuple[Mask, Ints]:
         in_G[i] = grows
         if grows:
             W_G[i] = W[i]
+    of_class = np.zeros((2, 2), np.int64)
+    for i in range(W.size):
+        of_class[0, y[i]] += W_G[i]
+        of_class[1, y[i]] += W[i]
+    if (of_class[0, 0] == 0 and of_class[1, 0] > 0) or (of_class[0, 1] == 0 and of_class[1, 1] > 0):
+        for i in range(W.size):
+            W_G[i] = W[i] - W[i] // 3
+            in_G[i] = True
     return in_G, W_G
 
 
 @_jit
-def covered_weights(W: Ints, in_G: Mask, y: NDArray[np.int32], covered: Mask, out: Ints) -> None:
+def covered_weights(W: Ints, W_G: Ints, y: NDArray[np.int32], covered: Mask, out: Ints) -> None:
     """The weight covered by class: on the growing set in `out[0]`, on all examples in `out[1]`."""
     out[:] = 0
     for i in range(W.size):
         if covered[i]:
             out[1, y[i]] += W[i]
-            if in_G[i]:
-                out[0, y[i]] += W[i]
+            out[0, y[i]] += W_G[i]
 
 
 @_jit
