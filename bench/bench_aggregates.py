@@ -59,7 +59,7 @@ def main() -> None:
     order = np.argsort(expected["trans"]["loan_id"])
     balance = expected["trans"]["avg(t.balance)"][order]
     np.testing.assert_allclose(np.asarray(out["mean(trans.balance)"])[np.argsort(np.asarray(out["loan_id"]))], balance)
-    print(  # noqa: T201
+    print(
         json.dumps(
             {
                 "rows": sum(table.num_rows for table in data.tables.values()),

@@ -50,7 +50,7 @@ def main() -> None:
     }
     base = seconds["scikit-learn AdaBoostClassifier, stumps"]
     result = {name: {"cpu_seconds": round(value, 3), "ratio": round(value / base, 3)} for name, value in seconds.items()}
-    print(json.dumps({"data": "adult", "examples": len(y), "rounds": rounds, "times": result}, indent=2))  # noqa: T201
+    print(json.dumps({"data": "adult", "examples": len(y), "rounds": rounds, "times": result}, indent=2))
 
 
 if __name__ == "__main__":

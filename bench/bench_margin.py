@@ -44,7 +44,7 @@ def main() -> None:
     found = {name: measure(options.data, name, options.folds) for name in names}
     short = [name for name, figures in found.items() if figures["ratio"] <= 0.6]
     result = {"domains": found, "at_most_0.6": len(short), "splice_at_most_0.25": found["splice-junction"]["ratio"] <= 0.25}
-    print(json.dumps(result, indent=1, ensure_ascii=False))  # noqa: T201
+    print(json.dumps(result, indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":

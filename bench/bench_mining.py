@@ -30,7 +30,7 @@ def main() -> None:
         miner = Miner(language, classes, weights, thresholds(options.support, "overall", np.bincount(classes, weights), 1))
         mined = miner.mine(length)
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    print(  # noqa: T201
+    print(
         json.dumps(
             {
                 "queries": len(mined.queries),

@@ -73,7 +73,7 @@ def main(examples: int = 281_000, rounds: int = 100) -> dict[str, Any]:
     scoring_pass(database, X, y)
     result: dict[str, Any] = {"examples": examples, "related_rows": related, "arrow_mb": round(arrow), "rounds": rounds}
     result["pass_seconds"] = round(min(scoring_pass(database, X, y) for _ in range(2)), 2)
-    print(json.dumps(result), flush=True)  # noqa: T201
+    print(json.dumps(result), flush=True)
     for name, estimator in (
         ("PRankBoost", hb.PRankBoostClassifier(database, rounds=rounds, random_state=0, cache_bytes=200_000_000)),
         ("RankBoost", hb.RankBoostClassifier(database, rounds=rounds, random_state=0, cache_bytes=200_000_000)),
@@ -93,7 +93,7 @@ def main(examples: int = 281_000, rounds: int = 100) -> dict[str, Any]:
             "clauses_evaluated": estimator.clauses_evaluated_,
             "slowest_rounds": sorted(estimator.history_["seconds"].round(2).tolist())[-3:],
         }
-        print(name, json.dumps(result[name]), flush=True)  # noqa: T201
+        print(name, json.dumps(result[name]), flush=True)
     return result
 
 

@@ -48,7 +48,7 @@ def main() -> None:
         mrmr_classif(frame, labels, K=k, relevance=relevance, n_jobs=1, show_progress=False)
         timed[k] = time.perf_counter() - start
     a_step = (timed[1 + options.steps] - timed[1]) / options.steps
-    print(  # noqa: T201
+    print(
         json.dumps(
             {
                 "examples": options.examples,

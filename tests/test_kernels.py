@@ -126,7 +126,7 @@ db = Database.from_frames(
     {
         "person": pa.table({"person": [1, 2, 3, 4], "age": [1.0, None, 3.0, 3.0], "label": ["1", "0", "1", "0"]}),
         "owns": pa.table(
-            {"person": [3, 1, 2, 2, 1], "thing": [1, 2, 1, 3, None], "since": [1.0, 2.0, None, 1.0, 2.0], "kind": ["a", "b", "c", "a", None]}
+            {"person": [3, 1, 2, 2, 1], "thing": [1, 2, 1, 3, None], "since": [1.0, 2.0, None, 1.0, 2], "kind": ["a", "b", "c", "a", None]}
         ),
         "knows": pa.table({"one": [1, 2, 3, 1], "other": [2, 1, 1, 1]}),
         "thing": pa.table({"thing": [1, 2, 3, 4], "colour": ["red", "red", "blue", None]}),

@@ -170,7 +170,7 @@ def row_content(X: Any, examples: Table) -> NDArray[np.uint64]:
         encoded = examples.columns.get(name)
         if encoded is not None and encoded.kind == "nominal" and encoded.categories is not None:
             of_category = content_hash([np.append(np.asarray(encoded.categories, object), [None, None])])
-            columns.append(of_category[encoded.values].astype(np.float64))
+            columns.append(of_category[encoded.codes].astype(np.float64))
         else:
             columns.append(values.to_numpy())
     return content_hash(columns)
