@@ -134,7 +134,7 @@ def test_the_margin_curve_marks_the_rounds_in_which_features_entered(bank: Any) 
 def test_the_schema_lights_the_joins_that_rules_use() -> None:
     db = hb.datasets.bank(50, transactions=3).database()
     rules = [hb.Clause.parse('risky="1" :- loan(account_id=A), disp(account_id=A, client_id=C), client(client_id=C, age<=40).')]
-    graph = Graph.of(db, rules)
+    graph = Graph.of(db, rules, {name: table.n_rows for name, table in db.tables.items()})
     lit = {str(edge) for edge in graph.edges if edge.rules}
     assert lit == {"disp.account_id = loan.account_id", "disp.client_id = client.client_id"}
     assert graph.levels[0] == ["loan"]
@@ -187,6 +187,27 @@ def test_every_estimator_of_rules_can_be_reported(name: str) -> None:
     text = report_html(estimator.fit(X, y), X, y, cv=2)
     assert Page(text).open == []
     assert "ROC area" in text
+
+
+def test_a_model_of_one_csv_file_is_reported_from_the_command_line(tmp_path: Path) -> None:
+    x = np.arange(60.0)
+    frame = pd.DataFrame({"x": x, "z": x % 7, "class": np.where(x >= 30, "high", "low")})
+    frame.to_csv(tmp_path / "one.csv", index=False)
+    model, page = tmp_path / "model.json", tmp_path / "report.html"
+    for arguments in (["fit", "one.csv", "--rounds", "3", "-o", model], ["report", model, "--data", "one.csv", "--cv", "2", "-o", page]):
+        result = CliRunner().invoke(app, [str(tmp_path / "one.csv") if part == "one.csv" else str(part) for part in arguments])
+        assert result.exit_code == 0, result.output
+    text = page.read_text(encoding="utf-8")
+    assert "from 1 table with 60 rows" in text
+    assert '"key":"row ' in text
+    assert "ROC area" in text
+
+
+def test_a_model_without_rules_is_reported_as_such() -> None:
+    X, y = pd.DataFrame({"x": np.zeros(20)}), np.repeat(["a", "b"], 10)
+    text = report_html(hb.C2RIBClassifier(rounds=3, random_state=0).fit(X, y), X, y, cv=2)
+    assert "No rule was learned" in text
+    assert Page(text).open == []
 
 
 def test_a_model_without_its_tables_is_refused_in_one_sentence(bank: Any, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def report(
     schema: shared.SqlSchema = None,
 ) -> None:
     """Write one HTML page: the rules of MODEL, how good they are, how they were learned, and why examples are predicted as they are."""
-    from hornboost.cli.source import open_for_model
+    from hornboost.cli.source import open_for_model, open_task
     from hornboost.estimators.fitted import FittedModel
     from hornboost.model import file
     from hornboost.report import write_report
@@ -37,7 +37,7 @@ def report(
     saved = file.load(model)
     known = saved.target
     options = shared.task_options(target, None, label or known.label, positive or _positive(known), task, None, link, schema)
-    database = open_for_model(data, saved, options)
+    database = open_for_model(data, saved, options) if saved.is_relational else open_task(data, options)
     X, y = database.examples()
     fitted = FittedModel(saved, database if saved.is_relational else None)
     settings: dict[str, Any] = {"cv": int(cv) if cv.isdigit() else cv, "cv_examples": cv_examples, "explained": explained, "title": title}

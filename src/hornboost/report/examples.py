@@ -63,11 +63,11 @@ class Payload:
     size: int = 0
     fired: dict[int, list[int]] = field(default_factory=dict)
 
-    def add(self, one: Explanation, truth: str | None, reason: str) -> bool:
-        """Add an explanation if there is room for it."""
+    def add(self, one: Explanation, row: int, truth: str | None, reason: str) -> bool:
+        """Add the explanation of a row of X if there is room for it; a row without a key is known by its position."""
         best, others = one.fired[:MOST_FIRED], one.fired[MOST_FIRED:]
         entry = {
-            "key": key_text(dict(one.keys)) or f"example {len(self.examples) + 1}",
+            "key": key_text(dict(one.keys)) or f"row {row + 1}",
             "prediction": shown(one.prediction, NAME),
             "truth": None if truth is None else shown(truth, NAME),
             "right": truth is None or truth == one.prediction,

@@ -158,7 +158,7 @@ def _explanations(model: Any, X: Any, labels: NDArray[Any] | None, scored: _Scor
     payload = chosen_examples.Payload({id(rule): k for k, rule in enumerate(model.ensemble_.rules)})
     rows = scored.rows[chosen.rows]
     for row, one, reason in zip(rows.tolist(), model.explain(_safe_indexing(X, rows)), chosen.reasons, strict=True):
-        if not payload.add(one, None if labels is None else str(labels[row]), reason):
+        if not payload.add(one, row, None if labels is None else str(labels[row]), reason):
             break
     return payload
 
@@ -173,6 +173,7 @@ def _context(
 
     ensemble, target, training = saved.ensemble, saved.target, saved.training
     classes = ensemble.classes
+    rows = {table.name: table.n_rows for table in database.tables.values()} if saved.is_relational else {target.table: n}
     return {
         "version": __version__,
         "label": name(target.label or "class"),
@@ -182,14 +183,14 @@ def _context(
         "has_labels": labels is not None,
         "n_examples": number(n),
         "n_scored": number(len(scored.rows)),
-        "n_rows": number(sum(table.n_rows for table in database.tables.values())),
+        "n_rows": number(sum(rows.values())),
         "n_tables": len(database.tables),
         "cards": rule_cards(ensemble.rules, classes, scored.coverage, scored.totals),
         "fired": payload.fired,
         "examples": payload.examples,
         "intercept": [(name(value), f"{vote:+.4f}") for value, vote in zip(_scored(ensemble), ensemble.intercept, strict=True)],
         "learning": learning_figures(training.get("history", [])),
-        "graph": Graph.of(database, [rule.clause for rule in ensemble.rules]),
+        "graph": Graph.of(database, [rule.clause for rule in ensemble.rules], rows),
         "warnings": [shown(warning, 300) for warning in database.warnings[:20]],
         "estimator": name(str(training.get("estimator", "model"))),
         "parameters": [(name(key), shown(str(value))) for key, value in dict(training.get("parameters", {})).items()],

@@ -41,8 +41,8 @@ class Graph:
     n_left_out: int = 0
 
     @classmethod
-    def of(cls, database: Database, clauses: Sequence[Clause]) -> Graph:
-        """The schema of a database, with what some clauses use of it."""
+    def of(cls, database: Database, clauses: Sequence[Clause], rows: Mapping[str, int]) -> Graph:
+        """The schema of a database, with what some clauses use of it, and the number of rows of each table."""
         used = _used_joins(clauses)
         links = {frozenset({(link.table, link.column), (link.to_table, link.to_column)}): link for link in database.links}
         edges = [
@@ -61,7 +61,7 @@ class Graph:
         return cls(
             [_ordered(level, edges, levels[k - 1] if k else []) for k, level in enumerate(levels) if level],
             edges,
-            {table: database.tables[table].n_rows for table in kept},
+            rows,
             {table: _used_columns(clauses, table) for table in kept},
             len(tables) - len(kept),
         )
