@@ -98,7 +98,7 @@ def examples(data: Path, name: str, task: str | None) -> Examples:
 
 def splits(name: str, data: Examples, seed: int) -> list[Split]:
     """The (train, test) positions of one repetition."""
-    from sklearn.model_selection import KFold, StratifiedKFold, StratifiedShuffleSplit
+    from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
     domain = DOMAINS[name]
     if domain.splits == "stratified":
@@ -108,10 +108,16 @@ def splits(name: str, data: Examples, seed: int) -> list[Split]:
         draws = StratifiedShuffleSplit(domain.n_splits, train_size=55, test_size=6, random_state=seed)
         return list(draws.split(data.X, data.y))
     if domain.splits == "compounds":
-        first, second = (data.X[column].to_numpy() for column in data.database.target.key)
-        compounds = np.unique(np.concatenate([first, second]))
-        folds = KFold(domain.n_splits, shuffle=True, random_state=seed)
-        held_out = [compounds[test] for _, test in folds.split(compounds)]
-        is_test = [np.isin(first, names) | np.isin(second, names) for names in held_out]
-        return [(np.flatnonzero(~test), np.flatnonzero(test)) for test in is_test]
+        return by_compound(data, data.X, domain.n_splits, seed)
     return data.database.folds(domain.splits)
+
+
+def by_compound(data: Examples, X: pd.DataFrame, n_splits: int, seed: int) -> list[Split]:
+    """Folds of the compounds as positions in X: a pair with a held-out compound is a test pair."""
+    from sklearn.model_selection import KFold
+
+    first, second = (X[column].to_numpy() for column in data.database.target.key)
+    compounds = np.unique(np.concatenate([first, second]))
+    held_out = [compounds[test] for _, test in KFold(n_splits, shuffle=True, random_state=seed).split(compounds)]
+    is_test = [np.isin(first, names) | np.isin(second, names) for names in held_out]
+    return [(np.flatnonzero(~test), np.flatnonzero(test)) for test in is_test]
