@@ -25,6 +25,7 @@ def reproduce(
     data: Annotated[Path | None, typer.Option(envvar="HORNBOOST_DATA", help="The folder of the papers' data sets.")] = None,
     show_list: Annotated[bool, typer.Option("--list", help="Show the tables and exit.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="A few rounds on two folds: does it run? The figures mean nothing.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Leave out the lines with settings chosen by nested validation.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A Markdown file to write the tables to.")] = None,
     cache: Annotated[Path | None, typer.Option(help="Where results are kept, so that a run can go on where it stopped.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget kept results of these tables first.")] = False,
@@ -54,12 +55,12 @@ def reproduce(
     contents = []
     for name in names:
         with _progress(name) as starting:
-            content = run(name, data, quick=quick, cache=folder, fresh=fresh, n_jobs=jobs, starting=starting)
+            content = run(name, data, quick=quick, plain=plain, cache=folder, fresh=fresh, n_jobs=jobs, starting=starting)
         contents.append(content)
         if not as_json and output is None:
             say(find(name).markdown(content))
     if output is not None:
-        write_page(output, contents)
+        write_page(output, contents, plain)
         note(f"wrote {output}")
     if as_json:
         show_json(contents)

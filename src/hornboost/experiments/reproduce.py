@@ -46,14 +46,18 @@ def reproduce(
     data: str | Path,
     *,
     quick: bool = False,
+    plain: bool = False,
     cache: str | Path,
     fresh: bool = False,
     n_jobs: int = 2,
     starting: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> dict[str, Any]:
-    """Run what is missing of a table and sum it up. `starting` is told the number of jobs and gives what is called after each."""
+    """Run what is missing of a table and sum it up. `starting` is told the number of jobs and gives what is called after each.
+
+    `plain` leaves out the lines whose settings are chosen by nested validation, which take most of the time.
+    """
     chosen = table(name)
-    listed = chosen.jobs(Path(data), quick)
+    listed = [job for job in chosen.jobs(Path(data), quick) if not (plain and "grid" in job.arguments)]
     known = Cache(Path(cache) / f"{name}.jsonl")
     if fresh:
         known.clear()
@@ -62,9 +66,12 @@ def reproduce(
     return content | {"quick": quick, "jobs": len(listed), "processor_minutes": sum(result["job_seconds"] for result in found) / 60}
 
 
-def write_page(path: Path, contents: Sequence[Mapping[str, Any]]) -> None:
-    """Write the page of results."""
+def write_page(path: Path, contents: Sequence[Mapping[str, Any]], plain: bool = False) -> None:
+    """Write the page of results, headed by the command that gives it."""
+    names = [content["table"] for content in contents]
+    chosen = "all" if names == list(TABLES) else " ".join(names)
+    command = f"hornboost reproduce {chosen}{' --plain' if plain else ''} --data DATA --output docs/results.md"
     minutes = sum(content["processor_minutes"] for content in contents)
     total = f"All tables together took {minutes:.0f} minutes of processor time, half of it by the clock on two idle cores.\n"
-    text = results.page([total, *(TABLES[content["table"]].markdown(content) for content in contents)])
+    text = results.page([total, *(TABLES[content["table"]].markdown(content) for content in contents)], command)
     path.write_text(text, encoding="utf-8")

@@ -14,14 +14,14 @@ Content = Mapping[str, Any]
 
 HEAD = """# Results on the papers' tables
 
-Written by `hornboost reproduce all --data DATA --output docs/results.md`; do not edit it by hand.
+Written by `{command}`; do not edit it by hand.
 `hornboost reproduce --list` names the tables.
 """
 
 
-def page(parts: Iterable[str]) -> str:
-    """The whole page."""
-    return "\n".join([HEAD, *parts])
+def page(parts: Iterable[str], command: str) -> str:
+    """The whole page, with the command that wrote it."""
+    return "\n".join([HEAD.format(command=command), *parts])
 
 
 C2RIB_NOTE = """Accuracy in percent. T = 100, T_l = 10, α = 1.01. Deviations are those over the folds of one cross-validation
