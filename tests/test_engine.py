@@ -397,5 +397,3 @@ def people_and_things() -> Database:
         label="label",
         foreign_keys=[("owns.person", "person.person"), ("owns.thing", "thing.thing")],
     )
-
-
