@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from hornboost.cli.app import app
 from hornboost.errors import DataError
-from hornboost.experiments import c2rib_tables, evolution_table
+from hornboost.experiments import c2rib_tables, evolution_table, results
 from hornboost.experiments.domains import DOMAINS, examples, splits
 from hornboost.experiments.protocol import Cache, Job, corrected_t_test, run_jobs
-from hornboost.experiments.published import C2RIB, EVOLUTION, EVOLUTION_DOMAINS, Figure
+from hornboost.experiments.published import C2RIB, EVOLUTION, EVOLUTION_DOMAINS, PRANKBOOST, Figure
 from hornboost.experiments.reproduce import TABLES, reproduce
 
 runner = CliRunner()
@@ -109,6 +109,42 @@ def test_trains_are_drawn_afresh_in_each_repetition(data_folder: Path) -> None:
     draws = [split for seed in range(2) for split in splits("Eastbound Trains", loaded, seed)]
     assert {(len(train), len(test)) for train, test in draws} == {(55, 6)}
     assert len({tuple(sorted(test)) for _, test in draws}) == 16
+
+
+def c2rib_row(name: str, verdicts: tuple[str, str, str], scored_ratio: float) -> dict[str, object]:
+    ours = {line: {"verdict": verdict} for line, verdict in zip(("C²RIB", "C²RIB^D", "our options"), verdicts, strict=True)}
+    return {"row": name, "ours": ours, "time_ratio": 1.0, "scored_ratio": scored_ratio}
+
+
+def test_the_headline_counts_rows_of_the_paper_only() -> None:
+    rows = [
+        c2rib_row("breast-wisc", ("better", "within one sd", "reached"), 0.5),
+        c2rib_row("horse-colic", ("better", "worse", "below"), 0.7),
+        c2rib_row("QSARs, split by pair", ("worse", "worse", "below"), 0.1),
+    ]
+    text = results.headline([{"table": "c2rib-3", "rows": rows}, {"table": "kbs-1", "rows": []}])
+    assert "or better in 1 of 2 rows" in text
+    assert "best published figure of any system in 1 of 2 rows: breast-wisc." in text
+    assert "in 0 of 2 rows, and scores at most 0.6 times as many clauses in 1." in text
+    assert results.headline([{"table": "kbs-1", "rows": []}]) == ""
+
+
+def test_the_published_ranking_figures_agree_with_the_papers_text() -> None:
+    # "RankBoost outperforms PRankBoost.Clause when comparing AUROC on three of the four data sets"
+    assert sum(rankboost[0] > clause[0] for rankboost, clause in PRANKBOOST.values()) == 3
+    # "when comparing AURPC the difference between the two algorithms is large. PRankBoost.Clause outperforms RankBoost on three of the four"
+    gains = {name: clause[2] - rankboost[2] for name, (rankboost, clause) in PRANKBOOST.items()}
+    assert sum(gain > 10 for gain in gains.values()) == 3
+    assert min(gains, key=lambda name: gains[name]) == "Protein Localization"
+
+
+@pytest.mark.parametrize(("gain", "p", "word"), [(0.05, 0.01, "confirmed"), (-0.05, 0.01, "refuted"), (0.05, 0.2, "open")])
+def test_the_ranking_claim_is_settled_by_its_test(gain: float, p: float, word: str) -> None:
+    row = {"data_set": "x", "learner": "Clause", "folds": 5, "seeds": 1, "aurpc": 0.5, "aurpc_deviation": 0.1, "auroc": 0.5}
+    row |= {"auroc_deviation": 0.1, "evaluated": 1, "rules": 1, "seconds": 1.0, "to_99": None}
+    row |= {"gain": gain, "p": p, "p_corrected": p, "folds_won": 3}
+    content = {"title": "T", "rows": [row], "curves": {"x": {"Clause": []}}}
+    assert f"x: **{word}**" in results.prankboost(content)
 
 
 @pytest.mark.parametrize("name", list(TABLES))

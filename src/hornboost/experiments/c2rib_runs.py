@@ -23,7 +23,7 @@ Settings = Mapping[str, Any]
 
 
 def fit_and_test(data: Path, *, domain: str, task: str | None, seed: int, fold: int, settings: Settings) -> Result:
-    """Accuracy, AUC, seconds of `fit` (of the process, so that other work on the machine does not count) and features asked for."""
+    """Accuracy, AUC, features asked for, clauses scored, and seconds of `fit`: of the process, so that other work does not count."""
     loaded = examples(data, domain, task)
     train, test = splits(domain, loaded, seed)[fold]
     started = time.process_time()
@@ -83,7 +83,8 @@ def _tested(model: Any, X: pd.DataFrame, y: NDArray[Any], test: Positions) -> Re
     auc = float(roc_auc_score(is_second, model.decision_function(X.iloc[test]))) if 0 < is_second.sum() < len(test) else None
     requested = float(history["requested"].iloc[-1]) if "requested" in history else None
     right = model.predict(X.iloc[test]) == y[test]
-    return {"accuracy": 100.0 * float(np.mean(right)), "auc": auc, "features": requested, "n_test": len(test)}
+    scored = int(history["clauses_scored"].sum())
+    return {"accuracy": 100.0 * float(np.mean(right)), "auc": auc, "features": requested, "scored": scored, "n_test": len(test)}
 
 
 def _squared_error(model: Any, X: pd.DataFrame, y: NDArray[Any], test: Positions) -> float:

@@ -101,6 +101,7 @@ def summary(table: str, listed: Sequence[Job], results: Sequence[Result]) -> dic
                 "best_published": best(row.removesuffix(", split by pair")),
                 "ours": {line: _figures(row, line, runs) for line, runs in lines.items()},
                 "p_of_difference": _difference(row, lines),
+                "scored_ratio": _mean(lines["C²RIB^D"], "scored") / _mean(lines["C²RIB"], "scored"),
                 "time_ratio": _median_seconds(lines["C²RIB^D"]) / _median_seconds(lines["C²RIB"]),
             }
         )

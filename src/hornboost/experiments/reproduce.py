@@ -28,7 +28,7 @@ TABLES: Mapping[str, Table] = {
     for name, title in c2rib_tables.TITLES.items()
 } | {
     "evolution-2": Table(evolution_table.TITLE, evolution_table.jobs, evolution_table.summary, results.evolution),
-    "prankboost-2": Table(ranking.TITLE, ranking.jobs, ranking.summary, ranking.markdown),
+    "prankboost-2": Table(ranking.TITLE, ranking.jobs, ranking.summary, results.prankboost),
     "kbs-1": Table(kbs_table.TITLE, kbs_table.jobs, kbs_table.summary, results.kbs),
     "mlynx-1": Table(mlynx_table.TITLE, mlynx_table.jobs, mlynx_table.summary, mlynx_table.markdown),
 }
@@ -73,5 +73,5 @@ def write_page(path: Path, contents: Sequence[Mapping[str, Any]], plain: bool = 
     command = f"hornboost reproduce {chosen}{' --plain' if plain else ''} --data DATA --output docs/results.md"
     minutes = sum(content["processor_minutes"] for content in contents)
     total = f"All tables together took {minutes:.0f} minutes of processor time, half of it by the clock on two idle cores.\n"
-    text = results.page([total, *(TABLES[content["table"]].markdown(content) for content in contents)], command)
+    text = results.page([total, results.headline(contents), *(TABLES[content["table"]].markdown(content) for content in contents)], command)
     path.write_text(text, encoding="utf-8")
