@@ -355,7 +355,7 @@ def test_a_held_out_set_without_positives_is_refused(pairs) -> None:
         hb.PRankBoostClassifier(database, rounds=1).fit(X, y, eval_set=(X_test[y_test == "0"], y_test[y_test == "0"]))
 
 
-def test_learning_curves_are_drawn_from_histories(pairs) -> None:
+def test_learning_curves_are_drawn_from_histories(pairs, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     database, X, y, X_test, y_test = pairs
     fits = {
@@ -365,6 +365,11 @@ def test_learning_curves_are_drawn_from_histories(pairs) -> None:
     display = hb.LearningCurveDisplay.from_estimators(fits)
     assert [line.get_label() for line in display.lines_] == ["clause", "path"]
     assert display.lines_[0].get_ydata().tolist() == fits["clause"].history_["aurpc_held_out"].tolist()
+    fits["clause"].save(tmp_path / "model.json")
+    loaded = hb.LearningCurveDisplay.from_estimators({"clause": hb.load(tmp_path / "model.json", database=database)}, ax=False)
+    assert loaded.curves.equals(display.curves[display.curves["model"] == "clause"])
+    with pytest.raises(DataError, match="only ranking boosters record it"):
+        hb.LearningCurveDisplay.from_estimators({"other": hb.C2RIBClassifier(rounds=1).fit([[0.0], [1.0]], [0, 1])})
 
 
 @parametrize_with_checks([hb.RankBoostClassifier(rounds=6), hb.PRankBoostClassifier(rounds=6, weak_learner="mix3")])

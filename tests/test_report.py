@@ -171,6 +171,35 @@ def test_a_report_can_be_made_without_labels_and_without_cross_validation(bank: 
     assert "left out" in report_html(clf, X, y, cv=0)
 
 
+def drawn(text: str, title: str) -> dict[str, int]:
+    """The number of points of each line in the figure of this title."""
+    figure = text[text.index(f"<h3>{title}</h3>") :]
+    lines = re.findall(r'<polyline class="([^"]*)" points="([^"]*)"', figure[: figure.index("</figure>")])
+    return {css: len(points.split()) for css, points in lines}
+
+
+def test_a_ranking_model_has_learning_curves_by_clauses_and_by_rounds(tmp_path: Path) -> None:
+    db = hb.datasets.trains(80, noise=0.1, seed=2).database()
+    X, y = db.examples()
+    clf = hb.PRankBoostClassifier(db, rounds=6, random_state=0).fit(X, y)
+    for title in ("Learning curve by clauses evaluated", "Learning curve by round"):
+        assert drawn(report_html(clf, X, y, cv=0), title) == {"line main training": 6}
+        assert drawn(report_html(clf, X, y, cv=2), title) == {"line fold": 6, "line main training": 6, "line main": 6}
+    clf.fit(X, y, eval_set=(X, y)).save(tmp_path / "model.json")
+    text = report_html(hb.load(tmp_path / "model.json", database=db), X, y, cv=0)
+    assert drawn(text, "Learning curve by round") == {"line main training": 6, "line main": 6}
+    assert f"<td>{clf.clauses_evaluated_:,}</td><td>{clf.history_['aurpc'].iloc[-1]:.4f}</td>" in text
+
+
+def test_a_learning_curve_of_several_classes_counts_the_clauses_of_each() -> None:
+    X, y = pd.DataFrame({"x": np.arange(90.0), "z": np.arange(90.0) % 7}), np.repeat(["a", "b", "c"], 30)
+    clf = hb.PRankBoostClassifier(rounds=3, random_state=0).fit(X, y)
+    text = report_html(clf, X, y, cv=0)
+    assert set(drawn(text, "Learning curve by clauses evaluated")) <= {f"line c{k} training" for k in range(3)}
+    ends = clf.history_.groupby("class", sort=False)["clauses_evaluated"].last().tolist()
+    assert f"<td>{ends[1] - ends[0]:,}</td>" in text
+
+
 def test_several_classes_have_a_curve_each() -> None:
     X = pd.DataFrame({"x": np.arange(90.0), "z": np.arange(90.0) % 7})
     y = np.repeat(["a", "b", "c"], 30)

@@ -28,13 +28,16 @@ class LearningCurveDisplay:
 
     @classmethod
     def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | bool | None = None, **line: Any) -> LearningCurveDisplay:
-        """Draw the curves of fitted ranking boosters, held-out where they were given an `eval_set`; with `ax=False` only collect them."""
+        """Draw the curves of fitted or loaded ranking boosters; with `ax=False` only collect them.
+
+        Where an estimator was given an `eval_set` it is the held-out curve, otherwise that of the training examples.
+        """
         import pandas as pd
 
         parts = []
         for name, estimator in estimators.items():
-            history = estimator.history_
-            if "aurpc" not in history:
+            history = estimator.history_ if hasattr(estimator, "history_") else _kept(estimator)
+            if not {"aurpc", "clauses_evaluated"} <= set(history.columns):
                 raise DataError(f"the history of '{name}' ({type(estimator).__name__}) has no AURPC; only ranking boosters record it.")
             held_out = "aurpc_held_out" if "aurpc_held_out" in history else "aurpc"
             part = history[["round", "clauses_evaluated", held_out]].rename(columns={held_out: "aurpc"})
@@ -54,3 +57,10 @@ class LearningCurveDisplay:
         axes.legend(loc="best")
         self.ax_, self.figure_ = axes, axes.figure
         return self
+
+
+def _kept(model: Any) -> pd.DataFrame:
+    """The rounds that a model file keeps."""
+    import pandas as pd
+
+    return pd.DataFrame(getattr(model, "training_", {}).get("history", []))

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 NOT_OF_THE_MODEL = frozenset({"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"})
 """Parameters that do not change what is learned (or may not be written down), so that they change no byte of a model file."""
 
-ROUND_COLUMNS = ("class", "round", "confidence", "mean_margin", "training_error", "activated", "aurpc", "error", "largest_vote")
+ROUND_COLUMNS = (
+    *("class", "round", "confidence", "mean_margin", "training_error", "activated", "error", "largest_vote"),
+    *("clauses_evaluated", "aurpc", "aurpc_held_out"),
+)
 """What a model file keeps of each round, for a report: nothing that depends on the machine."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ class Evaluation:
     """Out-of-fold probabilities of some examples, and what they say fold by fold.
 
     `truth` are positions in `classes`, `fold` the fold in which an example was predicted; `n_all` counts the examples there are.
+    `histories` are those of the fits of a ranking booster, with the held-out area of each round.
     """
 
     classes: tuple[str, ...]
@@ -29,6 +31,7 @@ class Evaluation:
     fold: NDArray[np.intp]
     n_all: int
     folds: str
+    histories: tuple[list[dict[str, Any]], ...] = ()
 
     @property
     def n_folds(self) -> int:
@@ -70,18 +73,22 @@ def cross_validate(
     classes, truth = np.unique(labels, return_inverse=True)
     texts = tuple(str(value) for value in classes)
     place = texts.index(positive) if positive in texts else len(texts) - 1
-    rows, probabilities, fold = [], [], []
+    rows, probabilities, fold, histories = [], [], [], []
     for k, (train, test) in enumerate(folds):
         if on_fold is not None:
             on_fold(k, len(folds))
-        fitted = clone(estimator).fit(_safe_indexing(X, train), labels[train])
+        X_test, fitted = _safe_indexing(X, test), clone(estimator)
+        ranks = "eval_set" in signature(fitted.fit).parameters and set(labels[train]) <= set(labels[test])
+        fitted.fit(_safe_indexing(X, train), labels[train], **({"eval_set": (X_test, labels[test])} if ranks else {}))
+        if ranks:
+            histories.append(fitted.history_.to_dict("records"))
         found = np.zeros((len(test), len(classes)))
-        found[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(_safe_indexing(X, test))
+        found[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(X_test)
         rows.append(test)
         probabilities.append(found)
         fold.append(np.full(len(test), k))
     at = np.concatenate(rows)
-    return Evaluation(texts, place, truth[at], np.concatenate(probabilities), np.concatenate(fold), len(labels), what)
+    return Evaluation(texts, place, truth[at], np.concatenate(probabilities), np.concatenate(fold), len(labels), what, tuple(histories))
 
 
 def stratified_folds(y: Any, k: int, most: int, seed: int = 0) -> Folds:

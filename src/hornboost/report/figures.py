@@ -1,8 +1,8 @@
-"""The figures of a report: learning round by round, recall-precision and ROC curves, calibration."""
+"""The figures of a report about held-out predictions: recall-precision and ROC curves, calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +11,9 @@ from markupsafe import Markup
 
 from hornboost.metrics import RecallPrecisionDisplay
 from hornboost.report.cards import class_css
-from hornboost.report.charts import Chart, describe_axis
+from hornboost.report.charts import Chart
 from hornboost.report.evaluation import Evaluation, reliability
-from hornboost.report.text import name, number
-
-PROGRESS = (
-    ("mean_margin", "mean margin"),
-    ("aurpc", "recall-precision area"),
-    ("training_error", "training error"),
-    ("error", "weighted error"),
-    ("largest_vote", "largest vote"),
-)
-"""What a booster's rounds may record, and what it is called."""
+from hornboost.report.text import name
 
 MOST_CLASSES = 6
 
@@ -40,56 +31,9 @@ class Figure:
     marks: Sequence[str] = ()
 
 
-def learning_figures(history: Sequence[Mapping[str, Any]]) -> list[Figure]:
-    """Up to two quantities by round, the first with the rounds in which features entered."""
-    known = [(column, label) for column, label in PROGRESS if any(column in row for row in history)]
-    return [_by_round(history, column, label, with_features=k == 0) for k, (column, label) in enumerate(known[:2])]
-
-
 def curve_figures(evaluation: Evaluation) -> list[Figure]:
     """Recall-precision and ROC curves from the held-out predictions, and how far their probabilities can be trusted."""
     return [_recall_precision(evaluation), _roc(evaluation), _calibration(evaluation)]
-
-
-def _by_round(history: Sequence[Mapping[str, Any]], column: str, label: str, *, with_features: bool) -> Figure:
-    classes = list(dict.fromkeys(str(row.get("class", "")) for row in history))[:MOST_CLASSES]
-    values = [float(row[column]) for row in history if column in row]
-    rounds = [int(row["round"]) for row in history]
-    bounds = (min(0.0, *values), max(values)) if len(values) > 1 else (0.0, max(values))
-    sentence = f"{label} by round, {describe_axis(values)}"
-    chart = Chart(sentence, (min(rounds), max(rounds)), bounds, x_label="round", y_label=label, width=560, height=300)
-    marks = _entered(history) if with_features else []
-    for k, (at, what) in enumerate(marks, start=1):
-        chart.mark(at, k, f"round {at}: {what}")
-    for k, value in enumerate(classes):
-        rows = [row for row in history if str(row.get("class", "")) == value and column in row]
-        css = "line main" if len(classes) == 1 else f"line {class_css(k, 9)}"
-        chart.line([(row["round"], float(row[column])) for row in rows], css)
-        if len(rows) <= 200:
-            for row in rows:
-                chart.point(
-                    row["round"], float(row[column]), "dot", f"round {row['round']}: {label} {number(round(float(row[column]), 4))}", 2
-                )
-    legend = [(f"line {class_css(k, 9)}", f"class {name(value)}") for k, value in enumerate(classes)] if len(classes) > 1 else []
-    table = [[str(row["round"]), f"{float(row[column]):.4f}"] for row in history if column in row][:500]
-    entered = [f"{k}. round {at}: {what}" for k, (at, what) in enumerate(marks, start=1)]
-    return Figure(
-        label.capitalize(),
-        f"On the training examples, after each of {max(rounds)} rounds.",
-        chart.svg(),
-        legend,
-        ("round", label),
-        table,
-        entered,
-    )
-
-
-def _entered(history: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
-    return [
-        (int(row["round"]), ", ".join(name(feature) for feature in row["activated"]) + " entered")
-        for row in history
-        if row.get("activated")
-    ]
 
 
 def _classes(evaluation: Evaluation) -> list[int]:

@@ -80,6 +80,7 @@ def report_html(
     context = _context(saved, model._database, labels, scored, payload, len(X)) | _quality(evaluation, missing)
     target = saved.target
     context |= {
+        "learning": _learning(saved, evaluation),
         "title": shown(title, 120) if title else f"{name(target.label or 'class')} of {name(target.table)}",
         "data": chosen_examples.script_json(
             {"label": context["label"], "examples": payload.examples, "rules": [card.text for card in context["cards"]]}
@@ -168,7 +169,6 @@ def _context(
 ) -> dict[str, Any]:
     from hornboost import __version__
     from hornboost.report.cards import class_css, rule_cards
-    from hornboost.report.figures import learning_figures
     from hornboost.report.schema_graph import Graph
 
     ensemble, target, training = saved.ensemble, saved.target, saved.training
@@ -189,12 +189,17 @@ def _context(
         "fired": payload.fired,
         "examples": payload.examples,
         "intercept": [(name(value), f"{vote:+.4f}") for value, vote in zip(_scored(ensemble), ensemble.intercept, strict=True)],
-        "learning": learning_figures(training.get("history", [])),
         "graph": Graph.of(database, [rule.clause for rule in ensemble.rules], rows),
         "warnings": [shown(warning, 300) for warning in database.warnings[:20]],
         "estimator": name(str(training.get("estimator", "model"))),
         "parameters": [(name(key), shown(str(value))) for key, value in dict(training.get("parameters", {})).items()],
     }
+
+
+def _learning(saved: Any, evaluation: Evaluation | None) -> Sequence[Any]:
+    from hornboost.report.learning import learning_figures
+
+    return learning_figures(saved.training.get("history", []), () if evaluation is None else evaluation.histories)
 
 
 def _scored(ensemble: Any) -> Sequence[str]:
