@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornboost as hb
-from hornboost.engine import Engine, covers, fixed_point, to_clause
+from hornboost.engine import Engine, blocks, covers, fixed_point, roots, to_clause
+from hornboost.engine import engine as engine_module
 from hornboost.engine.frontier import Refinement
 from hornboost.engine.seeded import OutOfTimeError, SeededEngine
 from hornboost.logic.clause import Head
@@ -151,6 +153,45 @@ def test_work_stops_at_the_deadline() -> None:
     engine = SeededEngine(Engine(database, database.encode(X)), deadline=-math.inf)
     with pytest.raises(OutOfTimeError):
         engine.literals(engine.root(), 0)
+
+
+def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> None:
+    """The clock goes one second at each look; every deadline cuts another step, and what was learned before it stays."""
+    database = hb.datasets.skewed_pairs(400, skew=100, seed=1).database()
+    X, y = database.examples()
+    classes = (np.asarray(y) == "1").astype(np.int32)
+    weights, examples = fixed_point(np.ones(len(y))), database.encode(X)
+    clock, begun = [0.0], []
+
+    def look() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    def watched(pass_over):
+        return lambda *arguments: begun.append(clock[0]) or pass_over(*arguments)
+
+    monkeypatch.setattr(time, "monotonic", look)
+    for module, name in (
+        (blocks.Pairs, "score"),
+        (blocks, "build_block"),
+        *((roots.kernels, name) for name in ("union_pairs", "meet", "covered_by", "histogram_by_class")),
+    ):
+        monkeypatch.setattr(module, name, watched(getattr(module, name)))
+    monkeypatch.setattr(roots, "build_block", blocks.build_block)
+    monkeypatch.setattr(engine_module, "build_block", blocks.build_block)
+    ends, paths = [], []
+    for deadline in range(0, 400, 7):
+        clock[0], begun[:] = 0.0, []
+        engine, budget = SeededEngine(Engine(database, examples), deadline), Budget(deadline=deadline)
+        point = lambda table: (table[:, 1] / weights[classes == 1].sum(), 100 * table[:, 0] / weights[classes == 0].sum())  # noqa: E731
+        climb = SeededSearch(engine, weights, classes, point, clause_area, 5, budget).climb(int(np.flatnonzero(classes)[0]))
+        assert all(at <= deadline for at in begun)
+        ends.append(clock[0])
+        paths.append([clause.specs for clause in climb.clauses])
+    assert ends[0] <= 2
+    assert len(paths[-1]) > 2
+    assert all(path == paths[-1][: len(path)] for path in paths)
+    assert {len(path) for path in paths} == set(range(1, len(paths[-1]) + 1))
 
 
 def search(objective, budget: Budget, max_literals: int = 5) -> SeededSearch:

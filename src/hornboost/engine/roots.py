@@ -53,7 +53,7 @@ def over(engine: Engine, examples: Table) -> Engine:
 
 
 class RootBuilder:
-    """Builds the parts of a root frontier; `check_time` is called between chains."""
+    """Builds the parts of a root frontier; `check_time` is called before each pass over rows."""
 
     def __init__(self, engine: Engine, check_time: Callable[[], None]) -> None:
         self.engine = engine
@@ -67,7 +67,6 @@ class RootBuilder:
         chains = [Chain(0, ()), *engine.graph.chains(engine.root(), 0, None, engine.max_depth, engine.look_ahead)]
         found: dict[str | None, list[tuple[int, Option]]] = {None: []}
         for place, chain in enumerate(chains):
-            self.check_time()
             columns = _root_columns(chain)
             column = columns.pop() if len(columns) == 1 else None
             if column is not None and self._over_keys(column)[1] is None:
@@ -94,10 +93,12 @@ class RootBuilder:
         return self._keys[column]
 
     def _options(self, source: Engine, chain: Chain) -> list[Option]:
+        self.check_time()
         if len(chain.joins) == 0 or (len(chain.joins) == 1 and source is self.engine):
             return source._options(source.root(), chain, None)
         if not self._allowed(chain.joins):
             return []
+        self.check_time()
         if len(chain.joins) == 1:
             return source._options(source.root(), chain, None)
         attributes = self.engine.attributes(chain.table, False)
@@ -123,7 +124,9 @@ class RootBuilder:
         first, second = joins
         assert second.source is not None
         above = source.entries(source.root(), 0, (first,))
+        self.check_time()
         near, segment = self._behind(second)
+        self.check_time()
         reached = self.engine.key(first.table, second.source.column, False)[above.rows]
         threshold = np.full(near.conditions.size, -1, CODE)
         for k, (start, stop) in enumerate(zip(near.starts, near.stops, strict=True)):
@@ -172,6 +175,7 @@ class RootBuilder:
             engine.key(second.table, second.column, False),
             n_keys,
         )
+        self.check_time()
         attributes = engine.attributes(second.table, False)
         selected = tuple(range(len(attributes.columns)))
         codes = attributes.codes(selected)

@@ -29,7 +29,7 @@ Mask = NDArray[np.bool_]
 
 
 class OutOfTimeError(Exception):
-    """The deadline passed before all literals of a clause were known."""
+    """The deadline passed before a step of the search was done."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,7 +92,10 @@ class Literals:
 
 
 class SeededEngine:
-    """Legal literals and their weights for clauses over the examples of an engine; work stops with `OutOfTimeError` at the deadline."""
+    """Legal literals and their weights for clauses over the examples of an engine.
+
+    After the deadline no pass over rows or pairs begins: whatever asks for one gets `OutOfTimeError`.
+    """
 
     def __init__(self, engine: Engine, deadline: float = math.inf) -> None:
         self.engine = engine
@@ -136,6 +139,7 @@ class SeededEngine:
             else:
                 held = own.weight_by_holder(part.holder, live, classes, part.n_holders)
                 for pairs in part.group.pairs:
+                    self._check_time()
                     into = out[at : at + pairs.n_conditions]
                     own.histogram_by_class(pairs.segment_example, pairs.segment_start, pairs.pairs, held, into)
                     kernels.cumulate(into, pairs.starts, pairs.stops)
@@ -150,6 +154,7 @@ class SeededEngine:
 
     def _add(self, group: Group, live: Longs, classes: Codes, out: Longs, at: int) -> None:
         for pairs in group.pairs:
+            self._check_time()
             pairs.score(live, classes, out[at : at + pairs.n_conditions], self.engine._pool, self.engine.n_jobs)
             at += pairs.n_conditions
 
@@ -159,6 +164,7 @@ class SeededEngine:
         key = ("position", self.engine.root().number, position.specs, step)
         known: Position | None = self.engine.cache.get(key)
         if known is None:
+            self._check_time()
             known = self._refine(position, step, literals.options[literals.option[i]], int(literals.raw[i]))
             self.engine.cache.put(key, known, known.nbytes)
         return known
@@ -174,6 +180,7 @@ class SeededEngine:
             return Position(specs, position.covered & passes, replace(tree, state=state))
         if tree is None:
             examples = np.flatnonzero(position.covered & self._covered(option, raw))
+            self._check_time()
             engine = over(self.engine, _keys(self.engine.examples, examples))
             tree = Tree(engine, State(position.specs, engine.root().entries, engine.root().covered), examples)
         state = tree.engine.refine(tree.state, step)

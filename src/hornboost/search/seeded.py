@@ -26,10 +26,8 @@ class Budget:
     evaluated: int = 0
 
     def allows(self, wanted: int) -> int:
-        """Count the clauses that are about to be evaluated: as many as wanted, or as are left."""
-        granted = int(min(wanted, self.clauses - self.evaluated))
-        self.evaluated += granted
-        return granted
+        """How many clauses may be evaluated: as many as wanted, or as are left."""
+        return int(min(wanted, self.clauses - self.evaluated))
 
     @property
     def is_spent(self) -> bool:
@@ -62,25 +60,33 @@ class SeededSearch:
 
     def climb(self, seed: int) -> Climb:
         """Add the legal literal that improves the score most, until none does, or no negative weight or budget is left."""
-        clause = self.engine.root()
         totals = np.array([[self.weights[self.classes == label].sum() for label in (0, 1)]])
         tp, fp = self.point(totals)
-        path = Climb([clause], [Point(float(tp[0]), float(fp[0]))], 0.0)
+        path = Climb([self.engine.root()], [Point(float(tp[0]), float(fp[0]))], 0.0)
         path.score = float(self.objective(tp, fp, path.points)[0])
         while len(path.clauses) <= self.max_literals and path.points[-1].fp > 0 and not self.budget.is_spent:
             try:
-                literals = self.engine.literals(path.clauses[-1], seed)
+                if not self._step(path, seed):
+                    break
             except OutOfTimeError:
                 break
-            literals = literals.first(self.budget.allows(len(literals)))
-            if len(literals) == 0:
-                break
-            tp, fp = self.point(self.engine.score(path.clauses[-1], literals, self.weights, self.classes))
-            scores = self.objective(tp, fp, path.points)
-            best = int(scores.argmax())
-            if not scores[best] > path.score + LEAST_GAIN:
-                break
-            path.clauses.append(self.engine.refine(path.clauses[-1], literals, best))
-            path.points.append(Point(float(tp[best]), float(fp[best])))
-            path.score = float(scores[best])
         return path
+
+    def _step(self, path: Climb, seed: int) -> bool:
+        """Add the best literal to the path; says whether there was one. Out of time, the path stays as it is."""
+        clause = path.clauses[-1]
+        literals = self.engine.literals(clause, seed)
+        literals = literals.first(self.budget.allows(len(literals)))
+        if len(literals) == 0:
+            return False
+        tp, fp = self.point(self.engine.score(clause, literals, self.weights, self.classes))
+        self.budget.evaluated += len(literals)
+        scores = self.objective(tp, fp, path.points)
+        best = int(scores.argmax())
+        if not scores[best] > path.score + LEAST_GAIN:
+            return False
+        refined = self.engine.refine(clause, literals, best)
+        path.clauses.append(refined)
+        path.points.append(Point(float(tp[best]), float(fp[best])))
+        path.score = float(scores[best])
+        return True
