@@ -46,10 +46,13 @@ def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayL
         q = growth / n_a
         # q·φ₁ and q·φ₂ instead of φ₁ and φ₂, so that a tiny n_a does not overflow
         log_q = np.log1p(q)
-        far = d / growth * (tp_a * log_q + d * (1.0 - log_q / q))
-        near = d / n_a * (tp_a * _alternating_series(q, 1) + d * _alternating_series(q, 2))
-        from_nothing = tp_b * (tp_b / n_b)
-    area = np.where(q < _SERIES_BELOW, near, np.where(np.isfinite(q), far, from_nothing))
+        area = np.asarray(d / growth * (tp_a * log_q + d * (1.0 - log_q / q)))
+        is_near = q < _SERIES_BELOW
+        if is_near.any():
+            near, d_near, tp_near, n_near = q[is_near], *(np.broadcast_to(values, q.shape)[is_near] for values in (d, tp_a, n_a))
+            area[is_near] = d_near / n_near * (tp_near * _alternating_series(near, 1) + d_near * _alternating_series(near, 2))
+        if not np.isfinite(q).all():
+            area = np.where(np.isfinite(q), area, tp_b * (tp_b / n_b))
     return np.asarray(np.where(d > 0, area, 0.0), dtype=np.float64)
 
 

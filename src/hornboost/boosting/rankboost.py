@@ -25,7 +25,10 @@ Callback = Callable[[dict[str, Any]], object]
 WeakLearner = Choice["rank", "clause", "path", "mix1", "mix2", "mix3"]
 
 HISTORY = ("round", "rule", "clauses", "r", "alpha", "tp", "fp", "clauses_evaluated", "aurpc", "seconds")
-"""What is recorded of each round; with held-out examples also `aurpc_held_out`."""
+"""What is recorded of each round; with held-out examples also `aurpc_held_out` and `auroc_held_out`."""
+
+HeldOut = Callable[["Voter"], dict[str, float]]
+"""Told each weak hypothesis in turn, it gives what is recorded of the ranking of other examples by all so far."""
 
 REDRAWS = 20
 """Further seeds to try in a round when none gave a clause that moves weight."""
@@ -97,12 +100,9 @@ def rank_boost(
     positive: int,
     settings: Settings,
     budget: Budget,
-    held_out: Callable[[Voter], float] | None = None,
+    held_out: HeldOut | None = None,
 ) -> Ranked:
-    """Table 1 of seed 003 for one class against the others. Ctrl-C, the deadline and the clause budget keep what was learned.
-
-    `held_out` is told each weak hypothesis and gives the AURPC of all so far on other examples.
-    """
+    """Table 1 of seed 003 for one class against the others. Ctrl-C, the deadline and the clause budget keep what was learned."""
     run = _Run(problem, engine, positive, settings, budget)
     try:
         for t in range(1, settings.rounds + 1):
@@ -124,7 +124,7 @@ class _Run:
         self.seeds = _Seeds(problem, self.y, settings.seed)
         self.result = Ranked(ScoreCells(self.y, problem.weights))
 
-    def round(self, t: int, held_out: Callable[[Voter], float] | None) -> bool:
+    def round(self, t: int, held_out: HeldOut | None) -> bool:
         """One pass of the loop; says whether there is a next one."""
         started = time.perf_counter()
         schemes = SCHEMES[self.settings.weak_learner]
@@ -143,7 +143,7 @@ class _Run:
         row |= {"tp": climb.points[-1].tp, "fp": climb.points[-1].fp}
         row |= {"clauses_evaluated": self.budget.evaluated, "aurpc": self.result.cells.aurpc()}
         if held_out is not None:
-            row["aurpc_held_out"] = held_out(voter)
+            row |= held_out(voter)
         row["seconds"] = time.perf_counter() - started
         self.result.history.append(row)
         stops = [callback(row) is True for callback in self.settings.callbacks]

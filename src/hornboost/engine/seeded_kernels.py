@@ -59,13 +59,20 @@ def weight_by_holder(holder: Codes, weights: Longs, classes: Codes, n_holders: I
 @jit
 def histogram_by_class(segment_example: Codes, segment_start: Longs, pairs: Codes, weights: Longs, out: Longs) -> None:
     """Add the weights of each key to every condition that it satisfies, both classes at once."""
+    cells = out.reshape(-1)
     for segment in range(segment_example.size):
-        negative = weights[segment_example[segment], 0]
-        positive = weights[segment_example[segment], 1]
-        if negative != 0 or positive != 0:
-            for p in range(segment_start[segment], segment_start[segment + 1]):
-                out[pairs[p], 0] += negative
-                out[pairs[p], 1] += positive
+        who = np.uint32(segment_example[segment])
+        negative = weights[who, np.uint64(0)]
+        positive = weights[who, np.uint64(1)]
+        start, stop = np.uint64(segment_start[segment]), np.uint64(segment_start[segment + 1])
+        if positive != 0:
+            for p in range(start, stop):
+                at = np.uint64(pairs[p]) * np.uint64(2)
+                cells[at] += negative
+                cells[at + np.uint64(1)] += positive
+        elif negative != 0:
+            for p in range(start, stop):
+                cells[np.uint64(pairs[p]) * np.uint64(2)] += negative
 
 
 @jit

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.metrics import roc_auc_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
@@ -208,7 +209,7 @@ class PRankBoostClassifier(_RankingClassifier):
     Attributes
     ----------
     rules_ : the rules, equal clauses merged.
-    history_ : a row a round: rule, r, alpha, clauses evaluated so far, training AURPC, held-out AURPC when there is an `eval_set`.
+    history_ : a row a round: rule, r, alpha, clauses evaluated so far, training AURPC; with an `eval_set` also its AURPC and AUROC.
     clauses_evaluated_ : clauses whose coverage was asked for.
 
     >>> import hornboost as hb
@@ -320,19 +321,20 @@ class _HeldOut:
             rows = self.engine.examples.n_rows
             raise DataError(f"eval_set: X has {rows} rows and y has {len(self.labels)}; they must have the same number.")
 
-    def of_class(self, positive: int) -> Any:
+    def of_class(self, positive: int) -> Callable[[Voter], dict[str, float]]:
         """The function that a run of the booster for this class calls with each weak hypothesis."""
         y = (self.labels == self.classes[positive]).astype(np.int32)
         if not y.any():
             raise DataError(f"eval_set: there is no example of the class {self.problem.labels[positive]!r}, so recall is not defined.")
         scores = np.zeros(y.size)
 
-        def add(voter: Voter) -> float:
+        def add(voter: Voter) -> dict[str, float]:
             for clause, _, vote in voter.votes:
                 if clause not in self.covered:
                     self.covered[clause] = clause_state(self.engine, clause).covered
                 scores[self.covered[clause]] += vote
-            return aurpc(y, scores)
+            auroc = float(roc_auc_score(y, scores)) if not y.all() else math.nan
+            return {"aurpc_held_out": aurpc(y, scores), "auroc_held_out": auroc}
 
         return add
 

@@ -81,4 +81,7 @@ def levels(path: Sequence[Point], excess: bool) -> list[float]:
 
 
 def _to_zero_recall(tp: ArrayLike, fp: ArrayLike) -> Floats:
-    return area_between(0.0, 0.0, tp, fp)
+    """`area_between` from (0, 0): true positives times precision."""
+    found = np.asarray(tp, dtype=np.float64)
+    total = found + np.asarray(fp, dtype=np.float64)
+    return np.asarray(found * np.divide(found, total, out=np.zeros_like(total), where=total > 0))
