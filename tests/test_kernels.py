@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hornboost.engine import kernels
+from hornboost.engine.sampling import splitmix64
 
 SOURCE = Path(kernels.__file__).parents[2]
 NO_CODES = np.empty((0, 0), np.int32)
@@ -90,6 +91,13 @@ def test_conditions_are_renumbered_in_order_however_many_there_may_be(n_raw: int
     pairs = codes(9, 4, 9, 0)
     assert kernels.compress(pairs, n_raw).tolist() == [0, 4, 9]
     assert pairs.tolist() == [2, 1, 2, 0]
+
+
+def test_hashes_of_examples_are_those_of_the_plain_formula() -> None:
+    content = np.array([0, 1, 2**64 - 1], np.uint64)
+    counter = np.array([12345], np.uint64)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(kernels.example_hash(content, counter), splitmix64(content ^ counter))
 
 
 def test_entries_die_with_their_parents_and_are_renumbered() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-_jit = nb.njit(nogil=True, cache=True)
-_BUCKET_BITS = 12
+from hornboost.data.jit import jit
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -17,7 +15,7 @@ Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
-@_jit
+@jit
 def fixed_weights(density: Floats, sample: Floats, one: float) -> tuple[Ints, Any]:
     """sample·density in fixed point (a positive weight is at least one unit), and its sum.
 
@@ -34,54 +32,44 @@ def fixed_weights(density: Floats, sample: Floats, one: float) -> tuple[Ints, An
     return W, total
 
 
-@_jit
+@jit
 def growing_set(W: Ints, y: NDArray[np.int32], hashes: Hashes, total: int) -> tuple[Mask, Ints]:
     """The prefix in hash order whose weight comes closest to 2/3 of the total, and the weights restricted to it.
 
-    Only the bucket of hashes in which 2/3 is reached is sorted. Equal hashes stay together; of two prefixes equally close the
-    shorter is taken. Where so few contents occur that the prefix lacks a class, 2/3 of every example's weight is taken instead.
+    The hash at which 2/3 is reached is found digit by digit, so that nothing is sorted. Equal hashes stay together; of two prefixes
+    equally close the shorter is taken. Where so few contents occur that the prefix lacks a class, 2/3 of every example's weight is
+    taken instead.
     """
-    shift = np.uint64(64 - _BUCKET_BITS)
-    buckets = np.zeros(1 << _BUCKET_BITS, np.int64)
-    for i in range(W.size):
-        buckets[hashes[i] >> shift] += W[i]
-    before = np.int64(0)
-    chosen = 0
-    while chosen + 1 < buckets.size and 3 * (before + buckets[chosen]) < 2 * total:
-        before += buckets[chosen]
-        chosen += 1
     members = np.empty(W.size, np.int64)
-    n = 0
     for i in range(W.size):
-        if hashes[i] >> shift == np.uint64(chosen):
-            members[n] = i
-            n += 1
-    members = members[:n]
-    order = np.argsort(hashes[members])
-    least = abs(3 * before - 2 * total) if before > 0 else np.int64(9223372036854775807)
-    inside = False
-    threshold = np.uint64(0)
-    cumulative = before
-    for k in range(n):
-        i = members[order[k]]
-        cumulative += W[i]
-        if k + 1 < n and hashes[members[order[k + 1]]] == hashes[i]:
-            continue
-        away = abs(3 * cumulative - 2 * total)
-        if away < least:
-            least = away
-            inside = True
-            threshold = hashes[i]
+        members[i] = i
+    n = W.size
+    before = after = np.int64(0)
+    for level in range(7, -1, -1):
+        shift, last = np.uint64(8 * level), np.uint64(255)
+        sums = np.zeros(256, np.int64)
+        for k in range(n):
+            sums[(hashes[members[k]] >> shift) & last] += W[members[k]]
+        digit = 0
+        while digit < 255 and 3 * (before + sums[digit]) < 2 * total:
+            before += sums[digit]
+            digit += 1
+        after = before + sums[digit]
+        kept = 0
+        for k in range(n):
+            if (hashes[members[k]] >> shift) & last == np.uint64(digit):
+                members[kept] = members[k]
+                kept += 1
+        n = kept
+    reached = hashes[members[0]]
+    within = before == 0 or 3 * after - 2 * total < 2 * total - 3 * before
     in_G = np.empty(W.size, np.bool_)
     W_G = np.zeros(W.size, np.int64)
-    for i in range(W.size):
-        bucket = hashes[i] >> shift
-        grows = bucket < np.uint64(chosen) or (inside and bucket == np.uint64(chosen) and hashes[i] <= threshold)
-        in_G[i] = grows
-        if grows:
-            W_G[i] = W[i]
     of_class = np.zeros((2, 2), np.int64)
     for i in range(W.size):
+        in_G[i] = hashes[i] < reached or (within and hashes[i] == reached)
+        if in_G[i]:
+            W_G[i] = W[i]
         of_class[0, y[i]] += W_G[i]
         of_class[1, y[i]] += W[i]
     if (of_class[0, 0] == 0 and of_class[1, 0] > 0) or (of_class[0, 1] == 0 and of_class[1, 1] > 0):
@@ -91,7 +79,7 @@ def growing_set(W: Ints, y: NDArray[np.int32], hashes: Hashes, total: int) -> tu
     return in_G, W_G
 
 
-@_jit
+@jit
 def covered_weights(W: Ints, W_G: Ints, y: NDArray[np.int32], covered: Mask, out: Ints) -> None:
     """The weight covered by class: on the growing set in `out[0]`, on all examples in `out[1]`."""
     out[:] = 0
@@ -101,7 +89,7 @@ def covered_weights(W: Ints, W_G: Ints, y: NDArray[np.int32], covered: Mask, out
             out[0, y[i]] += W_G[i]
 
 
-@_jit
+@jit
 def update(
     density: Floats,
     votes: Floats,

@@ -18,6 +18,7 @@ from hornboost.data.jit import jit
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Hashes = NDArray[np.uint64]
 Int = Any
 """A Python integer, or numpy's when the kernels run uncompiled."""
 
@@ -66,21 +67,10 @@ def expand(
     n_codes = offsets.size - 1
     checked = equal_columns.shape[0] + unequal_columns.shape[0] > 0
     filtered = allowed.size > 0
-    n = count_reached(codes, offsets)
-    if checked or filtered:
-        n = 0
-        for entry in range(codes.size):
-            code = codes[entry]
-            if 0 <= code < n_codes:
-                for at in range(offsets[code], offsets[code + 1]):
-                    row = order[at]
-                    keep = not filtered or allowed[row]
-                    if keep and checked:
-                        keep = _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes)
-                    n += keep
-    rows = np.empty(n, np.int32)
-    up = np.empty(n, np.int32)
-    examples = np.empty(n, np.int32)
+    room = count_reached(codes, offsets)
+    rows = np.empty(room, np.int32)
+    up = np.empty(room, np.int32)
+    examples = np.empty(room, np.int32)
     n = 0
     for entry in range(codes.size):
         code = codes[entry]
@@ -96,6 +86,8 @@ def expand(
                     up[n] = entry
                     examples[n] = who
                     n += 1
+    if n < room:
+        return examples[:n].copy(), rows[:n].copy(), up[:n].copy()
     return examples, rows, up
 
 
@@ -384,6 +376,29 @@ def renumber(pairs: Codes, number: Codes, out: Codes) -> None:
 
 
 @jit
+def _by_condition(pairs: Codes, n_raw: Int) -> Codes:
+    """The positions of the pairs in the order of their conditions, sorted digit by digit."""
+    order = np.empty(pairs.size, np.int32)
+    for p in range(pairs.size):
+        order[p] = p
+    moved = np.empty(pairs.size, np.int32)
+    shift = 0
+    while (n_raw - 1) >> shift > 0:
+        starts = np.zeros(257, np.int64)
+        for p in range(pairs.size):
+            starts[((pairs[p] >> shift) & 255) + 1] += 1
+        for digit in range(256):
+            starts[digit + 1] += starts[digit]
+        for k in range(order.size):
+            digit = (pairs[order[k]] >> shift) & 255
+            moved[starts[digit]] = order[k]
+            starts[digit] += 1
+        order, moved = moved, order
+        shift += 8
+    return order
+
+
+@jit
 def compress(pairs: Codes, n_raw: Int) -> Codes:
     """Renumber the conditions of the pairs, in place, to those that occur; returns these in order."""
     if n_raw <= 8 * pairs.size + 1024:
@@ -392,16 +407,16 @@ def compress(pairs: Codes, n_raw: Int) -> Codes:
         conditions, number = number_marked(present)
         renumber(pairs, number, pairs)
         return conditions
-    ordered = np.sort(pairs)
+    order = _by_condition(pairs, n_raw)
+    conditions = np.empty(pairs.size, np.int32)
     n = 0
-    for p in range(ordered.size):
-        if p == 0 or ordered[p] != ordered[p - 1]:
-            ordered[n] = ordered[p]
+    for k in range(order.size):
+        condition = pairs[order[k]]
+        if n == 0 or conditions[n - 1] != condition:
+            conditions[n] = condition
             n += 1
-    conditions = ordered[:n].copy()
-    for p in range(pairs.size):
-        pairs[p] = np.searchsorted(conditions, pairs[p])
-    return conditions
+        pairs[order[k]] = n - 1
+    return conditions[:n].copy()
 
 
 @jit
@@ -450,6 +465,18 @@ def build_block(
     pairs = pairs[:n_pairs].copy()
     conditions = compress(pairs, bases[-1])
     return pairs, segment_example, segment_end, conditions, dropped
+
+
+@jit
+def example_hash(content: Hashes, counter: Hashes) -> Hashes:
+    """`splitmix64` of each content with the counter."""
+    hashes = np.empty(content.size, np.uint64)
+    for i in range(content.size):
+        z = (content[i] ^ counter[0]) + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        hashes[i] = z ^ (z >> np.uint64(31))
+    return hashes
 
 
 @jit

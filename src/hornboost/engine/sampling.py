@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.engine import kernels
+
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
+_ALL = 0xFFFFFFFFFFFFFFFF
 _NAN = np.uint64(0x7FF8000000000000)
 _MISSING_TEXTS = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})
 
@@ -35,9 +38,16 @@ def example_hash(seed: int, round: int, content_hashes: NDArray[np.uint64]) -> N
     >>> first == third, first == second
     (np.True_, np.False_)
     """
-    counter = splitmix64(np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
-    counter = splitmix64(counter ^ np.array([round & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64))
-    return splitmix64(content_hashes ^ counter)
+    counter = _mixed(_mixed(seed & _ALL) ^ (round & _ALL))
+    return kernels.example_hash(content_hashes, np.array([counter], np.uint64))
+
+
+def _mixed(state: int) -> int:
+    """`splitmix64` of one number."""
+    z = (state + int(_GAMMA)) & _ALL
+    z = ((z ^ (z >> 30)) * int(_MIX_1)) & _ALL
+    z = ((z ^ (z >> 27)) * int(_MIX_2)) & _ALL
+    return z ^ (z >> 31)
 
 
 def uniform(hashes: NDArray[np.uint64]) -> NDArray[np.float64]:
