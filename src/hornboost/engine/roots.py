@@ -62,9 +62,9 @@ class RootBuilder:
         self._keys: dict[str, tuple[Engine, Codes | None]] = {}
 
     def parts(self) -> list[Part]:
-        """Own attributes and chains that involve several keys over the examples, the other chains over the keys that they start from."""
+        """Chains that involve several keys over the examples, the others over the keys that they start from."""
         engine = self.engine
-        chains = [Chain(0, ()), *engine.graph.chains(engine.root(), 0, None, engine.max_depth, engine.look_ahead)]
+        chains = engine.graph.chains(engine.root(), 0, None, engine.max_depth, engine.look_ahead)
         found: dict[str | None, list[tuple[int, Option]]] = {None: []}
         for place, chain in enumerate(chains):
             columns = _root_columns(chain)
@@ -94,7 +94,7 @@ class RootBuilder:
 
     def _options(self, source: Engine, chain: Chain) -> list[Option]:
         self.check_time()
-        if len(chain.joins) == 0 or (len(chain.joins) == 1 and source is self.engine):
+        if len(chain.joins) == 1 and source is self.engine:
             return source._options(source.root(), chain, None)
         if not self._allowed(chain.joins):
             return []

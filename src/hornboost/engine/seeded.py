@@ -22,6 +22,7 @@ from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Group, Option, Refinement
 from hornboost.engine.joins import Chain
 from hornboost.engine.roots import Part, RootBuilder, over
+from hornboost.engine.seeded_tests import OwnTests
 from hornboost.engine.tree import Codes, Entries, Spec, State, with_test
 
 Longs = NDArray[np.int64]
@@ -65,7 +66,8 @@ class Position:
 class Literals:
     """The legal literals of a clause, in the order of the tie-break: fewer new literals, schema order, value order.
 
-    `option` is the option of each, `raw` its condition as `kernels.build_pairs` numbers it, `candidate` its row in the table of scores.
+    `option` is the option of each, `raw` its condition as `kernels.build_pairs` numbers it, `candidate` its row in the table of weights;
+    the first `n_tests` are tests on the example itself and have no such row.
     """
 
     options: Sequence[Option]
@@ -73,13 +75,14 @@ class Literals:
     option: Longs
     raw: Longs
     candidate: Longs
+    n_tests: int
 
     def __len__(self) -> int:
         return int(self.raw.size)
 
     def first(self, n: int) -> Literals:
         """The first n of them."""
-        return replace(self, option=self.option[:n], raw=self.raw[:n], candidate=self.candidate[:n])
+        return replace(self, option=self.option[:n], raw=self.raw[:n], candidate=self.candidate[:n], n_tests=min(n, self.n_tests))
 
     def refinement(self, i: int) -> Refinement:
         """The step that a literal stands for, a threshold being the seed's own value."""
@@ -100,6 +103,7 @@ class SeededEngine:
     def __init__(self, engine: Engine, deadline: float = math.inf) -> None:
         self.engine = engine
         self.deadline = deadline
+        self._tests = OwnTests.of(engine)
         self._parts: list[Part] | None = None
         self._bounds: Longs = np.zeros(1, np.int64)
         self._root_options: list[Option] = []
@@ -126,11 +130,23 @@ class SeededEngine:
                 start += group.size
         option, raw, candidate = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(np.array([len(o.chain.joins) for o in options], np.int64)[option], kind="stable")
-        return Literals(options, tuple(groups), option[order], raw[order], candidate[order])
+        n_tests = 0 if self._tests is None else int(np.count_nonzero(parts[0][0] == 0))
+        return Literals(options, tuple(groups), option[order], raw[order], candidate[order], n_tests)
 
     def score(self, position: Position, literals: Literals, weights: Longs, classes: Codes) -> Longs:
         """The weight that each literal leaves covered, by class (negatives, positives); exact."""
         live = np.where(position.covered, weights, 0)
+        table = np.empty((len(literals), 2), np.int64)
+        n = literals.n_tests
+        if self._tests is not None:
+            self._check_time()
+            table[:n] = self._tests.weigh(literals.raw[:n], live, classes)
+        if n < len(literals):
+            table[n:] = self._behind_joins(position, literals, live, classes)[literals.candidate[n:]]
+        return table
+
+    def _behind_joins(self, position: Position, literals: Literals, live: Longs, classes: Codes) -> Longs:
+        """The live weight of every condition of the root's chains and of the clause's nodes."""
         sizes = int(self._bounds[-1]) + sum(group.size for group in literals.groups)
         out = np.zeros((sizes, 2), np.int64)
         for part, at in zip(self._root_parts(), self._bounds, strict=False):
@@ -150,7 +166,7 @@ class SeededEngine:
         for group in literals.groups:
             self._add(group, live, classes, out, at)
             at += group.size
-        return out[literals.candidate]
+        return out
 
     def _add(self, group: Group, live: Longs, classes: Codes, out: Longs, at: int) -> None:
         for pairs in group.pairs:
@@ -203,7 +219,8 @@ class SeededEngine:
             self._parts = RootBuilder(self.engine, self._check_time).parts()
             self._bounds = np.cumsum([0, *(part.group.size for part in self._parts)])
             placed = [(place, option) for part in self._parts for place, option in zip(part.places, part.group.options, strict=True)]
-            self._root_options = [option for _, option in sorted(placed, key=lambda pair: int(pair[0]))]
+            chains = [option for _, option in sorted(placed, key=lambda pair: int(pair[0]))]
+            self._root_options = chains if self._tests is None else [self._tests.option, *chains]
         return self._parts
 
     def _at_root(self, seed: int) -> tuple[Longs, Longs, Longs]:
@@ -214,6 +231,9 @@ class SeededEngine:
             rank = {id(option): k for k, option in enumerate(self._root_options)}
             alone = _only(self.engine.root(), seed)
             found = []
+            if self._tests is not None:
+                raw = self._tests.conditions(seed)
+                found.append((np.zeros(raw.size, np.int64), raw, np.zeros(raw.size, np.int64)))
             for part, at in zip(self._root_parts(), self._bounds, strict=False):
                 places = np.array([rank[id(option)] for option in part.group.options], np.int64)
                 number, raw, candidate = self._conditions(self.engine, alone, part.group)

@@ -46,6 +46,38 @@ def own_conditions(rows: Codes, bare: bool, attributes: Codes, selected: Longs, 
 
 
 @jit
+def weigh_tests(
+    raw: Longs, attributes: Codes, selected: Longs, sizes: Longs, numeric: Mask, bases: Longs, at: Longs, weights: Longs, out: Longs
+) -> None:
+    """The weight of the rows `at` (empty: of all rows) that satisfy each condition; every condition is a range of codes."""
+    a = 0
+    for k in range(raw.size):
+        while bases[a + 1] <= raw[k]:
+            a += 1
+        size = sizes[a]
+        offset = raw[k] - bases[a]
+        low, high = offset, offset
+        if numeric[a] and offset < size:
+            low, high = size - 1 - offset, size
+        elif numeric[a] and offset < 2 * size:
+            low, high = np.int64(0), offset - size
+        elif numeric[a]:
+            low, high = np.int64(-2147483648), np.int64(-1)
+        elif offset == size:
+            low, high = np.int64(-1), np.int64(-1)
+        first, last = np.int32(low), np.int32(high)
+        column = attributes[selected[a]]
+        total = np.int64(0)
+        if at.size == 0:
+            for row in range(weights.size):
+                total += weights[row] * (first <= column[row] <= last)
+        else:
+            for i in range(at.size):
+                total += weights[i] * (first <= column[at[i]] <= last)
+        out[k] = total
+
+
+@jit
 def weight_by_holder(holder: Codes, weights: Longs, classes: Codes, n_holders: Int) -> Longs:
     """The weight of the examples of each key, by class."""
     out = np.zeros((n_holders, 2), np.int64)
