@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal as Choice
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from hornboost.logic.clause import Clause, Head
 from hornboost.mining import query_kernels as kernels
-from hornboost.mining.language import Body, Key, Language, Skeleton, Structure, skeleton_of
+from hornboost.mining.language import Body, Conditions, Key, Language, Skeleton, Structure, skeleton_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,23 +31,57 @@ class Bindings:
         return self.example.nbytes + self.variables.nbytes + self.rows.nbytes
 
 
+Shape = tuple[int, tuple[int, ...]]
+"""A literal that may be added: its source and variables, -1 for a new one."""
+
+
+@dataclass(eq=False, slots=True)
+class Addition:
+    """A literal that may be added to all queries of one skeleton: as the kernels see it, and under the names that the longer query has."""
+
+    shape: Shape
+    prepared: kernels.Shape
+    skeleton: Skeleton
+    structure: Structure | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Counts:
+    """What is known of the literals counted for a query: `barren` ones cannot be added, `reached` tells for how many conditions an example
+    has a row, and `bare` are the queries that add one without conditions.
+    """
+
+    barren: set[Shape] = field(default_factory=set)
+    reached: dict[Shape, NDArray[np.uint16]] = field(default_factory=dict)
+    bare: dict[Shape, Query] = field(default_factory=dict)
+
+
 @dataclass(eq=False, slots=True)
 class Query:
     """A frequent query: its coverage of the training examples as packed bits, its support by class, and how it came from its parent: by a
-    new literal (`shape`), or by a further condition on the last one.
+    new literal (`added`), or by a further condition on the last one.
 
-    A `pending` one says nothing new before its last literal has further conditions. `barren` are literals that cannot be added.
+    A `pending` one says nothing new before its last literal has further conditions. Only one that is extended has `counts`.
     """
 
     body: Body
     structure: Structure
     parent: Query | None = None
-    shape: tuple[int, tuple[int, ...]] | None = None
+    added: Addition | None = None
     condition: int = 0
     covered: bytes = b""
     support: tuple[float, ...] = ()
     pending: bool = False
-    barren: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
+    counts: Counts | None = None
+
+    @property
+    def generals(self) -> Iterator[tuple[Query, Counts]]:
+        """Queries that hold wherever this one does, one condition or literal shorter and with the same names: the nearest first."""
+        if self.parent is not None and self.parent.counts is not None:
+            sibling = self.parent.counts.bare.get(self.added.shape) if self.added is not None and self.condition else None
+            if sibling is not None and sibling.counts is not None:
+                yield sibling, sibling.counts
+            yield self.parent, self.parent.counts
 
     @property
     def length(self) -> int:
@@ -105,10 +141,11 @@ class Miner:
         self._connected = connected
         self._limits = limits or Limits()
         self._n = len(classes)
-        self._kept: OrderedDict[int, Bindings] = OrderedDict()
+        self._kept: OrderedDict[Query, Bindings] = OrderedDict()
         self._bytes = 0
-        self._shapes: dict[tuple[Skeleton, tuple[int, tuple[int, ...]]], kernels.Shape] = {}
-        self._candidates: dict[Skeleton, list[tuple[int, tuple[int, ...]]]] = {}
+        self._reached_bytes = 0
+        self._unknown = np.full(self._n, np.iinfo(np.uint16).max, np.uint16)
+        self._additions: dict[Skeleton, list[Addition]] = {}
         self._tallies = [kernels.Tally(source.held, source.n_conditions, classes, weights, self._thresholds) for source in language.sources]
 
     def mine(self, max_length: int) -> Mined:
@@ -127,6 +164,8 @@ class Miner:
                             "were not extended"
                         )
                     self._refine(query, seen, following, mined)
+                for query in level:
+                    self._forget(query.parent)
                 level = sorted(following, key=lambda query: query.body)
         except _LimitReached as stop:
             mined.left_out.append(str(stop))
@@ -140,18 +179,19 @@ class Miner:
                 "and was not extended"
             )
             return
-        if query.parent is not None:
-            query.barren.update(query.parent.barren)
+        query.counts = counts = Counts()
+        for _, known in query.generals:
+            counts.barren.update(known.barren)
         if query.body[-1][2] or len(query.body) == 1:
             self._add_tests(query, bindings, seen, following, mined)
         if query.pending:
             return
         skeleton = skeleton_of(query.body)
-        if skeleton not in self._candidates:
-            self._candidates[skeleton] = self._language.shapes(skeleton, self._connected)
-        for shape in self._candidates[skeleton]:
-            if shape not in query.barren:
-                self._add_literal(query, bindings, shape, seen, following, mined)
+        if skeleton not in self._additions:
+            self._additions[skeleton] = [self._addition(skeleton, shape) for shape in self._language.shapes(skeleton, self._connected)]
+        for addition in self._additions[skeleton]:
+            if addition.shape not in counts.barren:
+                self._add_literal(query, counts, bindings, addition, seen, following, mined)
 
     def _add_tests(self, query: Query, bindings: Bindings, seen: set[Key], following: list[Query], mined: Mined) -> None:
         number, variables, tests = query.body[-1]
@@ -161,49 +201,55 @@ class Miner:
         frequent, support, hits = kernels.count_tests(bindings.example, bindings.rows, self._tallies[number])
         mined.candidates += source.n_conditions
         last = source.attribute[tests[-1]] if tests else -1
-        structure = self._language.structure(skeleton_of(query.body))
+        before = tuple([conditions for _, _, conditions in query.body[:-1]])
         for condition in frequent[source.attribute[frequent] > last].tolist():
-            body = (*query.body[:-1], (number, variables, (*tests, condition)))
-            self._keep(Query(body, structure, query, None, condition), support, hits, seen, following, mined)
+            more = (*tests, condition)
+            key = query.structure.key((*before, more))
+            if key not in seen:
+                longer = Query((*query.body[:-1], (number, variables, more)), query.structure, query, None, condition)
+                self._keep(longer, key, (*before, more), support, hits, seen, following, mined)
 
     def _add_literal(
-        self, query: Query, bindings: Bindings, shape: tuple[int, tuple[int, ...]], seen: set[Key], following: list[Query], mined: Mined
+        self, query: Query, counts: Counts, bindings: Bindings, added: Addition, seen: set[Key], following: list[Query], mined: Mined
     ) -> None:
-        number, pattern = shape
-        source = self._language.sources[number]
-        prepared = self._shape(query, shape)
+        shape, tally = added.shape, self._tallies[added.shape[0]]
         limit = 50 * self._limits.max_bindings
-        if len(bindings.example) * len(source.keys) > limit and kernels.count_reached(bindings.variables, prepared) > limit:
-            mined.left_out.append(f"a literal of '{source.name}' after '{self._text(query)}' reaches too many rows and was left out")
+        if len(bindings.example) * len(tally.held) > limit and kernels.count_reached(bindings.variables, added.prepared) > limit:
+            name = self._language.sources[shape[0]].name
+            mined.left_out.append(f"a literal of '{name}' after '{self._text(query)}' reaches too many rows and was left out")
             return
-        frequent, support, hits = kernels.count_literal(bindings.example, bindings.variables, prepared, self._tallies[number])
-        mined.candidates += source.n_conditions
+        known = next((general.reached[shape] for _, general in query.generals if shape in general.reached), self._unknown)
+        frequent, support, hits, reached = kernels.count_literal(bindings.example, bindings.variables, added.prepared, tally, known)
+        mined.candidates += tally.n_conditions
         if frequent.size == 0:
-            query.barren.add(shape)
+            counts.barren.add(shape)
             return
-        twin = number == query.body[-1][0] and pattern == query.body[-1][1]
-        fresh = iter(range(bindings.variables.shape[1], bindings.variables.shape[1] + len(pattern)))
-        variables = tuple([v if v >= 0 else next(fresh) for v in pattern])
-        structure = self._language.structure((*skeleton_of(query.body), (number, variables)))
+        self._remember(counts, shape, reached)
+        number, variables = added.skeleton[-1]
+        structure = added.structure = added.structure or self._language.structure(added.skeleton)
+        least = query.body[-1][2] if (number, variables) == query.body[-1][:2] else ()
+        before = tuple([conditions for _, _, conditions in query.body])
         for condition in frequent.tolist():
             tests = (condition,) if condition else ()
-            if not (twin and tests < query.body[-1][2]):
-                body = (*query.body, (number, variables, tests))
-                self._keep(Query(body, structure, query, shape, condition), support, hits, seen, following, mined)
+            key = structure.key((*before, tests))
+            if key not in seen and tests >= least:
+                longer = Query((*query.body, (number, variables, tests)), structure, query, added, condition)
+                self._keep(longer, key, (*before, tests), support, hits, seen, following, mined)
+                if not condition:
+                    counts.bare[shape] = longer
 
     def _keep(
         self,
         query: Query,
+        key: Key,
+        conditions: Conditions,
         support: NDArray[np.float64],
         hits: NDArray[np.uint8],
         seen: set[Key],
         following: list[Query],
         mined: Mined,
     ) -> None:
-        conditions = tuple([tests for _, _, tests in query.body])
-        key = query.structure.key(conditions)
-        if key in seen:
-            return
+        """Keep a frequent query that was not seen before, unless it says no more than a shorter one."""
         seen.add(key)
         redundant = query.structure.redundancy(conditions)
         if redundant == "for good":
@@ -220,14 +266,23 @@ class Miner:
         if not query.pending and (self._language.oi or self._language.is_core(query.body)):
             mined.queries.append(query)
 
-    def _shape(self, query: Query, shape: tuple[int, tuple[int, ...]]) -> kernels.Shape:
-        skeleton = skeleton_of(query.body)
-        known = self._shapes.get((skeleton, shape))
-        if known is None:
-            known = self._shapes[skeleton, shape] = self._prepared(skeleton, shape)
-        return known
+    def _remember(self, counts: Counts, shape: Shape, reached: NDArray[np.uint16]) -> None:
+        """For more special queries, which reach no more; within the memory bound."""
+        if self._reached_bytes + reached.nbytes <= self._limits.cache_bytes:
+            counts.reached[shape] = reached
+            self._reached_bytes += reached.nbytes
 
-    def _prepared(self, skeleton: Skeleton, shape: tuple[int, tuple[int, ...]]) -> kernels.Shape:
+    def _forget(self, query: Query | None) -> None:
+        if query is not None and query.counts is not None:
+            self._reached_bytes -= sum(reached.nbytes for reached in query.counts.reached.values())
+            query.counts = None
+
+    def _addition(self, skeleton: Skeleton, shape: Shape) -> Addition:
+        fresh = count(1 + max((v for _, variables in skeleton for v in variables), default=-1))
+        variables = tuple([v if v >= 0 else next(fresh) for v in shape[1]])
+        return Addition(shape, self._prepared(skeleton, shape), (*skeleton, (shape[0], variables)))
+
+    def _prepared(self, skeleton: Skeleton, shape: Shape) -> kernels.Shape:
         number, pattern = shape
         source = self._language.sources[number]
         assert source.index is not None
@@ -250,36 +305,38 @@ class Miner:
             _pairs(differ),
             _pairs(apart),
             np.array(new, np.int64),
-            np.array(sorted({pattern[column], *(v for _, v in equal), *(v for _, v in differ)}), np.int64),
+            np.array(sorted({v for v in (pattern[column], *(v for _, v in (*equal, *differ))) if v >= self._language.n_root}), np.int64),
         )
 
     def _bindings(self, query: Query) -> Bindings:
         """The bindings of a query, from its parent's; the last ones are kept within the memory bound."""
-        known = self._kept.get(id(query))
+        known = self._kept.get(query)
         if known is not None:
-            self._kept.move_to_end(id(query))
+            self._kept.move_to_end(query)
             return known
         if query.parent is None:
             everyone = np.arange(self._n, dtype=np.int32)
             keys = self._language.sources[0].keys
             made = Bindings(everyone, np.ascontiguousarray(keys), everyone)
         else:
-            made = self._extended(query, self._bindings(query.parent))
-        self._kept[id(query)] = made
+            made = self._extended(query)
+        self._kept[query] = made
         self._bytes += made.nbytes
         while self._bytes > self._limits.cache_bytes and len(self._kept) > 1:
             self._bytes -= self._kept.popitem(last=False)[1].nbytes
         return made
 
-    def _extended(self, query: Query, before: Bindings) -> Bindings:
+    def _extended(self, query: Query) -> Bindings:
+        """Those of a more general query with the same literals that hold the condition, otherwise those that the new literal gives."""
         assert query.parent is not None
         source = self._language.sources[query.body[-1][0]]
         attribute = int(source.attribute[query.condition])
-        if query.shape is None:
-            alive = source.held[before.rows, attribute] == query.condition
-            return Bindings(before.example[alive], before.variables[alive], before.rows[alive])
-        shape = self._shape(query.parent, query.shape)
-        return Bindings(*kernels.extend(before.example, before.variables, shape, source.held, attribute, query.condition))
+        nearest = next((general for general, _ in query.generals), query.parent)
+        if query.added is None or (nearest is not query.parent and nearest in self._kept):
+            before = self._bindings(nearest)
+            return Bindings(*kernels.select(before.example, before.variables, before.rows, source.held, attribute, query.condition))
+        before = self._bindings(query.parent)
+        return Bindings(*kernels.extend(before.example, before.variables, query.added.prepared, source.held, attribute, query.condition))
 
     def _text(self, query: Query) -> str:
         return query_text(self._language.clause(query.body, Head("", "")))

@@ -17,7 +17,7 @@ class Shape(NamedTuple):
     """A literal that may be added: the rows of an index under a variable of the query, with these demands on their keys.
 
     `equal` lists pairs (key column, variable) that must also be equal, `differ` those that must not be, `apart` pairs of key columns that
-    hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables that matter.
+    hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables that matter besides the example's own.
     """
 
     variable: int
@@ -110,27 +110,59 @@ def count_reached(variables: NDArray[np.int32], shape: Shape) -> int:
     return total
 
 
-def count_literal(example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, tally: Tally) -> Counted:
-    """Count a new literal, bare and with each of its conditions; bindings in a row that ask the same are asked once."""
-    counted: Counted = _count_literal(example, variables, *shape, *tally)
+def count_literal(
+    example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, tally: Tally, known: NDArray[np.uint16]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8], NDArray[np.uint16]]:
+    """Count a new literal, bare and with each of its conditions, and tell how many of them each example reaches.
+
+    Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. An example that reaches as many
+    as are `known` to be within its reach, from a more general query, is asked no further.
+    """
+    counted: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8], NDArray[np.uint16]]
+    counted = _count_literal(example, variables, *shape, *tally, known)
     return counted
 
 
 @njit(nogil=True, cache=True)
 def _count_literal(  # type: ignore[no-untyped-def]
-    example, variables, variable, offsets, rows, keys, equal, differ, apart, _fresh, used, held, n_conditions, classes, weights, thresholds
+    example,
+    variables,
+    variable,
+    offsets,
+    rows,
+    keys,
+    equal,
+    differ,
+    apart,
+    _fresh,
+    used,
+    held,
+    n_conditions,
+    classes,
+    weights,
+    thresholds,
+    known,
 ):
     latest = np.full(n_conditions, -1, np.int32)
     support = np.zeros((thresholds.size - 1, n_conditions))
     hits = np.zeros((n_conditions, (classes.size + 7) // 8), np.uint8)
-    # written out: with calls to `_fits` and `_mark` this loop measures two to three times slower
+    reached = np.zeros(classes.size, np.uint16)
+    decisive = used.size == 1 and used[0] == variable and offsets.size <= example.size
+    asked = np.full(offsets.size if decisive else 0, -1, np.int32)
+    # written out, and indexed without signs: with calls to `_fits` and `_mark` this loop measures two to three times slower
     for b in range(example.size):
+        e = np.uint32(example[b])
         code = variables[b, variable]
-        if code < 0 or code >= offsets.size - 1 or _is_like_the_one_before(example, variables, b, used):
+        if reached[e] >= known[e] or code < 0 or code >= offsets.size - 1:
             continue
-        e = example[b]
+        if asked.size:
+            if asked[code] == e:
+                continue
+            asked[code] = e
+        elif _is_like_the_one_before(example, variables, b, used):
+            continue
         for at in range(offsets[code], offsets[code + 1]):
-            row = rows[at]
+            row = np.uint32(rows[at])
             fits = True
             for p in range(equal.shape[0]):
                 value = keys[row, equal[p, 0]]
@@ -155,15 +187,19 @@ def _count_literal(  # type: ignore[no-untyped-def]
                 continue
             if latest[0] != e:
                 latest[0] = e
+                reached[e] += 1
                 support[classes[e], 0] += weights[e]
                 hits[0, e >> 3] |= np.uint8(128 >> (e & 7))
             for a in range(held.shape[1]):
-                condition = held[row, a]
+                condition = np.uint32(held[row, a])
                 if latest[condition] != e:
                     latest[condition] = e
+                    reached[e] += 1
                     support[classes[e], condition] += weights[e]
                     hits[condition, e >> 3] |= np.uint8(128 >> (e & 7))
-    return _frequent(thresholds, support), support, hits
+            if reached[e] >= known[e]:
+                break
+    return _frequent(thresholds, support), support, hits, reached
 
 
 @njit(nogil=True, cache=True)
@@ -178,6 +214,30 @@ def count_tests(example: NDArray[np.int32], rows: NDArray[np.int32], tally: Tall
         for a in range(held.shape[1]):
             _mark(held[rows[b], a], e, classes[e], weights[e], latest, support, hits)
     return _frequent(thresholds, support), support, hits
+
+
+@njit(nogil=True, cache=True)
+def select(
+    example: NDArray[np.int32],
+    variables: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    held: NDArray[np.int32],
+    attribute: int,
+    condition: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The bindings whose last row holds a condition."""
+    n = 0
+    for b in range(rows.size):
+        n += held[rows[b], attribute] == condition
+    examples, kept, found = np.empty(n, np.int32), np.empty((n, variables.shape[1]), np.int32), np.empty(n, np.int32)
+    n = 0
+    for b in range(rows.size):
+        if held[rows[b], attribute] == condition:
+            examples[n], found[n] = example[b], rows[b]
+            for v in range(variables.shape[1]):
+                kept[n, v] = variables[b, v]
+            n += 1
+    return examples, kept, found
 
 
 def extend(
