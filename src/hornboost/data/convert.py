@@ -38,6 +38,24 @@ def factorize(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
     return _factorize_dictionary(values.dictionary_encode())
 
 
+def known_codes(values: pa.ChunkedArray, categories: NDArray[np.object_]) -> NDArray[np.int32] | None:
+    """The positions of texts among the categories, -1 for null; None if these are no texts, or one is not among them.
+
+    >>> import pyarrow as pa
+    >>> known_codes(pa.chunked_array([["b", None, "a"]]), np.array(["a", "b"], object))
+    array([ 1, -1,  0], dtype=int32)
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return None
+    found = pc.index_in(values, value_set=pa.array(categories.tolist(), values.type))
+    if found.null_count > values.null_count:
+        return None
+    return np.asarray((found.fill_null(-1) if found.null_count else found).to_numpy(), np.int32)
+
+
 def _factorize_dictionary(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
     import pyarrow as pa
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.build import Built, encode_attribute
-from hornboost.data.convert import factorize, natural_type, remap, to_text
+from hornboost.data.convert import factorize, known_codes, natural_type, remap, to_text
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
 from hornboost.errors import DataError, did_you_mean
@@ -27,11 +27,25 @@ def arrow_columns(X: Any, names: Iterable[str] | None = None) -> dict[str, pa.Ch
         if len(columns) != X.shape[1]:
             raise DataError(f"the array has {X.shape[1]} columns where {len(columns)} are expected; pass the columns of the training data")
         return {name: array_column(X[:, position]) for position, name in enumerate(columns)}
+    import pyarrow as pa
+
     frame = eager(X)
-    if frame.implementation.is_pyarrow():
-        native = frame.to_native()
-        return dict(zip(native.column_names, native.columns, strict=True))
+    native = frame.to_native()
+    if frame.implementation.is_pandas():
+        native = _pandas_table(native)
+    if isinstance(native, pa.Table):
+        return {str(name): column for name, column in zip(frame.columns, native.columns, strict=True)}
     return {str(name): series_column(series) for name, series in zip(frame.columns, frame.iter_columns(), strict=True)}
+
+
+def _pandas_table(frame: Any) -> Any:
+    """A pandas frame in Arrow, all columns in one go; the frame itself where a column needs more care."""
+    import pyarrow as pa
+
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False, nthreads=1)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return frame
 
 
 def eager(frame: Any) -> Any:
@@ -116,6 +130,9 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     if column.kind == "numeric":
         return encode_attribute(column.name, "date" if column.is_date else "numeric", values, place)
     assert column.categories is not None
+    codes = known_codes(values, column.categories)
+    if codes is not None:
+        return Column(column.name, "nominal", codes, categories=column.categories)
     codes, distinct = factorize(values)
     texts = to_text(distinct).to_pylist()
     categories = column.categories

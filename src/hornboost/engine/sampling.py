@@ -78,6 +78,16 @@ def content_hash(columns: NDArray[Any] | Sequence[NDArray[Any]]) -> NDArray[np.u
     return state
 
 
+def category_hashes(categories: NDArray[np.object_]) -> NDArray[np.uint64]:
+    """The `content_hash` of each category, followed by two for missing, which is what the codes -1 and -2 pick.
+
+    >>> bool((category_hashes(np.array(["a"], object)) == content_hash([np.array(["a", None, None], object)])).all())
+    True
+    """
+    texts = (*categories, "None", "None")
+    return splitmix64(np.fromiter((_text_hash(text) for text in texts), dtype=np.uint64, count=len(texts)))
+
+
 def _column_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
     if column.dtype.kind not in "biuf":
         return _text_bits(column)

@@ -14,10 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from hornboost.data import Database
-from hornboost.data.frames import arrow_columns
+from hornboost.data.frames import arrow_columns, eager
 from hornboost.data.table import Table
 from hornboost.engine import Engine
-from hornboost.engine.sampling import content_hash
+from hornboost.engine.sampling import category_hashes, content_hash
 from hornboost.errors import DataError
 from hornboost.estimators.exports import RuleExports
 from hornboost.model.ensemble import Ensemble, Rule
@@ -165,14 +165,19 @@ def row_content(X: Any, examples: Table) -> NDArray[np.uint64]:
     """
     if isinstance(X, np.ndarray):
         return content_hash(X)
+    frame = eager(X)
+    encoded = {name: examples.columns.get(str(name)) for name in frame.columns}
+    others = [name for name, column in encoded.items() if column is None or column.kind == "key" or column.is_date]
+    raw = arrow_columns(frame.select(others).to_native()) if others else {}
     columns = []
-    for name, values in arrow_columns(X).items():
-        encoded = examples.columns.get(name)
-        if encoded is not None and encoded.kind == "nominal" and encoded.categories is not None:
-            of_category = content_hash([np.append(np.asarray(encoded.categories, object), [None, None])])
-            columns.append(of_category[encoded.codes].astype(np.float64))
+    for name, column in encoded.items():
+        if str(name) in raw or column is None:
+            columns.append(raw[str(name)].to_numpy())
+        elif column.kind == "numeric":
+            columns.append(column.numbers)
         else:
-            columns.append(values.to_numpy())
+            assert column.categories is not None
+            columns.append(category_hashes(column.categories)[column.codes].astype(np.float64))
     return content_hash(columns)
 
 
