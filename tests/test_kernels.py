@@ -12,6 +12,8 @@ import pytest
 
 from hornboost.engine import kernels
 from hornboost.engine.sampling import splitmix64
+from hornboost.mining import kernels as selection_kernels
+from hornboost.mining import query_kernels
 
 SOURCE = Path(kernels.__file__).parents[2]
 NO_CODES = np.empty((0, 0), np.int32)
@@ -109,6 +111,54 @@ def test_entries_die_with_their_parents_and_are_renumbered() -> None:
     assert kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, True, True]))
     example, rows, up, _ = kernels.compact(codes(0, 0, 1, 2), codes(5, 6, 7, 8), codes(0, 0, 1, 2), alive, codes(-1, 0, 1))
     assert (example.tolist(), rows.tolist(), up.tolist()) == ([2], [8], [1])
+
+
+def bonded() -> tuple[query_kernels.Shape, query_kernels.Tally]:
+    """Example 0 has the atoms 0, 1 and 2 in a chain, example 1 the atoms 3 and 4; bonds of two kinds, both ways; no atom twice."""
+    keys = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [3, 4], [4, 3]], np.int32)
+    held = np.array([[1], [1], [2], [2], [1], [1]], np.int32)
+    offsets, rows = longs(0, 1, 3, 4, 5, 6), codes(0, 1, 2, 3, 4, 5)
+    none = np.empty((0, 2), np.int64)
+    shape = query_kernels.Shape(1, offsets, rows, keys, none, np.array([[1, 0], [1, 1]]), none, longs(1), longs(0, 1))
+    return shape, query_kernels.Tally(held, 3, codes(0, 1), np.array([1.0, 2.0]), np.array([np.inf, np.inf, 2.0]))
+
+
+def test_a_literal_is_counted_for_each_example_once_and_no_further_than_is_known() -> None:
+    shape, tally = bonded()
+    example = codes(0, 0, 0, 0, 1, 1)
+    bound = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [3, 4], [4, 3]], np.int32)
+    unknown = np.full(2, 65535, np.uint16)
+    frequent, support, hits, reached = query_kernels.count_literal(example, bound, shape, tally, unknown)
+    # a third atom follows in example 0 only: 0-1-2 by a bond of kind 2, 2-1-0 by one of kind 1
+    assert support.tolist() == [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+    assert (frequent.tolist(), hits[:, 0].tolist(), reached.tolist()) == ([], [128, 128, 128], [3, 0])
+    fewer = query_kernels.count_literal(example, bound, shape, tally, np.array([2, 0], np.uint16))
+    assert fewer[1].tolist() == [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+
+
+def test_bindings_follow_a_literal_and_a_condition_on_its_row() -> None:
+    shape, tally = bonded()
+    example = codes(0, 0, 0, 0, 1, 1)
+    bound = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [3, 4], [4, 3]], np.int32)
+    extended = query_kernels.extend(example, bound, shape, tally.held, -1, 0)
+    assert [found.tolist() for found in extended] == [[0, 0], [[0, 1, 2], [2, 1, 0]], [2, 1]]
+    assert [found.tolist() for found in query_kernels.extend(example, bound, shape, tally.held, 0, 1)] == [[0], [[2, 1, 0]], [1]]
+    assert [found.tolist() for found in query_kernels.select(*extended, tally.held, 0, 2)] == [[0], [[0, 1, 2]], [2]]
+    assert query_kernels.count_reached(bound, shape) == 8
+    frequent, support, _ = query_kernels.count_tests(codes(0, 1), codes(2, 4), tally)
+    assert (frequent.tolist(), support.tolist()) == ([1], [[0.0, 0.0, 1.0], [0.0, 2.0, 0.0]])
+
+
+def test_columns_share_what_both_have() -> None:
+    packed = np.array([[0b0111], [0b0101], [0b1000]], np.uint64)
+    counts, weights = np.empty(3, np.int64), np.empty(3)
+    selection_kernels.shared_counts(packed, 0, counts)
+    selection_kernels.shared_weights(packed, longs(0, 2, 3), np.array([1.0, 2.0, 4.0, 8.0]), weights)
+    assert (counts.tolist(), weights.tolist()) == ([3, 2, 0], [5.0, 5.0, 8.0])
+    told = np.empty(2)
+    values = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], np.uint16)
+    selection_kernels.information_with(values, longs(2, 2), values[0], 2, np.ones(4), told)
+    assert told.tolist() == pytest.approx([np.log(2), 0.0])
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is the run without compilation")
