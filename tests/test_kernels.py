@@ -150,11 +150,11 @@ def test_bindings_follow_a_literal_and_a_condition_on_its_row() -> None:
 
 
 def test_columns_share_what_both_have() -> None:
-    packed = np.array([[0b0111], [0b0101], [0b1000]], np.uint64)
-    counts, weights = np.empty(3, np.int64), np.empty(3)
-    selection_kernels.shared_counts(packed, 0, counts)
-    selection_kernels.shared_weights(packed, longs(0, 2, 3), np.array([1.0, 2.0, 4.0, 8.0]), weights)
-    assert (counts.tolist(), weights.tolist()) == ([3, 2, 0], [5.0, 5.0, 8.0])
+    packed = np.array([[0b0111, 0b1], [0b0101, 0b1], [0b1000, 0b0]], np.uint64)
+    grouped, weighted = np.empty(3), np.empty(3)
+    selection_kernels.shared_counts(packed, 0, longs(1, 2), np.array([1.0, 0.5]), grouped)
+    selection_kernels.shared_weights(packed, longs(0, 2, 3), np.array([1.0, 2.0, 4.0, 8.0]), weighted)
+    assert (grouped.tolist(), weighted.tolist()) == ([3.5, 2.5, 0.0], [5.0, 5.0, 8.0])
     told = np.empty(2)
     values = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], np.uint16)
     selection_kernels.information_with(values, longs(2, 2), values[0], 2, np.ones(4), told)

@@ -48,10 +48,11 @@ def naive_mi(a: np.ndarray, b: np.ndarray, w: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("data", [booleans(), discrete()], ids=["boolean", "discrete"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_information_equals_the_definition(data, weighted):
+@pytest.mark.parametrize("weights", ["equal", "few", "many"])
+def test_information_equals_the_definition(data, weights):
     X, y = data
-    w = np.random.default_rng(1).uniform(0.1, 3.0, len(y)) if weighted else np.ones(len(y))
+    draw = np.random.default_rng(1)
+    w = {"equal": np.ones(len(y)), "few": draw.choice([0.5, 1.25, 3.0], len(y)), "many": draw.uniform(0.1, 3.0, len(y))}[weights]
     found = information(X, y, w)
     np.testing.assert_allclose(found.relevance, [naive_mi(x, y, w) for x in X.T], atol=1e-12)
     for j in range(X.shape[1]):

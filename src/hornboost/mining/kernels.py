@@ -25,13 +25,20 @@ def _popcount(word):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def shared_counts(packed: NDArray[np.uint64], column: int, out: NDArray[np.int64]) -> None:
-    """out[k] = number of examples on which both `column` and k are true."""
+def shared_counts(
+    packed: NDArray[np.uint64], column: int, ends: NDArray[np.int64], values: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """out[k] = weight on which both `column` and k are true; a bit of the words up to ends[0] weighs values[0], to ends[1] values[1], …"""
     for k in range(packed.shape[0]):
-        total = np.uint64(0)
-        for word in range(packed.shape[1]):
-            total += _popcount(packed[column, word] & packed[k, word])
-        out[k] = np.int64(total)
+        weight = 0.0
+        first = 0
+        for group in range(ends.size):
+            total = np.uint64(0)
+            for word in range(first, ends[group]):
+                total += _popcount(packed[column, word] & packed[k, word])
+            weight += values[group] * total
+            first = ends[group]
+        out[k] = weight
 
 
 @njit(nogil=True, cache=True)

@@ -21,6 +21,9 @@ MEMORY = 256 * 2**20
 
 _BLOCK = 1024
 
+_GROUPS = 16
+"""So many distinct weights are counted apart, by whole words of bits; of more, each example's is added."""
+
 
 class Columns(Protocol):
     """Discrete columns that can tell their information about each other."""
@@ -39,23 +42,29 @@ class Columns(Protocol):
 
 
 class BooleanColumns:
-    """Columns of two values, a bit an example."""
+    """Columns of two values, a bit an example; examples of one weight stand together where there are few weights."""
 
     def __init__(self, blocks: Iterator[NDArray[np.bool_]], weights: NDArray[np.float64]) -> None:
-        self._n_rows = len(weights)
         self._weights = weights
-        self._equal = bool(np.all(weights == weights[0]))
-        self._packed = np.concatenate([_pack(block) for block in blocks])
+        self._values, group, counts = np.unique(weights, return_inverse=True, return_counts=True)
+        self._is_grouped = len(self._values) <= _GROUPS
+        if not self._is_grouped:
+            group, counts = np.zeros(len(weights), dtype=np.int64), np.array([len(weights)])
+        self._ends = np.cumsum(-(-counts // 64))
+        gaps = 64 * np.concatenate([[0], self._ends[:-1]]) - np.concatenate([[0], np.cumsum(counts)[:-1]])
+        self._places = np.empty(len(weights), dtype=np.int64)
+        self._places[np.argsort(group, kind="stable")] = np.arange(len(weights)) + np.repeat(gaps, counts)
+        self._packed = np.concatenate([self._pack(block) for block in blocks])
         self.n_features = len(self._packed)
         self.n_values = np.full(self.n_features, 2)
         self._total = float(weights.sum())
-        everything = _pack(np.ones((1, self._n_rows), dtype=bool))
+        everything = self._pack(np.ones((1, len(weights)), dtype=bool))
         self._true = self._shared(np.concatenate([everything, self._packed]), 0)[1:]
 
     def about(self, classes: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
         by_class = np.bincount(classes, self._weights, minlength=n_classes)
         members = np.stack([classes == j for j in range(n_classes)])
-        stacked = np.concatenate([_pack(members), self._packed])
+        stacked = np.concatenate([self._pack(members), self._packed])
         joint = np.stack([self._shared(stacked, j)[n_classes:] for j in range(n_classes)])
         cells = _x_log_x(joint).sum(axis=0) + _x_log_x(by_class[:, None] - joint).sum(axis=0)
         return self._information(cells, _x_log_x(by_class).sum())
@@ -68,7 +77,13 @@ class BooleanColumns:
         return self._information(cells, _x_log_x(own) + _x_log_x(self._total - own))
 
     def codes(self, subset: list[int]) -> NDArray[Any]:
-        return np.unpackbits(self._packed[subset].view(np.uint8), axis=1, count=self._n_rows, bitorder="little")
+        return np.unpackbits(self._packed[subset].view(np.uint8), axis=1, bitorder="little")[:, self._places]
+
+    def _pack(self, block: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        """64 examples a word, the first one lowest; what is left of a word is filled up with zeros."""
+        padded = np.zeros((len(block), 64 * self._ends[-1]), dtype=bool)
+        padded[:, self._places] = block
+        return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
     def _information(self, cells: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
         own = _x_log_x(self._true) + _x_log_x(self._total - self._true)
@@ -77,14 +92,12 @@ class BooleanColumns:
 
     def _shared(self, packed: NDArray[np.uint64], column: int) -> NDArray[np.float64]:
         """The weight on which both `column` and each of `packed` are true."""
-        if self._equal:
-            counts = np.empty(len(packed), dtype=np.int64)
-            kernels.shared_counts(packed, column, counts)
-            shared: NDArray[np.float64] = counts * self._weights[0]
-            return shared
         out = np.empty(len(packed))
-        rows = np.flatnonzero(np.unpackbits(packed[column].view(np.uint8), count=self._n_rows, bitorder="little"))
-        kernels.shared_weights(packed, rows, self._weights, out)
+        if self._is_grouped:
+            kernels.shared_counts(packed, column, self._ends, self._values, out)
+        else:
+            rows = np.flatnonzero(np.unpackbits(packed[column].view(np.uint8), bitorder="little"))
+            kernels.shared_weights(packed, rows, self._weights, out)
         return out
 
 
@@ -237,13 +250,6 @@ def stochastic(
     if best is None:
         raise ValueError("Algorithm 1 needs at least one restart")
     return best, history
-
-
-def _pack(block: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """64 examples a word, the first one lowest; the last word is filled up with zeros."""
-    octets = np.packbits(block, axis=1, bitorder="little")
-    padded = np.pad(octets, ((0, 0), (0, -octets.shape[1] % 8)))
-    return np.ascontiguousarray(padded).view(np.uint64)
 
 
 def _x_log_x(x: Any) -> NDArray[np.float64]:
