@@ -3,6 +3,8 @@
     python bench/bench_margin.py DATA [--folds 3]
 
 Seconds are processor time of `fit`, the median over folds; the two learners take turns, so that other work on the machine slows both.
+The ratio of the clauses that their searches score does not depend on the machine: it is what C²RIB^D saves, and what it saved in seconds
+when a clause cost milliseconds. Here a pass over all attributes costs less than the rest of a round.
 """
 
 from __future__ import annotations
@@ -29,8 +31,15 @@ def measure(data: Path, name: str, folds: int) -> dict[str, Any]:
                 runs[line].append(fit_and_test(data, domain=name, task=task, seed=0, fold=fold, settings=settings))
     seconds = {line: median(run["seconds"] for run in found) for line, found in runs.items()}
     ratios = [second["seconds"] / first["seconds"] for first, second in zip(*runs.values(), strict=True)]
+    scored = [second["scored"] / first["scored"] for first, second in zip(*runs.values(), strict=True)]
     accuracy = {line: round(fmean(run["accuracy"] for run in found), 1) for line, found in runs.items()}
-    return {"ratio": round(median(ratios), 2), "seconds": {line: round(value, 4) for line, value in seconds.items()}, "accuracy": accuracy}
+    return {
+        "ratio": round(median(ratios), 2),
+        "scored_ratio": round(median(scored), 2),
+        "seconds": {line: round(value, 4) for line, value in seconds.items()},
+        "accuracy": accuracy,
+        "features": round(fmean(run["features"] for run in runs["C²RIB^D"]), 1),
+    }
 
 
 def main() -> None:
@@ -42,8 +51,7 @@ def main() -> None:
     fit_and_test(options.data, domain="breast-wisc", task=None, seed=0, fold=0, settings={"rounds": 2})  # compiles the kernels
     names = [name for name in DOMAINS if name != "QSARs, split by pair"]
     found = {name: measure(options.data, name, options.folds) for name in names}
-    short = [name for name, figures in found.items() if figures["ratio"] <= 0.6]
-    result = {"domains": found, "at_most_0.6": len(short), "splice_at_most_0.25": found["splice-junction"]["ratio"] <= 0.25}
+    result = {"domains": found} | {f"{what}_at_most_0.6": sum(f[what] <= 0.6 for f in found.values()) for what in ("ratio", "scored_ratio")}
     print(json.dumps(result, indent=1, ensure_ascii=False))
 
 
