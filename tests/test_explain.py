@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ import naive
 from hornboost import Clause
 from hornboost.engine import Engine
 from hornboost.estimators.c2rib import C2RIBClassifier
-from hornboost.model.diagnosis import diagnose
+from hornboost.model.diagnosis import NothingLearnedWarning, diagnose
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.explain import Explanations, explain, prefixes, rule_witnesses
 from random_databases import RandomCase, cases
@@ -193,3 +194,10 @@ def test_joins_over_the_limit_are_named() -> None:
     found = problem(*db.examples(), db, max_entries=50)
     found.engine.frontier(found.engine.root())
     assert any("reach more rows than max_entries=50" in reason for reason in diagnose(found))
+
+
+@pytest.mark.parametrize("estimator", [hb.C2RIBClassifier, hb.AdaBoostM1Classifier, hb.LogitBoostClassifier])
+def test_a_fit_without_rules_warns_and_says_why(estimator: Any) -> None:
+    learner = estimator(rounds=3, **({} if estimator is hb.C2RIBClassifier else {"base": "clause"}))
+    with pytest.warns(NothingLearnedWarning, match="no rule was learned: no attribute varies"):
+        learner.fit(np.ones((20, 2)), [0, 1] * 10)

@@ -89,7 +89,7 @@ def fit_with_progress(learner: Any, X: Any, y: Any, what: str = "learning") -> A
     classes = len(set(y))
     runs = classes if classes > 2 else 1
     with fit_progress(int(known.get("rounds") or 0) * runs or 1, what) as callback, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="interrupted")
+        warnings.filterwarnings("ignore", message="interrupted|no rule was learned")  # said in the report
         if "callbacks" in known:
             learner.set_params(callbacks=[callback])
         try:
@@ -122,7 +122,7 @@ def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupt
             }
         )
         return
-    if not rules:
+    if not rules and not interrupted:
         for reason in fitted.diagnose(X, y):
             note(f"nothing was learned: {reason}")
     state = "interrupted; kept" if interrupted else "learned"

@@ -13,6 +13,7 @@ from hornboost.boosting.clauses import ClauseLearner
 from hornboost.data import Database
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
 from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier, classifier_by_name, sample_size
+from hornboost.model.diagnosis import warn_if_empty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +99,7 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         if problem is not None:
             voters = [Voter(voter.hypothesis, voter.vote * np.eye(len(self.classes_))[voter.predicted]) for voter in self._model.rounds]
             self.ensemble_ = rule_ensemble(problem, voters, self._model.intercept.tolist())
+            warn_if_empty(self.ensemble_, problem)
         self.n_rounds_ = len(self._model.rounds)
         self.stopped_ = self._model.stopped
         return self

@@ -16,6 +16,7 @@ from hornboost.boosting.c2rib import Boosted, Callback, Settings, boost
 from hornboost.estimators.calibration import common_slope
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.features.strategies import STRATEGIES
+from hornboost.model.diagnosis import warn_if_empty
 from hornboost.model.ensemble import Ensemble, Rule, merged
 from hornboost.search.problem import Problem
 
@@ -146,6 +147,8 @@ class C2RIBClassifier(RelationalClassifier):
             if runs[positive].interrupted:
                 break
         self.ensemble_ = _ensemble(problem, runs)
+        if any(run.history for run in runs.values()):
+            warn_if_empty(self.ensemble_, problem)
         self.refused_ = dict(problem.engine.refused)
         self.history_ = pd.DataFrame(_history(problem, runs))
         return self

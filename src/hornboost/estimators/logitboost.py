@@ -14,6 +14,7 @@ from hornboost.data import Database
 from hornboost.errors import DataError
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
 from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier
+from hornboost.model.diagnosis import warn_if_empty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +90,7 @@ class LogitBoostClassifier(EnsembleClassifier):
         self._model: LogitBoostModel = boost_logit(rows, codes, weights, learner, n_classes=len(self.classes_), rounds=self.rounds)
         if problem is not None:
             self.ensemble_ = rule_ensemble(problem, _voters(self._model), [0.0] * len(self.classes_))
+            warn_if_empty(self.ensemble_, problem)
         self.n_rounds_ = len(self._model.rounds)
         self.stopped_ = self._model.stopped
         return self

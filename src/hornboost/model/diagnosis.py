@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from hornboost.data.table import Column, Table
+from hornboost.model.ensemble import Ensemble
 from hornboost.search.problem import Problem
 
 FEW = 5
 """Examples of a class below which there is too little to learn from and to prune on."""
+
+
+class NothingLearnedWarning(UserWarning):
+    """A fit ended without a rule; the message says why."""
+
+
+def warn_if_empty(ensemble: Ensemble, problem: Problem) -> None:
+    """Say why nothing was learned where there is no rule; for the end of a `fit` that was not cut short."""
+    if not ensemble.rules:
+        warnings.warn("no rule was learned: " + "; ".join(diagnose(problem)), NothingLearnedWarning, stacklevel=4)
 
 
 def diagnose(problem: Problem) -> list[str]:
