@@ -4,9 +4,10 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from hornboost.errors import DataError
-from hornboost.metrics import RecallPrecisionDisplay, area_between, aurpc, recall_precision_curve
+from hornboost.metrics import RecallPrecisionDisplay, area_between, aurpc, aurpc_and_auroc, recall_precision_curve
 
 
 def random_points(n: int, seed: int) -> tuple[np.ndarray, ...]:
@@ -158,3 +159,12 @@ def test_display_draws_in_scikit_learns_manner():
     assert again.ax_ is display.ax_
     again.plot(display.ax_, plot_chance_level=True)
     assert len(display.ax_.lines) == 4
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_both_areas_are_those_of_the_single_metrics(number: int) -> None:
+    rng = np.random.default_rng(number)
+    y, score = (rng.random(60) < 0.2).astype(int), rng.integers(0, 12, 60) / 4
+    both = aurpc_and_auroc(y, score)
+    assert both == pytest.approx((aurpc(y, score), roc_auc_score(y, score)), rel=1e-12)
+    assert np.isnan(aurpc_and_auroc([1, 1], [0.5, 0.2])[1])

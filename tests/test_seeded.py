@@ -36,7 +36,7 @@ def is_threshold(refinement: Refinement) -> bool:
 
 
 @given(cases(n_clauses=1), st.integers(0, 10**6))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_every_literal_has_the_weight_of_the_clause_evaluated_afresh_and_covers_the_seed(case: RandomCase, number: int) -> None:
     database, examples = encoded(case)
     rng = np.random.default_rng(number)
@@ -60,7 +60,7 @@ def test_every_literal_has_the_weight_of_the_clause_evaluated_afresh_and_covers_
 
 
 @given(cases(n_clauses=1), st.integers(0, 10**6))
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_the_literals_are_the_conditions_of_the_engine_that_the_seed_satisfies(case: RandomCase, number: int) -> None:
     database, examples = encoded(case)
     rng = np.random.default_rng(number)
@@ -180,7 +180,7 @@ def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> Non
     monkeypatch.setattr(roots, "build_block", blocks.build_block)
     monkeypatch.setattr(engine_module, "build_block", blocks.build_block)
     ends, paths = [], []
-    for deadline in range(0, 400, 7):
+    for deadline in range(0, 400, 13):
         clock[0], begun[:] = 0.0, []
         engine, budget = SeededEngine(Engine(database, examples), deadline), Budget(deadline=deadline)
         point = lambda table: (table[:, 1] / weights[classes == 1].sum(), 100 * table[:, 0] / weights[classes == 0].sum())  # noqa: E731

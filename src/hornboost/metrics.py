@@ -76,6 +76,21 @@ def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
     0.25
     """
     tp, fp, _ = _ranked_counts(y, score, sample_weight, pos_label)
+    return _area(tp, fp)
+
+
+def aurpc_and_auroc(y: ArrayLike, score: ArrayLike) -> tuple[float, float]:
+    """The areas under the recall-precision and the ROC curve, by sorting once; the latter is NaN without negatives.
+
+    >>> aurpc_and_auroc([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1])
+    (0.8873265360835136, 0.875)
+    """
+    tp, fp, _ = _ranked_counts(y, score, None, None)
+    auroc = float(np.dot(np.diff(fp, prepend=0.0), tp + np.r_[0.0, tp[:-1]]) / (2 * tp[-1] * fp[-1])) if fp[-1] else float("nan")
+    return _area(tp, fp), auroc
+
+
+def _area(tp: NDArray[np.float64], fp: NDArray[np.float64]) -> float:
     areas = area_between(np.r_[0.0, tp[:-1]], np.r_[0.0, fp[:-1]], tp, fp)
     return float(areas.sum() / tp[-1])
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.metrics import roc_auc_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
@@ -23,7 +22,7 @@ from hornboost.errors import DataError
 from hornboost.estimators.calibration import sigmoid_calibration
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.logic.clause import Clause
-from hornboost.metrics import aurpc
+from hornboost.metrics import aurpc_and_auroc
 from hornboost.model.ensemble import Ensemble, Rule, merged
 from hornboost.search.problem import Problem
 from hornboost.search.seeded import Budget
@@ -333,8 +332,7 @@ class _HeldOut:
                 if clause not in self.covered:
                     self.covered[clause] = clause_state(self.engine, clause).covered
                 scores[self.covered[clause]] += vote
-            auroc = float(roc_auc_score(y, scores)) if not y.all() else math.nan
-            return {"aurpc_held_out": aurpc(y, scores), "auroc_held_out": auroc}
+            return dict(zip(("aurpc_held_out", "auroc_held_out"), aurpc_and_auroc(y, scores), strict=True))
 
         return add
 
