@@ -140,10 +140,11 @@ def test_bindings_follow_a_literal_and_a_condition_on_its_row() -> None:
     shape, tally = bonded()
     example = codes(0, 0, 0, 0, 1, 1)
     bound = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [3, 4], [4, 3]], np.int32)
-    extended = query_kernels.extend(example, bound, shape, tally.held, -1, 0)
+    extended = query_kernels.extend(example, bound, shape, tally.held, -1, 0, 9)
     assert [found.tolist() for found in extended] == [[0, 0], [[0, 1, 2], [2, 1, 0]], [2, 1]]
-    assert [found.tolist() for found in query_kernels.extend(example, bound, shape, tally.held, 0, 1)] == [[0], [[2, 1, 0]], [1]]
+    assert [found.tolist() for found in query_kernels.extend(example, bound, shape, tally.held, 0, 1, 9)] == [[0], [[2, 1, 0]], [1]]
     assert [found.tolist() for found in query_kernels.select(*extended, tally.held, 0, 2)] == [[0], [[0, 1, 2]], [2]]
+    assert [len(found) for found in query_kernels.extend(example, bound, shape, tally.held, -1, 0, 0)] == [1, 1, 1]
     assert query_kernels.count_reached(bound, shape) == 8
     frequent, support, _ = query_kernels.count_tests(codes(0, 1), codes(2, 4), tally)
     assert (frequent.tolist(), support.tolist()) == ([1], [[0.0, 0.0, 1.0], [0.0, 2.0, 0.0]])

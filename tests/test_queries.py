@@ -281,7 +281,7 @@ def test_limits_hold_and_say_what_was_left_out() -> None:
     with pytest.warns(LeftOutWarning, match="max_patterns=20 was reached"):
         few = RelationalPatterns(db, min_support=0.1, max_length=4, max_patterns=20).fit(X, y)
     assert len(few.clauses_) + few.n_merged_ == 20
-    with pytest.warns(LeftOutWarning, match="bindings, more than max_bindings=5"):
+    with pytest.warns(LeftOutWarning, match="has more than max_bindings=5 bindings"):
         narrow = RelationalPatterns(db, min_support=0.1, max_length=2, max_bindings=5).fit(X, y)
     assert narrow.left_out_
     with pytest.warns(LeftOutWarning, match="the time limit was reached"):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hornboost.data.mirror import mirrored
 from hornboost.estimators.patterns import MINING_CONSTRAINTS, mine, mining_settings
 from hornboost.estimators.relational import RelationalClassifier
-from hornboost.estimators.selector import MutualInformationSelector
+from hornboost.mining import selection
 from hornboost.mining.bayes import BernoulliBayes
 from hornboost.mining.patterns import Patterns, Support
 from hornboost.model.ensemble import Ensemble, Rule
@@ -81,7 +82,7 @@ class MLynxClassifier(RelationalClassifier):
         support: Support = "overall",
         class_weight: dict[Any, float] | str | None = None,
         max_patterns: int | None = 50_000,
-        max_bindings: int = 20_000_000,
+        max_bindings: int = 5_000_000,
         cache_bytes: int = 1 << 29,
         time_limit: float | None = None,
         random_state: Any = None,
@@ -112,7 +113,7 @@ class MLynxClassifier(RelationalClassifier):
         problem = self._problem(X, y, sample_weight)
         self._database = mirrored(problem.database, self.symmetric or {})
         found = mine(self._database, problem, mining_settings(self))
-        self.n_patterns_ = len(found.clauses)
+        self.n_patterns_ = len(found)
         self.n_candidates_ = found.candidates
         self.left_out_ = list(found.left_out)
         self.ensemble_ = self._model(problem, found)
@@ -122,25 +123,27 @@ class MLynxClassifier(RelationalClassifier):
         n_classes = len(problem.labels)
         if n_classes == 1:
             return Ensemble(problem.labels, (), (0.0,))
-        matrix = found.matrix()
-        chosen = self._selected(problem, matrix) if found.clauses else np.empty(0, np.intp)
-        bayes = BernoulliBayes.fit(matrix[:, chosen], problem.classes, n_classes, problem.weights, self.laplace)
+        chosen = self._selected(problem, found) if len(found) else []
+        bayes = BernoulliBayes.fit(found.covered(chosen).T, problem.classes, n_classes, problem.weights, self.laplace)
         yes, no = np.log(bayes.p), np.log1p(-bayes.p)
         rules = tuple(
-            Rule(found.clauses[k], tuple(yes[:, i].tolist()), tuple(no[:, i].tolist()), tuple(found.support[k].tolist()))
+            Rule(found.clause(k), tuple(yes[:, i].tolist()), tuple(no[:, i].tolist()), tuple(found.support[k].tolist()))
             for i, k in enumerate(chosen)
         )
         return Ensemble(problem.labels, rules, tuple(bayes.log_prior.tolist()), "softmax")
 
-    def _selected(self, problem: Problem, matrix: Any) -> Any:
-        selector = MutualInformationSelector(
-            alpha=self.alpha,
+    def _selected(self, problem: Problem, found: Patterns) -> list[int]:
+        columns = selection.BooleanColumns(found.blocks(), problem.weights)
+        classes = problem.classes.astype(np.int64)
+        best, _ = selection.stochastic(
+            selection.Information.of(columns, classes, len(problem.labels), problem.weights),
+            check_random_state(self._seed()).random_sample,
             restarts=self.restarts,
             walk_probability=self.walk_probability,
+            alpha=self.alpha,
             max_features=self.max_queries,
-            random_state=self._seed(),
         )
-        return selector.fit(matrix, problem.classes, sample_weight=problem.weights).selected_
+        return list(best.columns)
 
     def rules_frame(self) -> pd.DataFrame:
         """The rules as a table, with p(q | class) and the log-odds ln p/(1 - p) of each class."""

@@ -93,7 +93,7 @@ class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         bins: int = 4,
         support: Support = "overall",
         max_patterns: int | None = 50_000,
-        max_bindings: int = 20_000_000,
+        max_bindings: int = 5_000_000,
         cache_bytes: int = 1 << 29,
         time_limit: float | None = None,
         sparse: bool = False,
@@ -135,7 +135,7 @@ class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._reader = reader
         self._database = mirrored(problem.database, self.symmetric or {})
         found = mine(self._database, problem, mining_settings(self))
-        self.clauses_ = list(found.clauses)
+        self.clauses_ = [found.clause(k) for k in range(len(found))]
         self.support_ = found.support
         self.n_merged_ = found.merged
         self.n_candidates_ = found.candidates

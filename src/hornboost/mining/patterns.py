@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings as messages
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
@@ -40,19 +40,19 @@ class Settings:
     bins: int = 4
     support: Support = "overall"
     max_patterns: int | None = 50_000
-    max_bindings: int = 20_000_000
+    max_bindings: int = 5_000_000
     cache_bytes: int = 1 << 29
     time_limit: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The clauses of the distinct queries, their support by class, and their coverage of the training examples, a row each as packed bits.
+    """The distinct queries, their support by class, and their coverage of the training examples, a row each as packed bits.
 
-    `merged` counts the queries that cover the same training examples as an earlier, no longer one.
+    `clause` gives one as a clause; `merged` counts the queries that cover the same training examples as an earlier, no longer one.
     """
 
-    clauses: tuple[Clause, ...]
+    clause: Callable[[int], Clause]
     support: NDArray[np.float64]
     packed: NDArray[np.uint8]
     n_examples: int
@@ -60,10 +60,16 @@ class Patterns:
     candidates: int
     left_out: tuple[str, ...]
 
-    def matrix(self) -> NDArray[np.bool_]:
-        """The training examples by queries."""
-        bits = np.unpackbits(self.packed, axis=1, count=self.n_examples)
-        return np.ascontiguousarray(bits.T).astype(np.bool_)
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def covered(self, queries: Sequence[int] | slice) -> NDArray[np.bool_]:
+        """Some queries by the training examples."""
+        return np.unpackbits(self.packed[queries], axis=1, count=self.n_examples).view(np.bool_)
+
+    def blocks(self, size: int = 1024) -> Iterator[NDArray[np.bool_]]:
+        """All queries by the training examples, some at a time."""
+        return (self.covered(slice(start, start + size)) for start in range(0, len(self), size))
 
 
 Cover = Callable[[Sequence[Clause]], NDArray[np.bool_]]
@@ -116,7 +122,7 @@ def find_patterns(
     likeliest = np.argmax(support / np.maximum(by_class, 1e-300), axis=1) if len(columns) else []
     label = database.target.label or "class"
     return Patterns(
-        tuple(language.clause(mined.queries[k].body, Head(label, labels[likeliest[k]])) for k in kept),
+        lambda k: language.clause(mined.queries[kept[k]].body, Head(label, labels[likeliest[kept[k]]])),
         support[kept],
         np.frombuffer(b"".join(columns[k] for k in kept), np.uint8).reshape(len(kept), -(-len(classes) // 8)),
         len(classes),

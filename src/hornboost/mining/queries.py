@@ -95,7 +95,7 @@ class Limits:
 
     max_patterns: int | None = None
     deadline: float = math.inf
-    max_bindings: int = 20_000_000
+    max_bindings: int = 5_000_000
     cache_bytes: int = 1 << 29
 
 
@@ -113,6 +113,10 @@ class Mined:
 
 class _LimitReached(Exception):  # noqa: N818
     """A limit was reached."""
+
+
+class _TimeOut(Exception):  # noqa: N818
+    """The deadline has passed."""
 
 
 class Miner:
@@ -158,12 +162,13 @@ class Miner:
             for length in range(1, max_length + 1):
                 following: list[Query] = []
                 for number, query in enumerate(level):
-                    if time.monotonic() > self._limits.deadline:
+                    try:
+                        self._refine(query, seen, following, mined)
+                    except _TimeOut:
                         raise _LimitReached(
                             f"the time limit was reached: {len(level) - number} of {len(level)} queries of length {length - 1} "
-                            "were not extended"
-                        )
-                    self._refine(query, seen, following, mined)
+                            "were not, or not in all ways, extended"
+                        ) from None
                 for query in level:
                     self._forget(query.parent)
                 level = sorted(following, key=lambda query: query.body)
@@ -172,11 +177,12 @@ class Miner:
         return mined
 
     def _refine(self, query: Query, seen: set[Key], following: list[Query], mined: Mined) -> None:
+        self._check_time()
         bindings = self._bindings(query)
         if len(bindings.example) > self._limits.max_bindings:
+            self._bytes -= self._kept.pop(query).nbytes
             mined.left_out.append(
-                f"'{self._text(query)}' has {len(bindings.example):,} bindings, more than max_bindings={self._limits.max_bindings:,}, "
-                "and was not extended"
+                f"'{self._text(query)}' has more than max_bindings={self._limits.max_bindings:,} bindings and was not extended"
             )
             return
         query.counts = counts = Counts()
@@ -191,7 +197,12 @@ class Miner:
             self._additions[skeleton] = [self._addition(skeleton, shape) for shape in self._language.shapes(skeleton, self._connected)]
         for addition in self._additions[skeleton]:
             if addition.shape not in counts.barren:
+                self._check_time()
                 self._add_literal(query, counts, bindings, addition, seen, following, mined)
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self._limits.deadline:
+            raise _TimeOut
 
     def _add_tests(self, query: Query, bindings: Bindings, seen: set[Key], following: list[Query], mined: Mined) -> None:
         number, variables, tests = query.body[-1]
@@ -336,7 +347,8 @@ class Miner:
             before = self._bindings(nearest)
             return Bindings(*kernels.select(before.example, before.variables, before.rows, source.held, attribute, query.condition))
         before = self._bindings(query.parent)
-        return Bindings(*kernels.extend(before.example, before.variables, query.added.prepared, source.held, attribute, query.condition))
+        shape, limit = query.added.prepared, self._limits.max_bindings
+        return Bindings(*kernels.extend(before.example, before.variables, shape, source.held, attribute, query.condition, limit))
 
     def _text(self, query: Query) -> str:
         return query_text(self._language.clause(query.body, Head("", "")))

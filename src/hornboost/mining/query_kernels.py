@@ -241,24 +241,36 @@ def select(
 
 
 def extend(
-    example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, held: NDArray[np.int32], attribute: int, condition: int
+    example: NDArray[np.int32],
+    variables: NDArray[np.int32],
+    shape: Shape,
+    held: NDArray[np.int32],
+    attribute: int,
+    condition: int,
+    limit: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """The bindings that a new literal gives: their examples, variables and rows; an `attribute` of -1 asks for no condition."""
-    made: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] = _extend(example, variables, *shape, held, attribute, condition)
+    """The bindings that a new literal gives, up to one more than `limit`: their examples, variables and rows.
+
+    An `attribute` of -1 asks for no condition.
+    """
+    made: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+    made = _extend(example, variables, *shape, held, attribute, condition, limit)
     return made
 
 
 @njit(nogil=True, cache=True)
 def _extend(  # type: ignore[no-untyped-def]
-    example, variables, variable, offsets, rows, keys, equal, differ, apart, fresh, _used, held, attribute, condition
+    example, variables, variable, offsets, rows, keys, equal, differ, apart, fresh, _used, held, attribute, condition, limit
 ):
     room, n = 16 + example.size, 0
     up, found = np.empty(room, np.int32), np.empty(room, np.int32)
     for b in range(example.size):
         code = variables[b, variable]
-        if code < 0 or code >= offsets.size - 1:
+        if code < 0 or code >= offsets.size - 1 or n > limit:
             continue
         for at in range(offsets[code], offsets[code + 1]):
+            if n > limit:
+                break
             row = rows[at]
             if (attribute < 0 or held[row, attribute] == condition) and _fits(keys, equal, differ, apart, variables, b, row):
                 if n == room:
