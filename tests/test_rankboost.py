@@ -20,6 +20,7 @@ from hornboost.boosting import rankboost
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.errors import DataError
 from hornboost.metrics import aurpc
+from hornboost.model.diagnosis import NothingLearnedWarning
 from hornboost.search.ranking import Point, auroc_gain, clause_area, levels, path_area
 
 WEAK_LEARNERS = ["clause", "path", "mix1", "mix2", "mix3"]
@@ -247,7 +248,8 @@ def test_where_nothing_can_be_learned_twenty_further_seeds_are_tried(monkeypatch
     monkeypatch.setattr(rankboost.SeededSearch, "climb", lambda self, seed: climbs.append(seed) or climb(self, seed))
     X = np.column_stack([np.ones(60), np.tile(np.arange(30.0), 2)])
     y = np.repeat([0, 1], 30)  # each row once in each class
-    clf = hb.PRankBoostClassifier(rounds=5, random_state=0, max_literals=1).fit(X, y)
+    with pytest.warns(NothingLearnedWarning, match="no rule was learned: no condition"):
+        clf = hb.PRankBoostClassifier(rounds=5, random_state=0, max_literals=1).fit(X, y)
     assert len(clf.history_) == 0
     assert len(climbs) == 21
     assert len(set(climbs)) == 21
@@ -273,6 +275,14 @@ def test_no_clause_is_evaluated_after_the_time_limit(pairs, monkeypatch) -> None
     assert next(clock) < 410
     assert 0 < len(clf.history_) < 400
     assert clf.clauses_evaluated_ >= clf.history_["clauses_evaluated"].iloc[-1]
+
+
+def test_a_limit_that_leaves_no_rule_is_named(pairs) -> None:
+    database, X, y, _, _ = pairs
+    with pytest.warns(NothingLearnedWarning, match="reached its time_limit"):
+        assert hb.PRankBoostClassifier(database, time_limit=1e-9, random_state=0).fit(X, y).clauses_evaluated_ == 0
+    with pytest.warns(NothingLearnedWarning, match="reached its clause_budget"):
+        assert hb.PRankBoostClassifier(database, clause_budget=1, random_state=0).fit(X, y).rules_ == []
 
 
 def test_history_counts_clauses_and_shows_both_areas(pairs) -> None:

@@ -123,6 +123,18 @@ def test_literals_come_by_number_of_joins_then_in_schema_order() -> None:
     assert set(joins) == {1, 2}
 
 
+def test_seeds_looked_up_together_have_the_literals_of_each_alone() -> None:
+    database = hb.datasets.skewed_pairs(800, seed=1).database()
+    examples = database.encode(database.examples()[0])
+    together, alone = (SeededEngine(Engine(database, examples, cache_bytes=0)) for _ in range(2))
+    together.expect([5, 3, 700, 5])
+    for seed in (3, 700, 5, 8):  # 8 was not expected
+        found, expected = (engine.literals(engine.root(), seed) for engine in (together, alone))
+        assert len(found) > 100
+        for column in ("option", "raw", "candidate"):
+            assert getattr(found, column).tolist() == getattr(expected, column).tolist()
+
+
 def test_keys_and_chains_reach_what_the_engine_reaches() -> None:
     database = hb.datasets.skewed_pairs(1500, seed=2).database()
     examples = database.encode(database.examples()[0])

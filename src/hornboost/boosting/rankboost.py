@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, NamedTuple
 from typing import Literal as Choice
 
@@ -29,6 +30,9 @@ HISTORY = ("round", "rule", "clauses", "r", "alpha", "tp", "fp", "clauses_evalua
 
 HeldOut = Callable[["Voter"], dict[str, float]]
 """Told each weak hypothesis in turn, it gives what is recorded of the ranking of other examples by all so far."""
+
+AT_ONCE = 32
+"""Rounds whose seeds are looked up together."""
 
 REDRAWS = 20
 """Further seeds to try in a round when none gave a clause that moves weight."""
@@ -152,6 +156,9 @@ class _Run:
     def _weak_learner(self, t: int, scheme: Scheme) -> Climb | None:
         """The best climb of `n_seeds` seeds; as long as none moves weight another seed is drawn, at most 20 times."""
         n_seeds, weights = self.settings.n_seeds, self.weights
+        if (t - 1) % AT_ONCE == 0:
+            coming = range(t, min(t + AT_ONCE, self.settings.rounds + 1))
+            self.engine.expect([seed for k in coming for seed in islice(self.seeds.in_order(k), n_seeds)])
         search = SeededSearch(self.engine, weights.units, self.y, weights.points, scheme.objective, self.settings.max_literals, self.budget)
         best: Climb | None = None
         for drawn, seed in enumerate(self.seeds.in_order(t), 1):

@@ -18,15 +18,16 @@ from hornboost.data.table import Table
 from hornboost.dtypes import CODE
 from hornboost.engine import kernels
 from hornboost.engine import seeded_kernels as own
-from hornboost.engine.engine import Engine
+from hornboost.engine.engine import NO_OFFSETS, Engine
 from hornboost.engine.frontier import Group, Option, Refinement
 from hornboost.engine.joins import Chain
 from hornboost.engine.roots import Part, RootBuilder, over
 from hornboost.engine.seeded_tests import OwnTests
-from hornboost.engine.tree import Codes, Entries, Spec, State, with_test
+from hornboost.engine.tree import NO_MASK, Codes, Entries, Spec, State, with_test
 
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Found = tuple[Longs, Longs, Longs]
 
 
 class OutOfTimeError(Exception):
@@ -107,6 +108,8 @@ class SeededEngine:
         self._parts: list[Part] | None = None
         self._bounds: Longs = np.zeros(1, np.int64)
         self._root_options: list[Option] = []
+        self._expected: tuple[int, ...] = ()
+        self._expected_literals: dict[int, Found] = {}
         self._everything = Position(engine.root().specs, engine.root().covered)
 
     def root(self) -> Position:
@@ -223,26 +226,43 @@ class SeededEngine:
             self._root_options = chains if self._tests is None else [self._tests.option, *chains]
         return self._parts
 
-    def _at_root(self, seed: int) -> tuple[Longs, Longs, Longs]:
+    def expect(self, seeds: Sequence[int]) -> None:
+        """Say which seeds come next: what holds for them is looked up together, which takes little longer than for one."""
+        self._expected, self._expected_literals = tuple(seeds), {}
+
+    def _at_root(self, seed: int) -> Found:
         """The options, raw conditions and candidates of the seed at the root."""
+        if seed in self._expected and not self._expected_literals:
+            self._expected_literals = self._of_seeds(self._expected)
+        if seed in self._expected_literals:
+            return self._expected_literals[seed]
         key = ("literals", self.engine.root().number, seed)
-        known: tuple[Longs, Longs, Longs] | None = self.engine.cache.get(key)
+        known: Found | None = self.engine.cache.get(key)
         if known is None:
-            rank = {id(option): k for k, option in enumerate(self._root_options)}
-            alone = _only(self.engine.root(), seed)
-            found = []
-            if self._tests is not None:
-                raw = self._tests.conditions(seed)
-                found.append((np.zeros(raw.size, np.int64), raw, np.zeros(raw.size, np.int64)))
-            for part, at in zip(self._root_parts(), self._bounds, strict=False):
-                places = np.array([rank[id(option)] for option in part.group.options], np.int64)
-                number, raw, candidate = self._conditions(self.engine, alone, part.group)
-                found.append((places[number], raw, candidate + at))
-            option, raw, candidate = (np.concatenate(column) for column in zip(*found, strict=True))
-            order = np.lexsort((raw, option))
-            known = option[order], raw[order], candidate[order]
+            known = self._of_seeds([seed])[seed]
             self.engine.cache.put(key, known, sum(column.nbytes for column in known))
         return known
+
+    def _of_seeds(self, seeds: Sequence[int]) -> dict[int, Found]:
+        """The literals of some seeds at the root, each in the order of options and conditions."""
+        chosen = np.unique(np.asarray(seeds, CODE))
+        n, root = chosen.size, self.engine.root()
+        places = np.arange(n, dtype=CODE)
+        alone = State(root.specs, (Entries(places, chosen, places),), np.ones(n, np.bool_))
+        rank = {id(option): k for k, option in enumerate(self._root_options)}
+        found: list[tuple[Longs, Longs, Longs, Longs]] = []
+        if self._tests is not None:
+            raw, counts = self._tests.conditions(chosen)
+            found.append((np.repeat(np.arange(n), counts), np.zeros(raw.size, np.int64), raw, np.zeros(raw.size, np.int64)))
+        for part, at in zip(self._root_parts(), self._bounds, strict=False):
+            ranks = np.array([rank[id(option)] for option in part.group.options], np.int64)
+            who, number, raw, candidate = self._conditions(self.engine, alone, part.group, n)
+            found.append((who, ranks[number], raw, candidate + at))
+        who, option, raw, candidate = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.lexsort((raw, option, who))
+        cuts = np.searchsorted(who[order], np.arange(1, n))
+        columns = (np.split(column[order], cuts) for column in (option, raw, candidate))
+        return dict(zip(chosen.tolist(), zip(*columns, strict=True), strict=True))
 
     def _group(self, tree: Tree, node: int) -> Group:
         engine, state = tree.engine, tree.state
@@ -257,29 +277,33 @@ class SeededEngine:
             engine.cache.put(key, known, known.nbytes)
         return known
 
-    def _of_group(self, tree: Tree, node: int, group: Group, example: int) -> tuple[Longs, Longs, Longs]:
+    def _of_group(self, tree: Tree, node: int, group: Group, example: int) -> Found:
         key = ("literals", tree.state.entries[node].number, node, example)
-        known: tuple[Longs, Longs, Longs] | None = self.engine.cache.get(key)
+        known: Found | None = self.engine.cache.get(key)
         if known is None:
-            known = self._conditions(tree.engine, _only(tree.state, example), group)
+            known = self._conditions(tree.engine, _only(tree.state, example), group, 1)[1:]
             self.engine.cache.put(key, known, sum(column.nbytes for column in known))
         return known
 
-    def _conditions(self, engine: Engine, alone: State, group: Group) -> tuple[Longs, Longs, Longs]:
-        """The conditions of a group that hold on the rows of the only example: option, raw number, row in the group's table."""
-        numbers, raws, candidates = [], [], []
+    def _conditions(self, engine: Engine, state: State, group: Group, n: int) -> tuple[Longs, Longs, Longs, Longs]:
+        """The conditions of a group that hold on the rows of the examples 0..n: example, option, raw number, row in the group's table."""
+        whose, numbers, raws, candidates = [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS]
         for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
+            self._check_time()
             block, attributes, chain = option.block, option.attributes, option.chain
-            rows = engine.entries(alone, chain.node, chain.joins).rows if chain.joins else alone.entries[chain.node].rows
+            example, rows = state.entries[chain.node].example, state.entries[chain.node].rows
+            if chain.joins:
+                example, rows, _ = kernels.expand(*engine._checked_reach(state, chain.node, chain.joins), NO_MASK)
             codes, layout = attributes.codes(block.attributes), attributes.layout(block.attributes)
-            raw = own.own_conditions(rows, bool(chain.joins), codes, layout.selected, layout.sizes, layout.numeric, layout.bases)
-            # a threshold that no example's extreme value equals covers what the next tighter one covers
+            raw, counts = own.own_conditions_each(
+                n, example, rows, bool(chain.joins), codes, layout.selected, layout.sizes, layout.numeric, layout.bases
+            )
+            whose.append(np.repeat(np.arange(n), counts))
             numbers.append(np.full(raw.size, number, np.int64))
             raws.append(raw)
-            candidates.append(np.searchsorted(block.conditions, raw, side="right") - 1 + start)
-        if not raws:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
-        return np.concatenate(numbers), np.concatenate(raws), np.concatenate(candidates)
+            # a threshold that no example's extreme value equals covers what the next tighter one covers
+            candidates.append(block.conditions.searchsorted(raw, side="right") - 1 + start)
+        return np.concatenate(whose), np.concatenate(numbers), np.concatenate(raws), np.concatenate(candidates)
 
     def _check_time(self) -> None:
         if time.monotonic() > self.deadline:
@@ -293,13 +317,12 @@ def _keys(table: Table, rows: Longs) -> Table:
 
 
 def _only(state: State, example: int) -> State:
-    """The state as one example sees it: its own entries, with parents renumbered."""
+    """The state as one example sees it: its own entries, as those of example 0, with parents renumbered."""
     entries: list[Entries] = []
     starts: list[int] = []
     for k, everyone in enumerate(state.entries):
-        lo = int(np.searchsorted(everyone.example, example, side="left"))
-        hi = int(np.searchsorted(everyone.example, example, side="right"))
+        lo, hi = everyone.example.searchsorted([example, example + 1])
         up: Codes = everyone.up[lo:hi] if k == 0 else everyone.up[lo:hi] - CODE(starts[state.specs[k].parent])
-        entries.append(Entries(everyone.example[lo:hi], everyone.rows[lo:hi], up))
-        starts.append(lo)
+        entries.append(Entries(np.zeros(hi - lo, CODE), everyone.rows[lo:hi], up))
+        starts.append(int(lo))
     return State(state.specs, tuple(entries), state.covered)

@@ -46,6 +46,31 @@ def own_conditions(rows: Codes, bare: bool, attributes: Codes, selected: Longs, 
 
 
 @jit
+def own_conditions_each(
+    n: Int, example: Codes, rows: Codes, bare: bool, attributes: Codes, selected: Longs, sizes: Longs, numeric: Mask, bases: Longs
+) -> tuple[Longs, Longs]:
+    """`own_conditions` of each of the examples 0..n on its rows, one after the other, and how many there are of each."""
+    counts = np.zeros(n, np.int64)
+    out = np.empty(256, np.int64)
+    n_out = 0
+    entry = 0
+    while entry < example.size:
+        who = example[entry]
+        begin = entry
+        while entry < example.size and example[entry] == who:
+            entry += 1
+        found = own_conditions(rows[begin:entry], bare, attributes, selected, sizes, numeric, bases)
+        while n_out + found.size > out.size:
+            larger = np.empty(2 * out.size, np.int64)
+            larger[:n_out] = out[:n_out]
+            out = larger
+        out[n_out : n_out + found.size] = found
+        n_out += found.size
+        counts[who] = found.size
+    return out[:n_out].copy(), counts
+
+
+@jit
 def weigh_tests(
     raw: Longs, attributes: Codes, selected: Longs, sizes: Longs, numeric: Mask, bases: Longs, at: Longs, weights: Longs, out: Longs
 ) -> None:

@@ -37,11 +37,12 @@ class OwnTests:
         block = Block(NO_ROWS, NO_OFFSETS, NO_ROWS, NO_ROWS, NO_OFFSETS, NO_OFFSETS, selected, layout.bases[:-1])
         return cls(Option(Chain(0, ()), block, attributes), codes, layout)
 
-    def conditions(self, seed: int) -> Longs:
-        """The raw numbers of the conditions that hold for an example, thresholds at its own values."""
-        rows = np.array([seed], np.int32)
-        layout = self.layout
-        return kernels.own_conditions(rows, False, self.codes, layout.selected, layout.sizes, layout.numeric, layout.bases)
+    def conditions(self, seeds: Codes) -> tuple[Longs, Longs]:
+        """The raw numbers of the conditions that hold for each of some examples, thresholds at its own values, and how many they are."""
+        places, layout = np.arange(seeds.size, dtype=np.int32), self.layout
+        return kernels.own_conditions_each(
+            seeds.size, places, seeds, False, self.codes, layout.selected, layout.sizes, layout.numeric, layout.bases
+        )
 
     def weigh(self, raw: Longs, live: Longs, classes: Codes) -> Longs:
         """The live weight that satisfies each condition, by class (negatives, positives)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +24,7 @@ from hornboost.estimators.calibration import sigmoid_calibration
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.logic.clause import Clause
 from hornboost.metrics import aurpc_and_auroc
+from hornboost.model.diagnosis import NothingLearnedWarning, warn_if_empty
 from hornboost.model.ensemble import Ensemble, Rule, merged
 from hornboost.search.problem import Problem
 from hornboost.search.seeded import Budget
@@ -103,6 +105,8 @@ class _RankingClassifier(RelationalClassifier):
             if runs[positive].interrupted:
                 break
         self.ensemble_ = _ensemble(problem, runs)
+        if not any(run.interrupted for run in runs.values()):
+            _warn_if_empty(self.ensemble_, problem, budget)
         self.refused_ = dict(problem.engine.refused)
         self.clauses_evaluated_ = budget.evaluated
         rows = [{"class": problem.labels[k], **row} for k, run in runs.items() for row in run.history]
@@ -195,7 +199,7 @@ class PRankBoostClassifier(_RankingClassifier):
     constants : domains of keys whose values rules may name; "auto" takes names that occur in one column and are shared by many rows.
     n_seeds : positive examples to search from in each round; the best clause is taken.
     clause_budget : clauses to evaluate at most.
-    time_limit : seconds after which the search ends.
+    time_limit : seconds after which no pass over the data begins; what was learned until then is kept.
     chance_corrected : whether a weak hypothesis votes by its AURPC above that of a random ranking instead of its AURPC.
     path_area : the area by which a path grades its clauses: "total", as in the paper, or "excess", what lies above a random ranking's.
     class_weight : weights by class, "balanced", or None.
@@ -357,6 +361,14 @@ def _ensemble(problem: Problem, runs: dict[int, Ranked]) -> Ensemble:
         intercept[column] = sign * b / a if binary else b
         calibration[column] = (a, 0.0) if binary else (1.0, 0.0)
     return Ensemble(problem.labels, merged(rules), tuple(intercept), "sigmoid", tuple(calibration))
+
+
+def _warn_if_empty(ensemble: Ensemble, problem: Problem, budget: Budget) -> None:
+    if budget.is_spent and not ensemble.rules:
+        limit = "clause_budget" if budget.evaluated >= budget.clauses else "time_limit"
+        warnings.warn(f"no rule was learned: the search reached its {limit}; allow more", NothingLearnedWarning, stacklevel=4)
+    else:
+        warn_if_empty(ensemble, problem)
 
 
 def _calibration(run: Ranked) -> tuple[float, float]:
