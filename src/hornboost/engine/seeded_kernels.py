@@ -269,3 +269,55 @@ def meet(
                 rows[n] = back_order[at]
                 n += 1
     return examples[:n].copy(), rows[:n].copy()
+
+
+@jit
+def _slot(left: Int, right: Int, n_slots: Int) -> Int:
+    z = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(right) * np.uint64(0xC2B2AE3D27D4EB4F)
+    return (z >> np.uint64(32)) & np.uint64(n_slots - 1)
+
+
+@jit
+def mark_pairs(left: Codes, right: Codes, marks: Mask) -> None:
+    """Mark the slots of the pairs of keys that rows have; the number of slots is a power of 2."""
+    for row in range(left.size):
+        if left[row] >= 0 and right[row] >= 0:
+            marks[_slot(left[row], right[row], marks.size)] = True
+
+
+@jit
+def closing_rows(
+    example: Codes, codes: Codes, offsets: Longs, order: Codes, column: Codes, others: Codes, marks: Mask
+) -> tuple[Codes, Codes, bool]:
+    """The rows that a join reaches and whose `column` equals what each entry asks for; keys that no row has together are not followed.
+
+    Returns examples, rows, and whether the equality dropped a row.
+    """
+    n_codes = offsets.size - 1
+    examples = np.empty(1024, np.int32)
+    rows = np.empty(1024, np.int32)
+    n = 0
+    dropped = False
+    for entry in range(codes.size):
+        code, other = codes[entry], others[entry]
+        if code < 0 or code >= n_codes or offsets[code] == offsets[code + 1]:
+            continue
+        if other < 0 or not marks[_slot(code, other, marks.size)]:
+            dropped = True
+            continue
+        for at in range(offsets[code], offsets[code + 1]):
+            row = order[at]
+            if column[row] != other:
+                dropped = True
+                continue
+            if n == rows.size:
+                larger = np.empty(2 * n, np.int32)
+                larger[:n] = examples
+                examples = larger
+                larger = np.empty(2 * n, np.int32)
+                larger[:n] = rows
+                rows = larger
+            examples[n] = example[entry]
+            rows[n] = row
+            n += 1
+    return examples[:n].copy(), rows[:n].copy(), dropped
