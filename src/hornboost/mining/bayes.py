@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hornboost.mining import kernels
+
 
 @dataclass(frozen=True, eq=False)
 class BernoulliBayes:
@@ -61,7 +63,7 @@ class BernoulliBayes:
 
 
 def training_error(
-    codes: NDArray[np.uint16], n_values: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]
+    codes: NDArray[Any], n_values: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]
 ) -> float:
     """err_D(S) of seed 001, section 3: the weight of the examples that Bayes on these columns gets wrong.
 
@@ -71,12 +73,10 @@ def training_error(
     >>> training_error(codes, np.array([2]), np.array([0, 0, 1, 0]), 2, np.ones(4))
     1.0
     """
-    by_class = np.bincount(classes, weights, minlength=n_classes)
+    by_class = np.bincount(classes, weights, minlength=n_classes).astype(np.float64)
     with np.errstate(divide="ignore"):
         g = np.tile(np.log(by_class / by_class.sum()), (len(classes), 1))
-    for column, n in zip(codes, np.maximum(n_values, 2), strict=True):
-        cells = np.bincount(classes * n + column, weights, minlength=n_classes * n).reshape(n_classes, n)
-        g += np.log((cells + 1.0) / (by_class[:, None] + n)).T[column]
+    kernels.add_discriminants(codes, np.maximum(n_values, 2), classes, weights, by_class, g)
     return float(weights[np.argmax(g, axis=1) != classes].sum())
 
 

@@ -78,3 +78,22 @@ def information_with(
                 if joint > 0.0:
                     information += joint * np.log(joint * total / (by_value[value] * by_other[against]))
         out[k] = max(information / total, 0.0)
+
+
+@njit(nogil=True, cache=True)
+def add_discriminants(  # type: ignore[no-untyped-def]
+    codes, n_values, classes, weights, by_class, g
+):
+    """Add to g[row, class] the logarithm of how likely a row's value of each column is, counted with Laplace 1 on these rows."""
+    cells = np.empty((n_values.max() if n_values.size else 0, by_class.size))
+    for k in range(codes.shape[0]):
+        likely = cells[: n_values[k]]
+        likely[:] = 1.0
+        for row in range(codes.shape[1]):
+            likely[codes[k, row], classes[row]] += weights[row]
+        for c in range(by_class.size):
+            for value in range(n_values[k]):
+                likely[value, c] = np.log(likely[value, c] / (by_class[c] + n_values[k]))
+        for row in range(codes.shape[1]):
+            for c in range(by_class.size):
+                g[row, c] += likely[codes[k, row], c]
