@@ -221,7 +221,7 @@ def _curves(found: Mapping[str, Mapping[str, list[Result]]]) -> dict[str, Any]:
         for learner, runs in learners.items():
             curves = [curve for curve in _all(runs, "curve") if curve[0]]
             points = []
-            for t in (1, 3, 10, 30, 100):
+            for t in (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100):
                 at = [(e[min(t, len(e)) - 1], a[min(t, len(a)) - 1]) for e, a in curves]
                 points.append({"round": t, "evaluated": fmean(e for e, _ in at), "aurpc": fmean(a for _, a in at)} if at else {"round": t})
             result.setdefault(DATA_SETS[data_set].title, {})[learner] = points
