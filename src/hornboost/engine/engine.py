@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NO_OFFSETS: NDArray[np.int64] = np.empty(0, np.int64)
 NO_ROWS: Codes = np.empty(0, CODE)
+BARE = -1
+"""Stands for the literal without a test among the attributes of a block."""
 
 
 class Engine:
@@ -135,25 +137,33 @@ class Engine:
         return known
 
     def _options(self, state: State, chain: Chain, visible: Visible | None) -> list[Option]:
-        """The blocks of a chain: one for all attributes, or one for each when more may come into sight later."""
+        """The blocks of a chain: one for all attributes, or one for each set of them that came into sight together."""
         table = chain.table if chain.joins else state.specs[chain.node].table
         attributes = self.attributes(table, chain.node == 0 and not chain.joins)
-        bare = ((),) if chain.joins else ()
+        bare = {BARE} if chain.joins else set()
         if visible is None:
             everything = tuple(range(len(attributes.columns)))
             blocks = [self._block(state, chain, attributes, everything)] if everything or bare else []
         else:
-            shown = ((k,) for k, column in enumerate(attributes.columns) if (table, column.name) in visible.attributes)
-            blocks = [self._kept_block(state, chain, attributes, selected) for selected in (*bare, *shown)]
+            shown = {k for k, column in enumerate(attributes.columns) if (table, column.name) in visible.attributes}
+            blocks = self._kept_blocks(state, chain, attributes, bare | shown)
         return [Option(chain, block, attributes) for block in blocks if block is not None]
 
-    def _kept_block(self, state: State, chain: Chain, attributes: Attributes, selected: tuple[int, ...]) -> Block | None:
-        key = ("block", state.entries[chain.node].number, chain.joins, selected)
-        known: tuple[Block | None] | None = self.cache.get(key)
-        if known is None:
-            known = (self._block(state, chain, attributes, selected, bare=not selected),)
-            self.cache.put(key, known, 0 if known[0] is None else known[0].nbytes)
-        return known[0]
+    def _kept_blocks(self, state: State, chain: Chain, attributes: Attributes, wanted: set[int]) -> list[Block | None]:
+        """Blocks that hold just the attributes wanted: those kept from before, and one for what has come into sight since."""
+        key = ("blocks", state.entries[chain.node].number, chain.joins)
+        kept: tuple[tuple[frozenset[int], Block | None], ...] = self.cache.get(key) or ()
+        blocks, left = [], set(wanted)
+        for held, block in kept:
+            if held <= left:
+                blocks.append(block)
+                left -= held
+        if left:
+            selected = tuple(sorted(left - {BARE}))
+            blocks.append(self._block(state, chain, attributes, selected, bare=BARE in left))
+            kept = (*kept, (frozenset(left), blocks[-1]))
+            self.cache.put(key, kept, sum(block.nbytes for _, block in kept if block is not None))
+        return blocks
 
     def _block(self, state: State, chain: Chain, attributes: Attributes, selected: tuple[int, ...], bare: bool = True) -> Block | None:
         """The conditions on some attributes behind a chain; None when it reaches too much, or its closing drops nothing."""

@@ -43,6 +43,8 @@ class Group:
     options: tuple[Option, ...]
     pairs: tuple[Pairs, ...]
     bounds: NDArray[np.int64]
+    ranks: tuple[int, ...]
+    """Of each option the number of the first one of its chain: several blocks of a chain share its place in schema order."""
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> Group:
@@ -55,7 +57,10 @@ class Group:
                 room = MERGE_LIMIT
             packs[-1].append(option.block)
             room -= option.block.pairs.size
-        return cls(tuple(options), tuple(Pairs.of(pack) for pack in packs), bounds)
+        ranks: list[int] = []
+        for k, option in enumerate(options):
+            ranks.append(ranks[-1] if k > 0 and option.chain is options[k - 1].chain else k)
+        return cls(tuple(options), tuple(Pairs.of(pack) for pack in packs), bounds, tuple(ranks))
 
     @property
     def size(self) -> int:
@@ -77,16 +82,18 @@ class Frontier:
     def __len__(self) -> int:
         return int(self.bounds[-1])
 
-    def option(self, candidate: int) -> tuple[Option, int]:
-        """The option of a candidate, and the candidate's number within its block."""
+    def place(self, candidate: int) -> tuple[int, int, int]:
+        """The group of a candidate, its option within the group, and its number within the option's block."""
         g = int(self.bounds.searchsorted(candidate, side="right")) - 1
-        group, local = self.groups[g], candidate - int(self.bounds[g])
-        o = int(group.bounds.searchsorted(local, side="right")) - 1
-        return group.options[o], local - int(group.bounds[o])
+        local = candidate - int(self.bounds[g])
+        bounds = self.groups[g].bounds
+        o = int(bounds.searchsorted(local, side="right")) - 1
+        return g, o, local - int(bounds[o])
 
     def refinement(self, candidate: int) -> Refinement:
         """The step that a candidate number stands for."""
-        option, condition = self.option(candidate)
+        g, o, condition = self.place(candidate)
+        option = self.groups[g].options[o]
         attribute, offset = option.block.locate(condition)
         test = None if attribute < 0 else option.attributes.test(attribute, offset)
         return Refinement(option.chain.node, option.chain.joins, test)
@@ -94,8 +101,13 @@ class Frontier:
     def first(self, candidates: NDArray[np.int64]) -> int:
         """The tie-break: the fewest new literals, then schema order, then value order.
 
-        Within a group shorter chains come first, so only the first candidate of each group is compared.
+        Within a block conditions are in that order, so only the first candidate of each block is compared.
         """
-        at = np.searchsorted(candidates, self.bounds[:-1])
-        firsts = {int(candidates[k]) for k in at if k < candidates.size}
-        return min(firsts, key=lambda c: (len(self.option(c)[0].chain.joins), c))
+        starts = np.concatenate([group.bounds[:-1] + shift for group, shift in zip(self.groups, self.bounds, strict=False)])
+        at = np.unique(np.searchsorted(candidates, starts))
+        return min(candidates[at[at < candidates.size]].tolist(), key=self._order)
+
+    def _order(self, candidate: int) -> tuple[int, int, int, int, int]:
+        g, o, condition = self.place(candidate)
+        option = self.groups[g].options[o]
+        return (len(option.chain.joins), g, self.groups[g].ranks[o], *option.block.locate(condition))

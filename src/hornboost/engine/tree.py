@@ -43,6 +43,17 @@ class Join:
     source: Ref | None
     equal: tuple[tuple[str, Ref], ...] = ()
     unequal: tuple[tuple[str, Ref], ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self) -> None:
+        # joins are in the keys of all that is kept between rounds
+        object.__setattr__(self, "_hash", hash((self.table, self.column, self.source, self.equal, self.unequal)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Join], tuple[Any, ...]]:
+        return Join, (self.table, self.column, self.source, self.equal, self.unequal)  # another process hashes text otherwise
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hornboost.features.information import x_log_x
+from hornboost.features import kernels
 
 __all__ = ["CutFinder", "interval_codes", "mdl_cut_points", "mdl_cuts", "merged", "repartition", "repartition_cuts"]
 
@@ -147,26 +147,8 @@ def _recursive_cuts(steps: _Steps, best_place: Callable[[Floats], int | None], d
 
 
 def _mdl_place(sums: Floats) -> int | None:
-    whole = sums[:, -1] - sums[:, 0]
-    n = float(whole.sum())
-    if n < 2.0:
-        return None  # log2(N − 1) would reward a cut among less than two examples
-    left, right = sums[:, 1:-1] - sums[:, :1], sums[:, -1:] - sums[:, 1:-1]
-    bits_left, bits_right, bits_whole = _bits(left), _bits(right), float(_bits(whole))
-    rest = bits_left + bits_right
-    at = int(np.argmax(rest <= rest.min() + _TIE * n))
-    k, k_left, k_right = (int((part > 0.0).sum()) for part in (whole, left[:, at], right[:, at]))
-    n_left, n_right = float(left[:, at].sum()), float(right[:, at].sum())
-    entropies = k * bits_whole / n - k_left * float(bits_left[at]) / n_left - k_right * float(bits_right[at]) / n_right
-    delta = k * np.log2(3.0) + np.log1p(-2.0 * 3.0**-k) / np.log(2.0) - entropies  # log2(3^k − 2), also for many classes
-    gain = (bits_whole - float(rest[at])) / n
-    return at + 1 if gain > (np.log2(n - 1.0) + delta) / n else None
-
-
-def _bits(masses: Floats) -> Floats:
-    """Mass times entropy in bits, along the classes."""
-    result: Floats = (x_log_x(masses.sum(axis=0)) - x_log_x(masses).sum(axis=0)) / np.log(2.0)
-    return result
+    place = int(kernels.mdl_place(sums, _TIE))
+    return place if place > 0 else None
 
 
 def _objective_place(sums: Floats, threshold: float) -> int | None:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from hornboost.data.jit import jit
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
 
 
-def kernel(function: Function) -> Function:
-    """Compile on first use, without the interpreter lock, and keep the machine code on disk."""
-    return cast(Function, njit(nogil=True, cache=True)(function))
-
-
-@kernel
+@jit
 def spread_into(offsets: Ints, codes: Ints, masses: Floats, classes: Ints, absent: int, table: Floats) -> int:
     """Add each example's mass to table[class, code], evenly over its entries; return the number of examples that contributed.
 
@@ -56,7 +50,7 @@ def spread_into(offsets: Ints, codes: Ints, masses: Floats, classes: Ints, absen
     return contributing
 
 
-@kernel
+@jit
 def distinct_shares(offsets: Ints, codes: Ints, n_values: int, starts: Ints, out_codes: Ints, out_shares: Floats) -> int:
     """For each example its distinct codes and the share of its entries that has each; code n_values stands for no value.
 
@@ -86,7 +80,7 @@ def distinct_shares(offsets: Ints, codes: Ints, n_values: int, starts: Ints, out
     return used
 
 
-@kernel
+@jit
 def product_conditional_entropy(
     by_value: Ints,
     examples: Ints,
@@ -134,3 +128,61 @@ def product_conditional_entropy(
                 table[code, row] = 0.0
             is_touched[code] = False
     return result
+
+
+@jit
+def mdl_place(sums: Floats, tie: float) -> int:
+    """The inner place of the best cut by class entropy if the MDL test of Fayyad and Irani accepts it, otherwise 0.
+
+    `sums` are cumulative masses, class × place; of places that differ by less than `tie` of the mass the first is taken.
+    """
+    n_classes, last = sums.shape[0], sums.shape[1] - 1
+    n = 0.0
+    for row in range(n_classes):
+        n += sums[row, last] - sums[row, 0]
+    if n < 2.0:
+        return 0  # log2(N − 1) would reward a cut among less than two examples
+    rest = np.empty(last + 1)
+    least = np.inf
+    for at in range(1, last):
+        rest[at] = _entropy_bits(sums, 0, at) + _entropy_bits(sums, at, last)
+        least = min(least, rest[at])
+    at = 1
+    while not rest[at] <= least + tie * n:
+        at += 1
+    whole = _entropy_bits(sums, 0, last)
+    k = _n_classes(sums, 0, last)
+    entropies = k * whole / n
+    for first, stop in ((0, at), (at, last)):
+        mass = 0.0
+        for row in range(n_classes):
+            mass += sums[row, stop] - sums[row, first]
+        entropies -= _n_classes(sums, first, stop) * _entropy_bits(sums, first, stop) / mass
+    # log2(3^k − 2), also for many classes
+    delta = k * np.log2(3.0) + np.log1p(-2.0 * 3.0**-k) / np.log(2.0) - entropies
+    return at if (whole - rest[at]) / n > (np.log2(n - 1.0) + delta) / n else 0
+
+
+@jit
+def _entropy_bits(sums: Floats, first: int, stop: int) -> float:
+    """Mass times class entropy in bits between two places."""
+    total = 0.0
+    result = 0.0
+    for row in range(sums.shape[0]):
+        mass = sums[row, stop] - sums[row, first]
+        total += mass
+        if mass > 0.0:
+            result -= mass * np.log(mass)
+    if total > 0.0:
+        result += total * np.log(total)
+    return result / np.log(2.0)
+
+
+@jit
+def _n_classes(sums: Floats, first: int, stop: int) -> int:
+    """How many classes have mass between two places."""
+    count = 0
+    for row in range(sums.shape[0]):
+        if sums[row, stop] - sums[row, first] > 0.0:
+            count += 1
+    return count
