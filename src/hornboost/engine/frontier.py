@@ -105,7 +105,8 @@ class Frontier:
         """
         starts = np.concatenate([group.bounds[:-1] + shift for group, shift in zip(self.groups, self.bounds, strict=False)])
         at = np.unique(np.searchsorted(candidates, starts))
-        return min(candidates[at[at < candidates.size]].tolist(), key=self._order)
+        firsts: list[int] = candidates[at[at < candidates.size]].tolist()
+        return min(firsts, key=self._order)
 
     def _order(self, candidate: int) -> tuple[int, int, int, int, int]:
         g, o, condition = self.place(candidate)

@@ -164,7 +164,7 @@ def mdl_place(sums: Floats, tie: float) -> int:
 
 
 @jit
-def _entropy_bits(sums: Floats, first: int, stop: int) -> float:
+def _entropy_bits(sums: Floats, first: int, stop: int) -> Any:
     """Mass times class entropy in bits between two places."""
     total = 0.0
     result = 0.0
