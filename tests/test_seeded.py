@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hornboost as hb
 from hornboost.engine import Engine, blocks, covers, fixed_point, roots, to_clause
 from hornboost.engine import engine as engine_module
-from hornboost.engine import seeded as seeded_module
+from hornboost.engine import seeded_closings as closings_module
 from hornboost.engine.frontier import Refinement
 from hornboost.engine.seeded import OutOfTimeError, SeededEngine
 from hornboost.logic.clause import Head
@@ -192,7 +192,7 @@ def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> Non
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     monkeypatch.setattr(roots, "build_block", blocks.build_block)
     monkeypatch.setattr(engine_module, "build_block", blocks.build_block)
-    monkeypatch.setattr(seeded_module, "build_block", blocks.build_block)
+    monkeypatch.setattr(closings_module, "build_block", blocks.build_block)
     ends, paths = [], []
     for deadline in range(0, 400, 13):
         clock[0], begun[:] = 0.0, []

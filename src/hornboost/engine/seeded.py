@@ -18,14 +18,13 @@ from hornboost.data.table import Table
 from hornboost.dtypes import CODE
 from hornboost.engine import kernels
 from hornboost.engine import seeded_kernels as own
-from hornboost.engine.blocks import Reach, build_block
-from hornboost.engine.engine import NO_OFFSETS, NO_ROWS, Engine
+from hornboost.engine.engine import NO_OFFSETS, Engine
 from hornboost.engine.frontier import Group, Option, Refinement
 from hornboost.engine.joins import Chain
 from hornboost.engine.roots import Part, RootBuilder, over
+from hornboost.engine.seeded_closings import Closings
 from hornboost.engine.seeded_tests import OwnTests
 from hornboost.engine.tree import NO_MASK, Codes, Entries, Spec, State, with_test
-from hornboost.errors import LimitError
 
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -110,7 +109,7 @@ class SeededEngine:
         self._parts: list[Part] | None = None
         self._bounds: Longs = np.zeros(1, np.int64)
         self._root_options: list[Option] = []
-        self._marks: dict[tuple[str, str, str], Mask] = {}
+        self._closings = Closings(self._check_time)
         self._expected: tuple[int, ...] = ()
         self._expected_literals: dict[int, Found] = {}
         self._everything = Position(engine.root().specs, engine.root().covered)
@@ -275,36 +274,11 @@ class SeededEngine:
             options: list[Option] = []
             for chain in (Chain(node, ()), *engine.graph.chains(state, node, None, engine.max_depth, engine.look_ahead)):
                 self._check_time()
-                closes = len(chain.joins) == 1 and len(chain.joins[0].equal) == 1 and not chain.joins[0].unequal
-                options += self._closing(engine, state, chain) if closes else engine._options(state, chain, None)
+                known_closing = self._closings.knows(chain)
+                options += self._closings.options(engine, state, chain) if known_closing else engine._options(state, chain, None)
             known = Group.of(options)
             engine.cache.put(key, known, known.nbytes)
         return known
-
-    def _closing(self, engine: Engine, state: State, chain: Chain) -> list[Option]:
-        """What `Engine._options` gives for a join that closes on a second key; few of its rows do, and marks tell where to look."""
-        (join,) = chain.joins
-        try:
-            reach = engine._checked_reach(state, chain.node, chain.joins)
-        except LimitError:
-            return []
-        column = join.equal[0][0]
-        marks = self._marks.get((join.table, join.column, column))
-        if marks is None:
-            left, right = (engine.key(join.table, name, False) for name in (join.column, column))
-            marks = np.zeros(1 << (4 * left.size).bit_length(), np.bool_)
-            own.mark_pairs(left, right, marks)
-            self._marks[join.table, join.column, column] = marks
-        example, rows, dropped = own.closing_rows(*reach[:4], reach.equal_columns[0], reach.equal_codes[0], marks)
-        if not dropped:
-            return []
-        self._check_time()
-        attributes = engine.attributes(join.table, False)
-        selected = tuple(range(len(attributes.columns)))
-        codes, layout = attributes.codes(selected), attributes.layout(selected)
-        block = build_block(Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine._pool, engine.n_jobs)
-        assert block is not None
-        return [Option(chain, block, attributes)]
 
     def _of_group(self, tree: Tree, node: int, group: Group, example: int) -> Found:
         key = ("literals", tree.state.entries[node].number, node, example)

@@ -1,0 +1,58 @@
+"""Joins that close on a second key: few of the rows that the first key reaches have it, and marks tell where to look at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hornboost.engine import seeded_kernels as kernels
+from hornboost.engine.blocks import Reach, build_block
+from hornboost.engine.engine import NO_OFFSETS, NO_ROWS, Engine
+from hornboost.engine.frontier import Option
+from hornboost.engine.joins import Chain
+from hornboost.engine.kernels import Mask
+from hornboost.engine.tree import State
+from hornboost.errors import LimitError
+
+
+class Closings:
+    """What `Engine._options` gives for such a join, faster; `check_time` is called before each pass over rows."""
+
+    def __init__(self, check_time: Callable[[], None]) -> None:
+        self.check_time = check_time
+        self._marks: dict[tuple[str, str, str], Mask] = {}
+
+    @staticmethod
+    def knows(chain: Chain) -> bool:
+        """Whether a chain is one join that shares one more key with the clause."""
+        return len(chain.joins) == 1 and len(chain.joins[0].equal) == 1 and not chain.joins[0].unequal
+
+    def options(self, engine: Engine, state: State, chain: Chain) -> list[Option]:
+        """The option of a chain below a node; none when it reaches too much, or when closing drops nothing."""
+        (join,) = chain.joins
+        self.check_time()
+        try:
+            reach = engine._checked_reach(state, chain.node, chain.joins)
+        except LimitError:
+            return []
+        marks = self._marked(engine, join.table, join.column, join.equal[0][0])
+        example, rows, dropped = kernels.closing_rows(*reach[:4], reach.equal_columns[0], reach.equal_codes[0], marks)
+        if not dropped:
+            return []
+        self.check_time()
+        attributes = engine.attributes(join.table, False)
+        selected = tuple(range(len(attributes.columns)))
+        codes, layout = attributes.codes(selected), attributes.layout(selected)
+        block = build_block(Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine._pool, engine.n_jobs)
+        assert block is not None
+        return [Option(chain, block, attributes)]
+
+    def _marked(self, engine: Engine, table: str, column: str, other: str) -> Mask:
+        """Where pairs of keys of the table's rows fall; a pair without a mark is in no row."""
+        if (table, column, other) not in self._marks:
+            left, right = (engine.key(table, name, False) for name in (column, other))
+            marks = np.zeros(1 << (4 * left.size).bit_length(), np.bool_)
+            kernels.mark_pairs(left, right, marks)
+            self._marks[table, column, other] = marks
+        return self._marks[table, column, other]
