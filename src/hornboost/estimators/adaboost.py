@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -10,9 +10,8 @@ from sklearn.base import _fit_context
 from hornboost.boosting.adaboost import AdaBoostModel, boost_m1
 from hornboost.boosting.base_learners import ClassifierLearner, WeakLearner
 from hornboost.boosting.clauses import ClauseLearner
-from hornboost.data import Database
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
-from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier, classifier_by_name, sample_size
+from hornboost.estimators.ensemble import EnsembleClassifier, classifier_by_name, sample_size
 from hornboost.model.diagnosis import warn_if_empty
 
 if TYPE_CHECKING:
@@ -52,29 +51,6 @@ class AdaBoostM1Classifier(EnsembleClassifier):
     >>> AdaBoostM1Classifier(random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = dict(SHARED_CONSTRAINTS)
-
-    def __init__(
-        self,
-        base: Any = None,
-        rounds: int = 30,
-        *,
-        database: Database | None = None,
-        max_literals: int = 4,
-        max_depth: int = 2,
-        max_entries: int = 50_000_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.base = base
-        self.rounds = rounds
-        self.database = database
-        self.max_literals = max_literals
-        self.max_depth = max_depth
-        self.max_entries = max_entries
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

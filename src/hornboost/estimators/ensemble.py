@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import narwhals.dependencies as frames
 import numpy as np
@@ -35,18 +35,6 @@ if TYPE_CHECKING:
     from hornboost.model.file import SavedModel
 
 
-SHARED_CONSTRAINTS: dict[str, Any] = {
-    "rounds": [Interval(Integral, 1, None, closed="left")],
-    "base": [StrOptions({"stump", "tree", "clause"}), HasMethods(["fit", "predict"]), None],
-    "database": "no_validation",
-    "max_literals": [Interval(Integral, 1, None, closed="left")],
-    "max_depth": [Interval(Integral, 0, None, closed="left")],
-    "max_entries": [Interval(Integral, 1, None, closed="left")],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-}
-
-
 class Training(NamedTuple):
     """The training examples of positive weight; `problem` where clauses are learned from them."""
 
@@ -60,17 +48,44 @@ class Training(NamedTuple):
 class EnsembleClassifier(RelationalClassifier):
     """A booster over any base learner. Its model adds up scores; where all hypotheses are clauses it is an `Ensemble` as well.
 
-    A subclass has the parameters in `SHARED_CONSTRAINTS`, a `_base_learner()` for scikit-learn, and sets `_model` in `fit`.
+    A subclass has a `_base_learner()` for scikit-learn, and sets `_model` in `fit`.
     """
 
-    base: Any
-    max_literals: int
-    max_depth: int
-    max_entries: int
-    n_jobs: int | None
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "rounds": [Interval(Integral, 1, None, closed="left")],
+        "base": [StrOptions({"stump", "tree", "clause"}), HasMethods(["fit", "predict"]), None],
+        "database": "no_validation",
+        "max_literals": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [Interval(Integral, 0, None, closed="left")],
+        "max_entries": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
     _model: Any
     _behind: Database | None
     """The tables that known clauses look at beside a base learner of scikit-learn."""
+
+    def __init__(
+        self,
+        base: Any = None,
+        rounds: int = 30,
+        *,
+        database: Database | None = None,
+        max_literals: int = 4,
+        max_depth: int = 2,
+        max_entries: int = 50_000_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.base = base
+        self.rounds = rounds
+        self.database = database
+        self.max_literals = max_literals
+        self.max_depth = max_depth
+        self.max_entries = max_entries
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def _base_learner(self) -> Any:
         raise NotImplementedError

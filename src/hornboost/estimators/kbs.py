@@ -23,7 +23,7 @@ from hornboost.engine import Engine
 from hornboost.engine.sampling import example_hash
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
-from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier, Training, classifier_by_name, sample_size, take
+from hornboost.estimators.ensemble import EnsembleClassifier, Training, classifier_by_name, sample_size, take
 from hornboost.estimators.relational import RelationalClassifier, class_text
 from hornboost.logic.clause import Clause
 from hornboost.search.problem import Problem
@@ -81,8 +81,8 @@ class KBSClassifier(EnsembleClassifier):
     ['prior', 'learned', 'learned']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SHARED_CONSTRAINTS,
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **EnsembleClassifier._parameter_constraints,
         "cells": [StrOptions({"leaf", "class"})],
         "stratify": ["boolean"],
         "bootstrap": [Interval(Real, 0, 1, closed="neither"), None],
@@ -111,8 +111,16 @@ class KBSClassifier(EnsembleClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.base = base
-        self.rounds = rounds
+        super().__init__(
+            base,
+            rounds,
+            database=database,
+            max_literals=max_literals,
+            max_depth=max_depth,
+            max_entries=max_entries,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.cells = cells
         self.stratify = stratify
         self.bootstrap = bootstrap
@@ -120,12 +128,6 @@ class KBSClassifier(EnsembleClassifier):
         self.smoothing = smoothing
         self.patience = patience
         self.validation_fraction = validation_fraction
-        self.database = database
-        self.max_literals = max_literals
-        self.max_depth = max_depth
-        self.max_entries = max_entries
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context, is_regressor
@@ -10,10 +10,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from hornboost.boosting.clauses import ClauseRegressor
 from hornboost.boosting.logitboost import CellMeans, LogitBoostModel, RegressionLearner, RegressorLearner, boost_logit, symmetric_step
-from hornboost.data import Database
 from hornboost.errors import DataError
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
-from hornboost.estimators.ensemble import SHARED_CONSTRAINTS, EnsembleClassifier
+from hornboost.estimators.ensemble import EnsembleClassifier
 from hornboost.model.diagnosis import warn_if_empty
 
 if TYPE_CHECKING:
@@ -51,29 +50,6 @@ class LogitBoostClassifier(EnsembleClassifier):
     >>> LogitBoostClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = dict(SHARED_CONSTRAINTS)
-
-    def __init__(
-        self,
-        base: Any = None,
-        rounds: int = 30,
-        *,
-        database: Database | None = None,
-        max_literals: int = 4,
-        max_depth: int = 2,
-        max_entries: int = 50_000_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.base = base
-        self.rounds = rounds
-        self.database = database
-        self.max_literals = max_literals
-        self.max_depth = max_depth
-        self.max_entries = max_entries
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
