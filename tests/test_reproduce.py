@@ -8,12 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 from hornboost.cli.app import app
+from hornboost.data import Database
 from hornboost.errors import DataError
-from hornboost.experiments import c2rib_tables, evolution_table, results
+from hornboost.experiments import c2rib_tables, evolution_table, kbs_table, results
 from hornboost.experiments.domains import DOMAINS, examples, splits
+from hornboost.experiments.options import choose_fit_and_test, with_linked_labels
 from hornboost.experiments.protocol import Cache, Job, corrected_t_test, run_jobs
 from hornboost.experiments.published import C2RIB, EVOLUTION, EVOLUTION_DOMAINS, PRANKBOOST, Figure
-from hornboost.experiments.reproduce import TABLES, reproduce
+from hornboost.experiments.reproduce import TABLES, reproduce, write_page
 
 runner = CliRunner()
 
@@ -111,6 +113,63 @@ def test_trains_are_drawn_afresh_in_each_repetition(data_folder: Path) -> None:
     assert len({tuple(sorted(test)) for _, test in draws}) == 16
 
 
+def genes() -> Database:
+    pd = pytest.importorskip("pandas")
+    gene = pd.DataFrame({"gene": ["a", "b", "c", "d"], "label": ["1", "0", "1", "1"]})
+    meets = pd.DataFrame({"first": ["a", "a", "c"], "second": ["b", "c", "c"]})
+    complexes = pd.DataFrame({"gene": ["a", "b", "d", "d"], "complex": ["x", "x", "x", "y"]})
+    return Database.from_frames(
+        {"gene": gene, "meets": meets, "complexes": complexes},
+        target="gene",
+        key="gene",
+        label="label",
+        positive="1",
+        foreign_keys=[("meets.first", "gene.gene"), ("meets.second", "gene.gene"), ("complexes.gene", "gene.gene")],
+    )
+
+
+def test_linked_labels_are_those_of_other_training_examples() -> None:
+    database = genes()
+    X, y = database.examples()
+    found = with_linked_labels(database, X, np.asarray(y) == "1", np.array([0, 1, 2]))
+    assert found["linked by meets"].tolist() == [2, 1, 1, 0]  # c meets itself, which tells c nothing
+    assert found["positive by meets"].tolist() == [1, 1, 1, 0]
+    assert found["linked by complexes"].tolist() == [1, 1, 0, 2]  # d is a test example: nobody sees its label
+    assert found["positive by complexes"].tolist() == [0, 1, 0, 1]
+    assert found["share by complexes"].tolist()[3] == 0.5
+    assert np.isnan(found["share by complexes"].tolist()[2])
+
+
+def test_no_example_sees_its_own_label_through_links() -> None:
+    database = genes()
+    X, y = database.examples()
+    truth = np.asarray(y) == "1"
+    everyone = np.arange(4)
+    for k in range(4):
+        other = truth.copy()
+        other[k] = not other[k]
+        rows = [with_linked_labels(database, X, labels, everyone).drop(columns="gene").iloc[k] for labels in (truth, other)]
+        assert rows[0].equals(rows[1])
+
+
+def test_options_are_chosen_by_the_training_examples_only(data_folder: Path) -> None:
+    grid = {"one rule": {"rounds": 1, "max_literals": 1}, "bagged": {"rounds": 30, "bagged": 2}}
+    found = choose_fit_and_test(data_folder, domain="breast-wisc", task=None, seed=0, fold=0, grid=grid, inner=2)
+    assert found["chosen"] == "bagged"
+    assert found["accuracy"] > 90
+    again = choose_fit_and_test(data_folder, domain="breast-wisc", task=None, seed=0, fold=0, grid={"x": grid["bagged"]}, inner=2)
+    assert again["accuracy"] == found["accuracy"]
+
+
+def test_claims_about_the_curves_are_read_from_the_curves() -> None:
+    late = {"auc": [0.7, 0.8, 0.9], "squared_error": [0.3, 0.2, 0.1]}
+    early = {"auc": [0.7, 0.9, 0.8], "squared_error": [0.3, 0.1, 0.2]}
+    assert "**Confirmed**: KBS has its largest AUC (0.900) after 2 rounds" in kbs_table.figure_claims({"ionosphere": {"KBS": early}})[0]
+    assert "**Not confirmed**" in kbs_table.figure_claims({"ionosphere": {"KBS": late}})[0]
+    assert "**Not confirmed**" in kbs_table.figure_claims({"pima": {"KBS": early, "LogitBoost": early}})[0]
+    assert "**Confirmed**" in kbs_table.figure_claims({"adult": {"KBS": late, "LogitBoost": late}})[0]
+
+
 def c2rib_row(name: str, verdicts: tuple[str, str, str], scored_ratio: float) -> dict[str, object]:
     ours = {line: {"verdict": verdict} for line, verdict in zip(("C²RIB", "C²RIB^D", "our options"), verdicts, strict=True)}
     return {"row": name, "ours": ours, "time_ratio": 1.0, "scored_ratio": scored_ratio}
@@ -140,11 +199,9 @@ def test_the_published_ranking_figures_agree_with_the_papers_text() -> None:
 
 @pytest.mark.parametrize(("gain", "p", "word"), [(0.05, 0.01, "confirmed"), (-0.05, 0.01, "refuted"), (0.05, 0.2, "open")])
 def test_the_ranking_claim_is_settled_by_its_test(gain: float, p: float, word: str) -> None:
-    row = {"data_set": "x", "learner": "Clause", "folds": 5, "seeds": 1, "aurpc": 0.5, "aurpc_deviation": 0.1, "auroc": 0.5}
-    row |= {"auroc_deviation": 0.1, "evaluated": 1, "rules": 1, "seconds": 1.0, "to_99": None}
-    row |= {"gain": gain, "p": p, "p_corrected": p, "folds_won": 3}
-    content = {"title": "T", "rows": [row], "curves": {"x": {"Clause": []}}}
-    assert f"x: **{word}**" in results.prankboost(content)
+    row = {"data_set": "x", "learner": "Clause", "folds": 5, "gain": gain, "p": p, "p_corrected": p, "folds_won": 3}
+    (told,) = results.ranking_claims([row, row | {"learner": "Path"}])
+    assert told.startswith(f"x: **{word}**")
 
 
 @pytest.mark.parametrize("name", list(TABLES))
@@ -164,6 +221,16 @@ def test_the_command_writes_markdown_and_json(data_folder: Path, tmp_path: Path)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)[0]["rows"][0]["row"] == "Mutagenicity"
     assert "| Mutagenicity |" in (tmp_path / "results.md").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_the_curves_as_pictures(data_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    content = reproduce("kbs-1", data_folder, quick=True, cache=tmp_path, n_jobs=1)
+    write_page(tmp_path / "results.md", [content])
+    assert "![kbs_pima](figures/kbs_pima.svg)" in (tmp_path / "results.md").read_text(encoding="utf-8")
+    drawn = (tmp_path / "figures" / "kbs_pima.svg").read_bytes()
+    write_page(tmp_path / "results.md", [content])
+    assert (tmp_path / "figures" / "kbs_pima.svg").read_bytes() == drawn
 
 
 def test_the_list_names_every_table() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from hornboost.experiments.c2rib_runs import choose_fit_and_test, fit_and_test
+from hornboost.experiments.c2rib_runs import fit_and_test
 from hornboost.experiments.domains import DOMAINS
+from hornboost.experiments.options import choose_fit_and_test
 from hornboost.experiments.protocol import Job, Result, corrected_t_test, over_folds
 from hornboost.experiments.published import C2RIB, Figure, best
 
@@ -29,7 +30,8 @@ TITLES = {
 }
 
 REPETITIONS = {"KDD Cup 2001, task 2": 1, "QSARs": 2, "QSARs, split by pair": 2, "Eastbound Trains": 10}
-INNER_FOLDS = {"Eastbound Trains": 5, "Mutagenicity": 5, "PKDD loans, A": 5, "horse-colic": 5}
+OPTION_REPETITIONS = {"breast-wisc": 2, "Mutagenicity": 2, "Eastbound Trains": 3, "QSARs, split by pair": 0}
+INNER_FOLDS = {"KDD Cup 2001, task 2": 2, "PKDD loans, AC": 2}
 
 PROTOCOL = {
     "splice-junction": "10-fold, EI or IE against N",
@@ -51,18 +53,35 @@ def published(row: str) -> Mapping[str, Figure]:
 
 
 def grid(row: str) -> dict[str, dict[str, Any]]:
-    """The settings that are tried inside the training examples."""
-    common: dict[str, dict[str, Any]] = {
-        "C²RIB": {},
-        "early stopping": {"early_stopping": 20},
-        "stall, existential ranking": {"features": "margin", "stall": 10, "ranking": "existential"},
-    }
+    """The settings that are tried inside the training examples of a row."""
+    slow_start = {"features": "margin", "stall": 10, "ranking": "existential"}
     if row in TABLES["c2rib-3"]:
-        return common | {"10 rounds": {"rounds": 10}, "20 rounds of one test": {"rounds": 20, "max_literals": 1}}
-    return common | {
-        "C²RIB^D, early stopping": {"features": "margin", "early_stopping": 20},
-        "aggregates over one link, 300 rounds": {"aggregates": {"max_depth": 1, "where": 4}, "rounds": 300},
-        "aggregates over two links": {"aggregates": {"max_depth": 2, "where": 4}},
+        bagged = {"bagged": 10 if row in ("breast-wisc", "horse-colic") else 5}
+        return {
+            "C²RIB": {},
+            "bagged C²RIB": bagged,
+            "bagged, 20 rounds": bagged | {"rounds": 20},
+            "bagged, stall and existential ranking": bagged | slow_start,
+        }
+    if row.startswith("PKDD"):
+        known = {"aggregates": {"max_depth": 3, "where": 6}, "known": True}
+        return {
+            "stall and existential ranking": slow_start,
+            "C²RIB on aggregates": known | {"rounds": 30, "max_depth": 0},
+            "bagged LogitBoost on aggregates": known | {"learner": "LogitBoost", "rounds": 100, "bagged": 3},
+            "bagged KBS on aggregates": known | {"learner": "KBS", "rounds": 50, "bagged": 3},
+        }
+    if row.startswith("KDD"):
+        return {"C²RIB^D": {"features": "margin"}, "bagged, with linked genes' functions": {"linked_labels": True, "bagged": 6}}
+    if row == "QSARs":
+        return {"C²RIB": {}, "bagged C²RIB": {"bagged": 5}, "stall and existential ranking": slow_start}
+    over_one_link = {"aggregates": {"max_depth": 1, "where": 4}}
+    return {
+        "C²RIB": {},
+        "bagged C²RIB": {"bagged": 10},
+        "stall and existential ranking": slow_start,
+        "aggregates, 300 rounds": over_one_link | {"rounds": 300},
+        "aggregates, bagged": over_one_link | {"bagged": 5},
     }
 
 
@@ -77,7 +96,7 @@ def jobs(table: str, data: Path, quick: bool) -> list[Job]:
                     where = {"domain": row, "task": task, "seed": seed, "fold": fold}
                     for settings in PLAIN.values():
                         listed.append(Job(fit_and_test, where | {"settings": settings | {"rounds": 10 if quick else 100}}, data))
-                    if not quick or row == "breast-wisc":
+                    if seed < OPTION_REPETITIONS.get(row, 1) and (not quick or row == "breast-wisc"):
                         tried = {"early stopping": {"early_stopping": 5, "rounds": 10}} if quick else grid(row)
                         chosen = {"grid": tried, "inner": 2 if quick else INNER_FOLDS.get(row, 3)}
                         listed.append(Job(choose_fit_and_test, where | chosen, data))
@@ -93,7 +112,7 @@ def summary(table: str, listed: Sequence[Job], results: Sequence[Result]) -> dic
             {
                 "row": row,
                 "protocol": PROTOCOL.get(row, "10-fold, stratified"),
-                "repetitions": 1 + max(job.arguments["seed"] for job in listed if job.arguments["domain"] == row),
+                "repetitions": {line: len({seed for seed, _ in runs}) for line, runs in lines.items()},
                 "published": {
                     system: {"accuracy": f.accuracy, "deviation": f.deviation, "minutes": f.minutes, "features": f.features}
                     for system, f in published(row).items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ class Table:
     jobs: Callable[[Path, bool], list[Job]]
     summary: Callable[[Sequence[Job], Sequence[Result]], dict[str, Any]]
     markdown: Callable[[Mapping[str, Any]], str]
+    draw: Callable[[Mapping[str, Any], Path], list[Path]] | None = None
 
 
 TABLES: Mapping[str, Table] = {
@@ -29,7 +31,7 @@ TABLES: Mapping[str, Table] = {
 } | {
     "evolution-2": Table(evolution_table.TITLE, evolution_table.jobs, evolution_table.summary, results.evolution),
     "prankboost-2": Table(ranking.TITLE, ranking.jobs, ranking.summary, results.prankboost),
-    "kbs-1": Table(kbs_table.TITLE, kbs_table.jobs, kbs_table.summary, results.kbs),
+    "kbs-1": Table(kbs_table.TITLE, kbs_table.jobs, kbs_table.summary, results.kbs, kbs_table.draw),
     "mlynx-1": Table(mlynx_table.TITLE, mlynx_table.jobs, mlynx_table.summary, mlynx_table.markdown),
 }
 
@@ -67,11 +69,22 @@ def reproduce(
 
 
 def write_page(path: Path, contents: Sequence[Mapping[str, Any]], plain: bool = False) -> None:
-    """Write the page of results, headed by the command that gives it."""
+    """Write the page of results, headed by the command that gives it, and the pictures in it."""
     names = [content["table"] for content in contents]
     chosen = "all" if names == list(TABLES) else " ".join(names)
     command = f"hornboost reproduce {chosen}{' --plain' if plain else ''} --data DATA --output docs/results.md"
     minutes = sum(content["processor_minutes"] for content in contents)
     total = f"All tables together took {minutes:.0f} minutes of processor time, half of it by the clock on two idle cores.\n"
-    text = results.page([total, results.headline(contents), *(TABLES[content["table"]].markdown(content) for content in contents)], command)
+    text = results.page([total, results.headline(contents), *(_section(content, path.parent) for content in contents)], command)
     path.write_text(text, encoding="utf-8")
+
+
+def _section(content: Mapping[str, Any], folder: Path) -> str:
+    """A table's part of the page; its pictures go into a folder beside the page, where there is matplotlib to draw them."""
+    of = TABLES[content["table"]]
+    text = of.markdown(content)
+    if of.draw is None or find_spec("matplotlib") is None:
+        return text
+    (folder / "figures").mkdir(exist_ok=True)
+    pictures = [f"![{path.stem}](figures/{path.name})" for path in of.draw(content, folder / "figures")]
+    return text + "\n" + "\n".join(pictures) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hornboost.experiments import evolution_table, ranking
+from hornboost.experiments import evolution_table, kbs_table, ranking
 from hornboost.experiments.c2rib_tables import OPTIONS
 from hornboost.experiments.published import EVOLUTION, EVOLUTION_DOMAINS, PRANKBOOST
 from hornboost.experiments.tables import markdown_table, number
@@ -79,7 +79,7 @@ def _costs(row: Mapping[str, Any]) -> list[str]:
     return [
         row["row"],
         row["protocol"],
-        str(row["repetitions"]),
+        " / ".join(str(row["repetitions"][line]) for line in ours),
         minutes,
         f"{ours['C²RIB']['seconds']:.3f} / {ours['C²RIB^D']['seconds']:.3f} ({row['time_ratio']:.2f}x)",
         f"{row['scored_ratio']:.2f}x",
@@ -138,30 +138,42 @@ def evolution(content: Content) -> str:
     return "\n\n".join([f"## {content['title']}", EVOLUTION_NOTE, table, verdicts]) + "\n"
 
 
-KBS_NOTE = """Accuracy in percent by 10-fold stratified cross-validation, mean ± deviation over the seeds of the folds. The
-paper does not say which column of hepatitis it predicts; both are shown."""
+KBS_NOTE = """Accuracy in percent by 10-fold stratified cross-validation, mean ± deviation over the seeds of the folds (one seed of
+kdd04-homology, ± the deviation of a proportion of 145,751). "tree" is pruned as C4.5 does, boosted for 10 rounds; trees of
+kdd04-homology are not pruned and look at 9 of the 74 features in a split. A learner that the paper does not have is compared
+with the paper's KBS. The paper does not say which column of hepatitis it predicts; both are shown."""
+
+KBS_WHY = {
+    "cmc": "ten rounds on pruned trees overfit; the paper, too, is only better than its tree with bootstraps of 10 % (our last line).",
+    "german-credit": "within half a point of the paper with its own learner; the stumps of our defaults are better than any of its lines.",
+    "hepatitis, histology": "155 examples: the deviation over seeds is 2 to 5 points, and the paper's figures are one cross-validation.",
+    "satimage": "stumps and single conditions are too weak for six classes in 30 rounds; with trees, as in the paper, all is better.",
+    "kdd04-homology": "trees that look at 9 features in a split are weaker alone than J48, which looks at all 74 and takes longer.",
+}
 
 
 def kbs(content: Content) -> str:
     """Table 1 and figures 4 and 5 of seed 004."""
-    rows = []
+    rows, reasons = [], []
     for row in content["rows"]:
         for learner, figures in row["ours"].items():
-            published = row["published"].get(learner)
-            if published is None:
-                verdict = f"paper's KBS: {row['published']['KBS / tree']:.2f}"
-            else:
-                verdict = "better" if figures["accuracy"] >= published else f"{figures['accuracy'] - published:+.2f}"
-            rows.append([row["row"], learner, number(published, digits=2), number(figures["accuracy"], figures["deviation"], 2), verdict])
-    table = markdown_table(["data set", "learner", "published", "ours", "verdict"], rows)
+            seeds = str(figures["seeds"])
+            printed = number(row["published"].get(learner), digits=2)
+            rows.append([row["row"], learner, printed, number(figures["accuracy"], figures["deviation"], 2), seeds, figures["verdict"]])
+        if row["row"] in KBS_WHY and any(figures["verdict"] == "worse" for figures in row["ours"].values()):
+            reasons.append(f"- {row['row']}: {KBS_WHY[row['row']]}")
+    table = markdown_table(["data set", "learner", "published", "ours", "seeds", "verdict"], rows)
     curves = []
     for data_set, algorithms in content["curves"].items():
         for algorithm, values in algorithms.items():
             auc, squared = values["auc"], values["squared_error"]
             shown = [k for k in (1, 3, 10, 30, len(auc)) if k <= len(auc)]
             curves.append([data_set, algorithm, *("; ".join(f"{k}: {c[k - 1]:.3f}" for k in shown) for c in (auc, squared))])
-    figures = markdown_table(["data set", "algorithm", "AUC after rounds", "squared error after rounds"], curves)
-    return "\n\n".join([f"## {content['title']}", KBS_NOTE, table, _kbs_claim(content["rows"]), figures]) + "\n"
+    drawn = markdown_table(["data set", "algorithm", "AUC after rounds", "squared error after rounds"], curves)
+    times = "Processor seconds for all learners and seeds: " + ", ".join(f"{k} {v:.0f}" for k, v in content["seconds"].items()) + "."
+    claims = "\n".join(f"- {sentence}" for sentence in kbs_table.figure_claims(content["curves"]))
+    parts = [f"## {content['title']}", KBS_NOTE, table, _kbs_claim(content["rows"]), "\n".join(reasons), times, drawn, claims]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _kbs_claim(rows: Iterable[Content]) -> str:
@@ -186,15 +198,22 @@ def prankboost(content: Content) -> str:
         cells = [number(figures[k], figures[k + 1]) for k in (0, 2) for figures in (first, second)]
         rows.append([name, *cells])
     columns = ["data set", "AUROC RankBoost", "AUROC Clause", "AURPC RankBoost", "AURPC Clause"]
-    claims = [row for row in content["rows"] if row["learner"] == "Clause" and row.get("p") is not None]
+    sentences = ranking_claims(content["rows"])
+    claim = "The claim that PRankBoost.Clause has a larger AURPC than RankBoost:\n\n" + "\n".join(f"- {told}" for told in sentences)
+    title, _, ours = ranking.markdown(content).partition("\n\n")
+    return "\n\n".join([title, RANKING_NOTE, markdown_table(columns, rows), *([claim] if sentences else []), ours])
+
+
+def ranking_claims(rows: Iterable[Content]) -> list[str]:
+    """Whether PRankBoost.Clause has a larger AURPC than RankBoost, a sentence a data set."""
     sentences = []
-    for row in claims:
-        sure = row["p"] < 0.05
-        word = "confirmed" if sure and row["gain"] > 0 else "refuted" if sure else "open"
+    for row in rows:
+        if row["learner"] != "Clause" or row.get("p") is None:
+            continue
+        is_sure = row["p"] < 0.05
+        word = "confirmed" if is_sure and row["gain"] > 0 else "refuted" if is_sure else "open"
         sentences.append(
-            f"- {row['data_set']}: **{word}**, {row['gain']:+.3f} AURPC, paired t-test p = {row['p']:.2g}, corrected for overlapping "
+            f"{row['data_set']}: **{word}**, {row['gain']:+.3f} AURPC, paired t-test p = {row['p']:.2g}, corrected for overlapping "
             f"training sets {row['p_corrected']:.2g}, {row['folds_won']} of {row['folds']} folds won."
         )
-    title, _, ours = ranking.markdown(content).partition("\n\n")
-    claim = "The claim that PRankBoost.Clause has a larger AURPC than RankBoost:\n\n" + "\n".join(sentences)
-    return "\n\n".join([title, RANKING_NOTE, markdown_table(columns, rows), *([claim] if claims else []), ours])
+    return sentences
