@@ -265,11 +265,8 @@ class Engine:
         """Which rows of a table pass a test."""
         column = self.column(table, test.column, is_root)
         if column.kind == "key" and test.op == "=":
-            domain = self.database.domains[column.domain or ""]
-            code = int(domain.encode([test.value])[0])
             values = self.key(table, test.column, is_root)
-            # an identifier that the database does not hold equals no constant: its code only says which unknown one it is among its own
-            return np.asarray((values if rows is None else values[rows]) == (code if 0 <= code < domain.size else -3))
+            return np.asarray((values if rows is None else values[rows]) == self.facts.constant(column.domain or "", test.value))
         return satisfies(column, test, rows)
 
 

@@ -32,6 +32,7 @@ class Facts:
         self.domains = domains
         self._attributes: dict[tuple[str, tuple[str, ...]], Attributes] = {}
         self._keys: dict[tuple[str, str], NDArray[np.int32]] = {}
+        self._constants: dict[tuple[str, str | float | None], int] = {}
         self._unique: dict[tuple[str, str], bool] = {}
         self._determined: dict[tuple[str, str, str, str, str, str], bool] = {}
 
@@ -57,6 +58,15 @@ class Facts:
         if at not in self._keys:
             self._keys[at] = writable(self.tables[table].columns[column].values, CODE)
         return self._keys[at]
+
+    def constant(self, domain: str, value: str | float | None) -> int:
+        """The code of an identifier that a test names; one that no row has when the database does not hold it."""
+        at = (domain, value)
+        if at not in self._constants:
+            code = int(self.domains[domain].encode([value])[0])
+            # beyond the size of the domain a code only says which unknown identifier it is among its own
+            self._constants[at] = code if 0 <= code < self.domains[domain].size else -3
+        return self._constants[at]
 
     def is_unique(self, table: str, column: str) -> bool:
         """Whether no two rows have the same key."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -144,22 +144,22 @@ def jobs(data: Path, quick: bool) -> list[Job]:
     """Each data set, learner and seed, and the choice of the options; a quick run has few rounds on the smallest sets."""
     listed = []
 
-    def add(data_set: str, learner: str, seeds: int, **inner: bool) -> None:
+    def add(data_set: str, learner: str, seeds: Iterable[int], **inner: bool) -> None:
         rounds = 3 if quick else DATA_SETS[data_set].rounds
-        for seed in range(seeds):
+        for seed in seeds:
             listed.append(Job(compare, {"data_set": data_set, "learner": learner, "seed": seed, "rounds": rounds} | inner, data))
 
     if quick:
         for learner in LEARNERS:
-            add("icml-split", learner, 1)
+            add("icml-split", learner, [0])
         for learner in CLAIM:
-            add("uwcse", learner, 1)
+            add("uwcse", learner, [0])
     for data_set in ["icml-split"] if quick else [name for name in DATA_SETS if name not in ("icml-split", "imdb")]:
         for learner in (name for pair in OPTIONS.values() for name in pair):
-            add(data_set, learner, 1, inner=True)
+            add(data_set, learner, [0], inner=True)
     for data_set in [] if quick else DATA_SETS:
         for learner in LEARNERS:
-            add(data_set, learner, SEEDS if learner in CLAIM else DATA_SETS[data_set].few)
+            add(data_set, learner, range(SEEDS if learner in CLAIM else DATA_SETS[data_set].few))
     return listed
 
 
