@@ -78,6 +78,17 @@ def test_the_published_records_agree_with_the_papers_text() -> None:
     assert records["V9"][0] == 3
 
 
+@pytest.mark.parametrize(("gains", "word"), [((2, 1, 1, 1, 0, 0), "confirmed"), ((30, 1, 1, 0, 0, 0), "not confirmed")])
+def test_a_conclusion_needs_most_of_the_domains(gains: tuple[int, ...], word: str) -> None:
+    by_domain = dict(zip(EVOLUTION_DOMAINS, map(float, gains), strict=True))
+    found = {"difference": 1.0, "p": 0.001, "n": 60, "by_domain": by_domain}
+    names = ("recommended_over_baseline", "recommended_over_discouraged", "baseline_over_discouraged")
+    tests = dict.fromkeys(names, found) | {"friedman_p": 0.5, "published_friedman_p": 0.01}
+    ranks = {strategy: float(k) for k, strategy in enumerate(EVOLUTION)}
+    told = evolution_table.conclusion({"tests": tests, "mean_rank": ranks})
+    assert [f"**{word}**" in sentence for sentence in told[1:4]] == [True, True, True]
+
+
 def test_a_verdict_uses_our_deviation_where_the_paper_has_none() -> None:
     assert c2rib_tables.verdict(90.5, 1.0, Figure(91.1)) == "within one sd"
     assert c2rib_tables.verdict(90.0, 1.0, Figure(91.1)) == "worse"
