@@ -146,10 +146,8 @@ def conclusion(content: Mapping[str, Any]) -> list[str]:
     tests, ranks = content["tests"], content["mean_rank"]
     order = sorted(ranks, key=lambda strategy: float(ranks[strategy]))
     group, other = GROUPS
-    sentences = [
-        f"All {len(ranks)} together: Friedman's test over the six domains has p = {tests['friedman_p']:.3f}; "
-        f"on the paper's own figures p = {tests['published_friedman_p']:.3f}."
-    ]
+    together = f"All {len(ranks)} together: Friedman's test over the six domains has p = {tests['friedman_p']:.3f}; "
+    sentences = [together + f"on the paper's own figures p = {tests['published_friedman_p']:.3f}."]
     for claim, name in (
         (f'"{group}" (V2, V4, V10) is better than the baseline', "recommended_over_baseline"),
         (f'"{group}" is better than "{other}" (V5, V7, V15)', "recommended_over_discouraged"),
