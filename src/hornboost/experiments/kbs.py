@@ -33,11 +33,11 @@ Learner = Callable[[int], Any]
 """A seed → an estimator."""
 
 
-def unpruned(max_features: str | None = None) -> Any:
-    """A decision tree with two examples at least in each leaf, otherwise grown out."""
+def unpruned(max_features: str | None = None, min_samples_leaf: int = 2) -> Any:
+    """A decision tree with so many examples at least in each leaf, otherwise grown out."""
     from sklearn.tree import DecisionTreeClassifier
 
-    return DecisionTreeClassifier(min_samples_leaf=2, max_features=max_features)
+    return DecisionTreeClassifier(min_samples_leaf=min_samples_leaf, max_features=max_features)
 
 
 def learners(data_set: str) -> dict[str, Learner]:
@@ -48,6 +48,10 @@ def learners(data_set: str) -> dict[str, Learner]:
             "tree": lambda seed: AdaBoostM1Classifier(unpruned("sqrt"), 1, random_state=seed),
             "AdaBoost.M1 / tree": lambda seed: AdaBoostM1Classifier(unpruned("sqrt"), 10, random_state=seed),
             "KBS / tree": lambda seed: KBSClassifier(unpruned("sqrt"), 10, cells="class", random_state=seed),
+            # chosen on folds of another seed
+            "KBS / tree, stratified, 10 examples a leaf": lambda seed: KBSClassifier(
+                unpruned("sqrt", 10), 10, cells="class", stratify=True, random_state=seed
+            ),
         }
     rows: dict[str, Learner] = {
         "tree": lambda seed: AdaBoostM1Classifier("tree", 1, random_state=seed),

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 Positions = NDArray[np.intp]
 Settings = Mapping[str, Any]
-"""Parameters of the `learner` ("C²RIB" unless named), which is `bagged` so many times; what the examples are shown with: `aggregates` (of
+"""Parameters of the `learner` ("C²RIB" unless named); `bagged` so many bootstrap samples or `averaged` over so many seeds; what the examples
+are shown with: `aggregates` (of
 `RelationalAggregates`; `known` restricts them to what was known at the loan's date), `linked_labels`."""
 
-OURS = ("learner", "bagged", "aggregates", "known", "linked_labels")
+OURS = ("learner", "bagged", "averaged", "aggregates", "known", "linked_labels")
 
 Classifier = Callable[["pd.DataFrame"], NDArray[np.float64]]
 """Examples → probability of the second class."""
@@ -70,10 +71,12 @@ def choose_fit_and_test(
 
 
 def fitted(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, settings: Settings) -> Classifier:
-    """One model, or the mean of several on bootstrap samples."""
-    if "bagged" not in settings:
+    """One model, or the mean of several: on bootstrap samples, or of learners that choose columns at random on all examples."""
+    draws = [train] * settings.get("averaged", 1)
+    if "bagged" in settings:
+        draws = [np.random.default_rng([seed, k]).choice(train, len(train)) for k in range(settings["bagged"])]
+    if len(draws) == 1:
         return _single(loaded, X, train, seed, settings)
-    draws = [np.random.default_rng([seed, k]).choice(train, len(train)) for k in range(settings["bagged"])]
     models = [_single(loaded, X, rows, 1000 * seed + k, settings) for k, rows in enumerate(draws)]
     return lambda rows: np.mean([model(rows) for model in models], axis=0)
 
