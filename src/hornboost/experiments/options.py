@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 Positions = NDArray[np.intp]
 Settings = Mapping[str, Any]
-"""Parameters of the `learner` ("C²RIB" unless named); `bagged` so many bootstrap samples or `averaged` over so many seeds; what the examples
-are shown with: `aggregates` (of
-`RelationalAggregates`; `known` restricts them to what was known at the loan's date), `linked_labels`."""
+"""Parameters of the `learner` ("C²RIB" unless named), `bagged` on so many bootstrap samples or `averaged` over so many seeds; and what the
+examples are shown with: `aggregates` (parameters of `RelationalAggregates`; `known` leaves only what was known at the loan's date) and
+`linked_labels`."""
 
 OURS = ("learner", "bagged", "averaged", "aggregates", "known", "linked_labels")
 
