@@ -1,0 +1,42 @@
+"""What RankBoost's and PRankBoost.Clause's rules look like where the paper's claim is not confirmed, with the first seed.
+
+Run: python bench/explain_ranking.py DATA uwcse homology
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import hornboost as hb
+from hornboost.experiments.ranking import CLAIM, DATA_SETS, _loaded
+
+HEADER = "learner    training AURPC  held-out AURPC  held-out AUROC  median coverage  mean precision"
+
+
+def describe(data: Path, data_set: str, learner: str) -> list[float]:
+    """Means over the folds."""
+    database, X, y, folds = _loaded(data, data_set)
+    estimator = hb.RankBoostClassifier if learner == "RankBoost" else hb.PRankBoostClassifier
+    rows = []
+    for train, test in folds:
+        clf = estimator(database, random_state=0).fit(X.iloc[train], y[train], eval_set=(X.iloc[test], y[test]))
+        last = clf.history_.iloc[-1]
+        coverage = np.array([rule.coverage for rule in clf.rules_])
+        precision = (coverage[:, 1] / coverage.sum(axis=1)).mean()
+        rows.append([last["aurpc"], last["aurpc_held_out"], last["auroc_held_out"], np.median(coverage.sum(axis=1)), precision])
+    return [float(mean) for mean in np.mean(rows, axis=0)]
+
+
+def main(data: str, *data_sets: str) -> None:
+    for data_set in data_sets:
+        print(f"{DATA_SETS[data_set].title}\n{HEADER}")
+        for learner in CLAIM:
+            aurpc, held_out, auroc, covered, precision = describe(Path(data), data_set, learner)
+            print(f"{learner:10} {aurpc:14.3f} {held_out:15.3f} {auroc:15.3f} {covered:16.0f} {precision:15.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
