@@ -197,7 +197,7 @@ WHY: Mapping[str, str] = {
     "uwcse": "on the areas that it is trained on Clause does have the larger area (.42 against .39), by more special rules (mean precision "
     ".32 against .19), but these do not carry over to an area that was not seen.",
     "homology": "each example has 74 graded numbers. A hundred broad thresholds (half of RankBoost's rules cover more than 1,200 examples, "
-    "mean precision .14) add up to a finer order than a hundred narrow rules (100 examples, .86), on the training proteins too (.996 against "
+    "mean precision .14) add up to a finer order than a hundred narrow rules (100 examples, .86), on the training proteins too (.996 and "
     ".952), and the narrow ones leave hard positives tied with the negatives at the bottom.",
     "imdb": "the target is free of noise and follows from two rules, so that both reach 1.0; only the rounds that this takes can differ.",
 }
