@@ -88,9 +88,7 @@ def _single(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, sett
     from hornboost.estimators.kbs import KBSClassifier
     from hornboost.estimators.logitboost import LogitBoostClassifier
 
-    parameters = {
-        name: value for name, value in settings.items() if name not in ("learner", "bagged", "aggregates", "known", "linked_labels")
-    }
+    parameters = {name: value for name, value in settings.items() if name not in OURS}
     learner = settings.get("learner", "C²RIB")
     columns = list(X.columns)
     # a split looks at a tenth of the columns: hundreds of aggregates say nearly the same
