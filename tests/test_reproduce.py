@@ -172,6 +172,15 @@ def test_options_are_chosen_by_the_training_examples_only(data_folder: Path) -> 
     assert again["accuracy"] == found["accuracy"]
 
 
+@pytest.mark.parametrize("learner", ["C²RIB", "LogitBoost", "KBS"])
+def test_every_learner_takes_what_was_known_at_the_loans_date(learner: str, data_folder: Path) -> None:
+    settings = {"learner": learner, "rounds": 3, "averaged": 2, "known": True, "aggregates": {"max_depth": 1}}
+    where = {"domain": "PKDD loans, A", "task": "finished_good_vs_bad", "seed": 0, "fold": 0}
+    found = choose_fit_and_test(data_folder, **where, grid={"x": settings}, inner=2)
+    assert found["accuracy"] > 70
+    assert found["n_test"] == 24
+
+
 def test_claims_about_the_curves_are_read_from_the_curves() -> None:
     late = {"auc": [0.7, 0.8, 0.9], "squared_error": [0.3, 0.2, 0.1]}
     early = {"auc": [0.7, 0.9, 0.8], "squared_error": [0.3, 0.1, 0.2]}
