@@ -142,13 +142,13 @@ def genes() -> Database:
 def test_linked_labels_are_those_of_other_training_examples() -> None:
     database = genes()
     X, y = database.examples()
-    found = with_linked_labels(database, X, np.asarray(y) == "1", np.array([0, 1, 2]))
+    found = with_linked_labels(database, X, {"good": np.asarray(y) == "1"}, np.array([0, 1, 2]))
     assert found["linked by meets"].tolist() == [2, 1, 1, 0]  # c meets itself, which tells c nothing
-    assert found["positive by meets"].tolist() == [1, 1, 1, 0]
+    assert found["good by meets"].tolist() == [1, 1, 1, 0]
     assert found["linked by complexes"].tolist() == [1, 1, 0, 2]  # d is a test example: nobody sees its label
-    assert found["positive by complexes"].tolist() == [0, 1, 0, 1]
-    assert found["share by complexes"].tolist()[3] == 0.5
-    assert np.isnan(found["share by complexes"].tolist()[2])
+    assert found["good by complexes"].tolist() == [0, 1, 0, 1]
+    assert found["share of good by complexes"].tolist()[3] == 0.5
+    assert np.isnan(found["share of good by complexes"].tolist()[2])
 
 
 def test_no_example_sees_its_own_label_through_links() -> None:
@@ -159,7 +159,7 @@ def test_no_example_sees_its_own_label_through_links() -> None:
     for k in range(4):
         other = truth.copy()
         other[k] = not other[k]
-        rows = [with_linked_labels(database, X, labels, everyone).drop(columns="gene").iloc[k] for labels in (truth, other)]
+        rows = [with_linked_labels(database, X, {"good": labels}, everyone).drop(columns="gene").iloc[k] for labels in (truth, other)]
         assert rows[0].equals(rows[1])
 
 
@@ -170,6 +170,17 @@ def test_options_are_chosen_by_the_training_examples_only(data_folder: Path) -> 
     assert found["accuracy"] > 90
     again = choose_fit_and_test(data_folder, domain="breast-wisc", task=None, seed=0, fold=0, grid={"x": grid["bagged"]}, inner=2)
     assert again["accuracy"] == found["accuracy"]
+
+
+def test_a_committee_takes_the_mean_of_its_members(data_folder: Path) -> None:
+    where = {"domain": "KDD Cup 2001, task 2", "task": DOMAINS["KDD Cup 2001, task 2"].tasks[0], "seed": 0, "fold": 0}
+    rules = {"rounds": 5, "linked_labels": True}
+    trees = {"learner": "KBS", "rounds": 5, "linked_labels": "all"}
+    grid = {"both": {"committee": [rules, trees]}}
+    found = choose_fit_and_test(data_folder, **where, grid=grid, inner=2)
+    assert found["auc"] > 0.7
+    twice = choose_fit_and_test(data_folder, **where, grid={"same": {"committee": [rules, rules]}}, inner=2)
+    assert twice["auc"] == choose_fit_and_test(data_folder, **where, grid={"one": rules}, inner=2)["auc"]
 
 
 @pytest.mark.parametrize("learner", ["C²RIB", "LogitBoost", "KBS"])

@@ -73,7 +73,9 @@ def grid(row: str) -> dict[str, dict[str, Any]]:
             "averaged KBS on aggregates": known | {"learner": "KBS", "rounds": 50, "averaged": 3},
         }
     if row.startswith("KDD"):
-        return {"C²RIB^D": {"features": "margin"}, "bagged, with linked genes' functions": {"linked_labels": True, "bagged": 6}}
+        rules = {"linked_labels": True, "bagged": 6}
+        trees = {"linked_labels": "all", "learner": "KBS", "rounds": 20, "averaged": 2}
+        return {"C²RIB^D": {"features": "margin"}, "bagged C²RIB and KBS with linked genes' functions": {"committee": [rules, trees]}}
     if row == "QSARs":
         return {"C²RIB": {}, "bagged C²RIB": {"bagged": 5}, "stall and existential ranking": slow_start}
     over_one_link = {"aggregates": {"max_depth": 1, "where": 4}}

@@ -78,7 +78,7 @@ class Examples:
     positive: str
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def examples(data: Path, name: str, task: str | None) -> Examples:
     """Read a task; a process reads it once."""
     from hornboost.data import Database

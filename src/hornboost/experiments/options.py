@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Positions = NDArray[np.intp]
 Settings = Mapping[str, Any]
 """Parameters of the `learner` ("C²RIB" unless named), `bagged` on so many bootstrap samples or `averaged` over so many seeds; and what the
-examples are shown with: `aggregates` (parameters of `RelationalAggregates`; `known` leaves only what was known at the loan's date) and
-`linked_labels`."""
+examples are shown with: `aggregates` (parameters of `RelationalAggregates`; `known` leaves only what was known at the loan's date),
+`linked_labels` of this task (True) or of all tasks of the domain ("all"). Or a `committee`: a list of settings whose mean is taken."""
 
 OURS = ("learner", "bagged", "averaged", "aggregates", "known", "linked_labels")
 
@@ -45,20 +46,24 @@ def choose_fit_and_test(
     train, test = splits(domain, loaded, seed)[fold]
     is_second = loaded.y == np.unique(loaded.y)[1]
     started = time.process_time()
-    frames = {name: _with_aggregates(data, task, loaded, train, settings) for name, settings in grid.items()}
+    members = {name: settings.get("committee", [settings]) for name, settings in grid.items()}
+    frames = {name: [_with_aggregates(data, task, loaded, train, each) for each in listed] for name, listed in members.items()}
 
-    def probabilities(name: str, first: Positions, second: Positions) -> NDArray[np.float64]:
-        X = frames[name]
-        if grid[name].get("linked_labels"):
-            X = with_linked_labels(loaded.database, X, loaded.y == loaded.positive, first)
-        return fitted(loaded, X, first, seed, grid[name])(X.iloc[second])
+    def probability_of(X: pd.DataFrame, settings: Settings, first: Positions, second: Positions) -> NDArray[np.float64]:
+        if settings.get("linked_labels"):
+            X = with_linked_labels(loaded.database, X, _labels(data, domain, task, settings["linked_labels"] == "all"), first)
+        return fitted(loaded, X, first, seed, settings)(X.iloc[second])
+
+    def voted(name: str, first: Positions, second: Positions) -> NDArray[np.float64]:
+        votes = [probability_of(X, settings, first, second) for X, settings in zip(frames[name], members[name], strict=True)]
+        return np.asarray(np.mean(votes, axis=0))
 
     parts = _inner_folds(loaded, domain, train, seed, inner)
-    errors = {name: fmean(float(np.mean((probabilities(name, a, b) - is_second[b]) ** 2)) for a, b in parts) for name in grid}
+    errors = {name: fmean(float(np.mean((voted(name, a, b) - is_second[b]) ** 2)) for a, b in parts) for name in grid}
     chosen = min(errors, key=lambda name: errors[name])
     choosing = time.process_time() - started
     started = time.process_time()
-    probability = probabilities(chosen, train, test)
+    probability = voted(chosen, train, test)
     return {
         "accuracy": 100.0 * float(np.mean((probability > 0.5) == is_second[test])),
         "auc": float(roc_auc_score(is_second[test], probability)) if 0 < is_second[test].sum() < len(test) else None,
@@ -118,27 +123,41 @@ def _with_aggregates(data: Path, task: str | None, loaded: Examples, train: Posi
     return RelationalAggregates(database, as_of=dates, **settings["aggregates"]).fit(loaded.X.iloc[train]).transform(loaded.X)
 
 
-def with_linked_labels(database: Database, X: pd.DataFrame, is_positive: NDArray[np.bool_], train: Positions) -> pd.DataFrame:
+def _labels(data: Path, domain: str, task: str | None, is_for_all: bool) -> dict[str, NDArray[np.bool_]]:
+    """Which examples are positive in the task, or in all tasks of the domain, whose examples are the same."""
+    tasks = DOMAINS[domain].tasks if is_for_all else (task,)
+    loaded = {str(name): examples(data, domain, name) for name in tasks}
+    return {name: each.y == each.positive for name, each in loaded.items()}
+
+
+def with_linked_labels(database: Database, X: pd.DataFrame, is_positive: Mapping[str, NDArray[np.bool_]], train: Positions) -> pd.DataFrame:
     """The examples with, for each table that links them, how many other training examples are linked and how many of those are positive.
 
-    The rows of one example never show its own label, so training and test rows are made alike.
+    The row of an example never shows its own labels, so training and test rows are made alike.
     """
+    import pandas as pd
+
     codes = database.encode(X).columns[database.target.key[0]].codes
     links = _links(database)
     size = 1 + max(int(codes.max()), *(int(ends.max(initial=0)) for pairs in links.values() for ends in pairs))
-    label = np.full(size, np.nan)
-    label[codes[train]] = is_positive[train]
+    is_training = np.zeros(size, dtype=bool)
+    is_training[codes[train]] = True
     columns: dict[str, NDArray[np.float64]] = {}
     for name, (first, second) in links.items():
-        is_known = (first != second) & ~np.isnan(label[second])
-        of, to = first[is_known], second[is_known]
+        is_shown = (first != second) & is_training[second]
+        of, to = first[is_shown], second[is_shown]
         linked = np.bincount(of, minlength=size)[codes].astype(np.float64)
-        positive = np.bincount(of, weights=label[to], minlength=size)[codes].astype(np.float64)
-        share = np.divide(positive, linked, out=np.full(len(codes), np.nan), where=linked > 0)
-        columns |= {f"linked by {name}": linked, f"positive by {name}": positive, f"share by {name}": share}
-    return X.assign(**columns)
+        columns[f"linked by {name}"] = linked
+        for task, labels in is_positive.items():
+            label = np.zeros(size)
+            label[codes[train]] = labels[train]
+            positive = np.bincount(of, weights=label[to], minlength=size)[codes].astype(np.float64)
+            share = np.divide(positive, linked, out=np.full(len(codes), np.nan), where=linked > 0)
+            columns |= {f"{task} by {name}": positive, f"share of {task} by {name}": share}
+    return pd.concat([X, pd.DataFrame(columns, index=X.index)], axis=1)
 
 
+@lru_cache(maxsize=16)
 def _links(database: Database) -> dict[str, tuple[NDArray[np.int32], NDArray[np.int32]]]:
     """Pairs of examples by table: those that a row joins, or that share a value where an example may have several."""
     import pandas as pd
