@@ -1,4 +1,7 @@
-"""Candidates counted a second while mining Mutagenesis (atoms and bonds only) to length 4 at 5 % support; prints JSON."""
+"""Candidates counted a second while mining Mutagenesis (atoms and bonds only) to length 4 at 5 % support, best of some runs; prints JSON.
+
+Literals that cannot be added to a more general query are known to be infrequent; they are neither counted nor in the figure.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,19 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="the folder of the data sets")
     parser.add_argument("--length", type=int, default=4)
     parser.add_argument("--support", type=float, default=0.05)
+    parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
     database = mirrored(atoms_and_bonds(options.data, "regression_friendly_188"), BONDS)
     X, y = database.examples()
     classes, weights = (np.asarray(y) == "1").astype(np.int32), np.ones(len(X))
-    for length in (2, options.length):  # the first run compiles
+    runs = []
+    for length in (2, *[options.length] * options.repeat):  # the first run compiles
         wall, processor = time.perf_counter(), time.process_time()
         language = Language.of(database, database.encode(X), weights, bins=4, oi=True, symmetric=BONDS, steps=length)
         miner = Miner(language, classes, weights, thresholds(options.support, "overall", np.bincount(classes, weights), 1))
         mined = miner.mine(length)
-        wall, processor = time.perf_counter() - wall, time.process_time() - processor
+        runs.append((time.process_time() - processor, time.perf_counter() - wall))
+    processor, wall = min(runs[1:])
     print(
         json.dumps(
             {

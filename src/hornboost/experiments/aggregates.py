@@ -40,6 +40,9 @@ def learners(database: Database, seed: int) -> dict[str, Any]:
     tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3)
     return {
         "C²RIB^D": behind(C2RIBClassifier(database, features="margin", max_depth=0, random_state=seed)),
+        "C²RIB^D with stall": behind(
+            C2RIBClassifier(database, features="margin", stall=10, ranking="existential", max_depth=0, random_state=seed)
+        ),
         "C²RIB": behind(C2RIBClassifier(database, max_depth=0, random_state=seed)),
         "AdaBoost.M1": behind(AdaBoostM1Classifier(base=tree, rounds=100, random_state=seed), numbers),
         "LogitBoost": behind(LogitBoostClassifier(base=DecisionTreeRegressor(max_depth=2), rounds=60, random_state=seed), numbers),
