@@ -49,7 +49,7 @@ def c2rib(content: Content) -> str:
         accuracies.append([*cells, number(row["p_of_difference"], digits=3)])
         costs.append(_costs(row))
         reasons += [f"- {row['row']}, {line}: {f['why']}" for line, f in ours.items() if f.get("why")]
-        reasons += [f"- {row['row']}, our options: chosen {_chosen(f['chosen'])}." for line, f in ours.items() if line == OPTIONS]
+        reasons += [f"- {row['row']}, our options: {_chosen(f)}." for line, f in ours.items() if line == OPTIONS]
     accuracy = markdown_table(["domain", "published", "C²RIB", "C²RIB^D", "our options", "p"], accuracies)
     columns = [
         "domain",
@@ -89,8 +89,9 @@ def _costs(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _chosen(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count} times" for name, count in counts.items())
+def _chosen(figures: Mapping[str, Any]) -> str:
+    counts = ", ".join(f"{name} {count} times" for name, count in figures["chosen"].items())
+    return f"chosen {counts}; {figures['choosing_seconds']:.1f} seconds to choose and {figures['seconds']:.1f} to learn"
 
 
 def headline(contents: Iterable[Content]) -> str:
@@ -187,14 +188,17 @@ def kbs(content: Content) -> str:
 
 
 def _kbs_claim(rows: Iterable[Content]) -> str:
-    """On how many data sets a KBS learner is at or above the paper's; hepatitis counts once, whichever its label was."""
-    reached: dict[str, bool] = {}
+    """On how many data sets a KBS line is at or above the paper's KBS; hepatitis counts with its usual label."""
+    reached: dict[str, str] = {}
     for row in rows:
-        best = max(figures["accuracy"] for learner, figures in row["ours"].items() if learner.startswith("KBS"))
-        data_set = row["row"].partition(",")[0]
-        reached[data_set] = reached.get(data_set, False) or best >= row["published"]["KBS / tree"]
-    names = ", ".join(name for name, is_reached in reached.items() if is_reached)
-    return f"The best of our KBS lines is at or above the paper's KBS on {sum(reached.values())} of {len(reached)} data sets: {names}."
+        learner, best = max(
+            ((name, figures["accuracy"]) for name, figures in row["ours"].items() if name.startswith("KBS")), key=lambda found: found[1]
+        )
+        if round(best, 2) >= row["published"]["KBS / tree"]:
+            reached[row["row"]] = learner
+    names = "; ".join(f"{row} ({learner})" for row, learner in reached.items())
+    count = len(reached.keys() - {"hepatitis, histology"})
+    return f"One of our KBS lines is at or above the paper's KBS on {count} of 5 data sets: {names}."
 
 
 RANKING_NOTE = """None of the paper's four data sets (protein localization, gene disease, two of mammography) is public, so other
