@@ -7,6 +7,7 @@ and: python bench/draw_learning_curves.py ranking.json docs/images/learning-curv
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -32,7 +33,9 @@ def main(source: str, picture: str) -> None:
             for point in curves[learner]
         ]
         hb.LearningCurveDisplay(pd.DataFrame(points)).plot(ax, marker=".", linewidth=1.2)
-        ax.set(title=title.partition(",")[0], ylim=(0.0, None), xscale="log")
+        ax.autoscale(axis="y")
+        ax.set(title=re.split(r", | \(", title)[0], xscale="log")
+        ax.set_ylim(bottom=0.0)
         ax.get_legend().remove()
     for ax in list(axes.flat)[len(panels) :]:
         ax.set_visible(False)
