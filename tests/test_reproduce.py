@@ -230,9 +230,17 @@ def test_the_published_ranking_figures_agree_with_the_papers_text() -> None:
 
 @pytest.mark.parametrize(("gain", "p", "word"), [(0.05, 0.01, "confirmed"), (-0.05, 0.01, "refuted"), (0.05, 0.2, "open")])
 def test_the_ranking_claim_is_settled_by_its_test(gain: float, p: float, word: str) -> None:
-    row = {"data_set": "x", "learner": "Clause", "folds": 5, "gain": gain, "p": p, "p_corrected": p, "folds_won": 3}
+    row = {"data_set": "x", "learner": "Clause", "folds": 5, "gain": gain, "p": 0.001, "p_corrected": p, "folds_won": 3}
     (told,) = results.ranking_claims([row, row | {"learner": "Path"}])
     assert told.startswith(f"x: **{word}**")
+
+
+def assert_tables_are_rectangular(text: str) -> None:
+    before = 0
+    for line in text.splitlines():
+        cells = line.count("|")
+        assert 0 in (before, cells) or cells == before, line
+        before = cells
 
 
 @pytest.mark.parametrize("name", list(TABLES))
@@ -242,6 +250,7 @@ def test_a_quick_run_fills_every_row(name: str, data_folder: Path, tmp_path: Pat
     json.dumps(content)
     text = TABLES[name].markdown(content)
     assert text.startswith("## ")
+    assert_tables_are_rectangular(text)
     for row in content.get("rows", ()):
         assert row["data_set" if name == "prankboost-2" else "row"] in text
 

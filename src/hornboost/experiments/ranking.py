@@ -250,7 +250,8 @@ def markdown(content: Mapping[str, Any]) -> str:
             "|---|---|---|---|---|---|",
         ]
         for learner, points in content["curves"][title].items():
-            shown = [f"{p['aurpc']:.3f} ({p['evaluated']:,.0f})" if "aurpc" in p else "" for p in points]
+            told = [p for p in points if p["round"] in (1, 3, 10, 30, 100)]
+            shown = [f"{p['aurpc']:.3f} ({p['evaluated']:,.0f})" if "aurpc" in p else "" for p in told]
             lines.append(f"| {learner} | " + " | ".join(shown) + " |")
         parts.append("\n".join(lines))
     return "\n\n".join([*parts, _options(content["options"])]) + "\n"
