@@ -93,7 +93,7 @@ NOTE = f"""Mutagenesis with atoms and bonds only and the defaults of `MLynxClass
 ten-fold cross-validations, ± the deviation over them (the paper's is over the folds of one). UW-CSE: one research area left out, area
 under the ROC curve, under the recall-precision curve (trapezoids), and average precision, mean over {SEEDS} seeds. The weight of a positive
 pair and alpha are chosen for each area on the four others, each of them left out in turn; the paper's setting (no weight, alpha = 0.0001)
-is one of ten. The standard error is the paper's deviation by the root of the number of folds."""
+is one of seven. The standard error is the paper's deviation by the root of the number of folds."""
 
 REASON = """The paper does not print its language, supports or lengths, nor which pairs it ranks; its areas one by one resemble those of all
 pairs. Trapezoids flatter a ranking with many ties, which is why average precision stands beside them."""
