@@ -267,10 +267,10 @@ def test_the_page_shows_the_curves_as_pictures(data_folder: Path, tmp_path: Path
     pytest.importorskip("matplotlib")
     content = reproduce("kbs-1", data_folder, quick=True, cache=tmp_path, n_jobs=1)
     write_page(tmp_path / "results.md", [content])
-    assert "![kbs_pima](figures/kbs_pima.svg)" in (tmp_path / "results.md").read_text(encoding="utf-8")
-    drawn = (tmp_path / "figures" / "kbs_pima.svg").read_bytes()
+    assert "![kbs_pima](images/kbs_pima.svg)" in (tmp_path / "results.md").read_text(encoding="utf-8")
+    drawn = (tmp_path / "images" / "kbs_pima.svg").read_bytes()
     write_page(tmp_path / "results.md", [content])
-    assert (tmp_path / "figures" / "kbs_pima.svg").read_bytes() == drawn
+    assert (tmp_path / "images" / "kbs_pima.svg").read_bytes() == drawn
 
 
 def test_the_list_names_every_table() -> None:

@@ -85,6 +85,6 @@ def _section(content: Mapping[str, Any], folder: Path) -> str:
     text = of.markdown(content)
     if of.draw is None or find_spec("matplotlib") is None:
         return text
-    (folder / "figures").mkdir(exist_ok=True)
-    pictures = [f"![{path.stem}](figures/{path.name})" for path in of.draw(content, folder / "figures")]
+    (folder / "images").mkdir(exist_ok=True)
+    pictures = [f"![{path.stem}](images/{path.name})" for path in of.draw(content, folder / "images")]
     return text + "\n" + "\n".join(pictures) + "\n"
