@@ -24,7 +24,6 @@ import hornboost as hb
 from hornboost.engine import Engine, fixed_point
 from hornboost.engine.seeded import SeededEngine
 
-
 TIME_LIMIT = 20.0
 
 
@@ -109,8 +108,8 @@ def main(examples: int = 281_000, rounds: int = 100) -> dict[str, Any]:
         print(name, json.dumps(result[name]), flush=True)
     started = time.monotonic()
     limited = hb.PRankBoostClassifier(database, rounds=rounds, random_state=0, time_limit=TIME_LIMIT).fit(X, y)
-    elapsed, searched = time.monotonic() - started, float(limited.history_["seconds"].sum())
-    result["time_limit"] = {"seconds": TIME_LIMIT, "took": round(elapsed, 2), "rounds": len(limited.history_), "in_rounds": round(searched, 2)}
+    elapsed = time.monotonic() - started
+    result["time_limit"] = {"seconds": TIME_LIMIT, "took": round(elapsed, 2), "rounds": len(limited.history_)}
     print("time_limit", json.dumps(result["time_limit"]), flush=True)
     return result
 
