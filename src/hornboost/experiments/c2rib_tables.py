@@ -36,7 +36,10 @@ INNER_FOLDS = {"KDD Cup 2001, task 2": 2, "PKDD loans, AC": 2}
 PROTOCOL = {
     "splice-junction": "10-fold, EI or IE against N",
     "PKDD loans, AC": "10-fold; transactions from before the loan only; our options also leave out standing orders and later cards",
-    "PKDD loans, A": "10-fold; transactions from before the loan only; our options also leave out standing orders and later cards",
+    "PKDD loans, A": (
+        "10-fold; transactions from before the loan only; our options also leave out standing orders and later cards. "
+        "A later grid with a vote of both boosters gave 86.7 here and 93.7 on all loans: on 234 loans the standard error is 2 points"
+    ),
     "KDD Cup 2001, task 2": (
         "the test genes' functions are not public: 10-fold on the 862 training genes, mean over 13 functions; "
         "our options see the functions of training genes that a gene is linked to"
@@ -79,12 +82,12 @@ def grid(row: str) -> dict[str, dict[str, Any]]:
         }
     if row.startswith("PKDD"):
         known = {"aggregates": {"max_depth": 3, "where": 6}, "known": True}
-        # over seeds: there are too few bad loans for bootstrap samples
-        boosters = ({"learner": "LogitBoost", "rounds": 100, "averaged": 3}, {"learner": "KBS", "rounds": 50, "averaged": 3})
         return {
             "stall and existential ranking": slow_start,
             "C²RIB on aggregates": known | {"rounds": 30, "max_depth": 0},
-            "LogitBoost and KBS on aggregates": {"committee": [known | booster for booster in boosters]},
+            # too few bad loans for bootstrap samples
+            "averaged LogitBoost on aggregates": known | {"learner": "LogitBoost", "rounds": 100, "averaged": 3},
+            "averaged KBS on aggregates": known | {"learner": "KBS", "rounds": 50, "averaged": 3},
         }
     if row.startswith("KDD"):
         rules = {"linked_labels": True, "bagged": 6}
