@@ -242,7 +242,14 @@ def markdown(content: Mapping[str, Any]) -> str:
         rows = [row for row in content["rows"] if row["data_set"] == title]
         lines = [f"### {title}", "", _HEADER, _RULE]
         lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
-        lines += ["", *(f"What was seen where the claim is not confirmed (a reading, not a tested cause): {row['why']}\n" for row in rows if "why" in row)]
+        lines += [
+            "",
+            *(
+                f"What was seen where the claim is not confirmed (a reading, not a tested cause): {row['why']}\n"
+                for row in rows
+                if "why" in row
+            ),
+        ]
         lines += [
             "Held-out AURPC (clauses evaluated) after rounds:",
             "",
