@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import jit
+from hornboost.data.jit import inner, jit
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -34,7 +34,7 @@ def count_reached(codes: Codes, offsets: Longs) -> Int:
     return total
 
 
-@jit
+@inner
 def _keeps(row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes) -> bool:
     for k in range(equal_columns.shape[0]):
         code = equal_columns[k, row]
@@ -292,7 +292,7 @@ def build_pairs(
     return n_pairs, segment_example[:segment], segment_end[:segment], dropped
 
 
-@jit
+@inner
 def _extremes(codes: Codes, row: Int, first: Int, length: Int, base: Int, size: Int, pairs: Codes, n_pairs: Int) -> Int:
     """Append the conditions on the largest and the smallest of some codes of a row; returns the new number of pairs."""
     largest = np.int32(-1)
@@ -313,7 +313,7 @@ def _extremes(codes: Codes, row: Int, first: Int, length: Int, base: Int, size: 
     return n_pairs
 
 
-@jit
+@inner
 def _distinct(
     codes: Codes,
     row: Int,
@@ -375,7 +375,7 @@ def renumber(pairs: Codes, number: Codes, out: Codes) -> None:
         out[p] = number[np.uint32(pairs[p])]
 
 
-@jit
+@inner
 def _by_condition(pairs: Codes, n_raw: Int) -> Codes:
     """The positions of the pairs in the order of their conditions, sorted digit by digit."""
     order = np.empty(pairs.size, np.int32)
@@ -401,12 +401,6 @@ def _by_condition(pairs: Codes, n_raw: Int) -> Codes:
 @jit
 def compress(pairs: Codes, n_raw: Int) -> Codes:
     """Renumber the conditions of the pairs, in place, to those that occur; returns these in order."""
-    if n_raw <= 8 * pairs.size + 1024:
-        present = np.zeros(n_raw, np.bool_)
-        mark(pairs, present)
-        conditions, number = number_marked(present)
-        renumber(pairs, number, pairs)
-        return conditions
     order = _by_condition(pairs, n_raw)
     conditions = np.empty(pairs.size, np.int32)
     n = 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import jit
+from hornboost.data.jit import inner, jit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
@@ -163,7 +163,7 @@ def mdl_place(sums: Floats, tie: float) -> int:
     return at if (whole - rest[at]) / n > (np.log2(n - 1.0) + delta) / n else 0
 
 
-@jit
+@inner
 def _entropy_bits(sums: Floats, first: int, stop: int) -> Any:
     """Mass times class entropy in bits between two places."""
     total = 0.0
@@ -178,7 +178,7 @@ def _entropy_bits(sums: Floats, first: int, stop: int) -> Any:
     return result / np.log(2.0)
 
 
-@jit
+@inner
 def _n_classes(sums: Floats, first: int, stop: int) -> int:
     """How many classes have mass between two places."""
     count = 0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import jit
+from hornboost.data.jit import inner, jit
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -46,7 +46,7 @@ class Edges(NamedTuple):
     unequal_codes: Codes
 
 
-@jit
+@inner
 def _passes(row: Int, entry: Int, f: Int, matrix: Floats, flags: Flags, conditions: Conditions) -> bool:
     for c in range(conditions.first[f], conditions.first[f + 1]):
         kind = conditions.kind[c]
@@ -68,7 +68,7 @@ def _passes(row: Int, entry: Int, f: Int, matrix: Floats, flags: Flags, conditio
     return True
 
 
-@jit
+@inner
 def _reaches(row: Int, entry: Int, edges: Edges) -> bool:
     for k in range(edges.equal_columns.shape[0]):
         code = edges.equal_columns[k, row]
@@ -87,7 +87,7 @@ def exists(edges: Edges, matrix: Floats, conditions: Conditions, out: Flags) -> 
     """Set out[entry, f] where some row behind the entry passes feature f, whose conditions are about the row alone."""
     n_codes = edges.offsets.size - 1
     n_features = out.shape[1]
-    no_flags = np.empty((0, 0), np.bool_)
+    no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
     for entry in range(edges.codes.size):
         code = edges.codes[entry]
         if not 0 <= code < n_codes:
@@ -98,7 +98,7 @@ def exists(edges: Edges, matrix: Floats, conditions: Conditions, out: Flags) -> 
             if not _reaches(row, entry, edges):
                 continue
             for f in range(n_features):
-                if not out[entry, f] and _passes(row, -1, f, matrix, no_flags, conditions):
+                if not out[entry, f] and _passes(row, alone, f, matrix, no_flags, conditions):
                     out[entry, f] = True
                     open_features -= 1
             if open_features == 0:
@@ -109,30 +109,29 @@ def exists(edges: Edges, matrix: Floats, conditions: Conditions, out: Flags) -> 
 def candidates(edges: Edges, matrix: Floats, conditions: Conditions) -> tuple[Codes, Codes]:
     """The rows behind each entry that pass the conditions about the row itself of some feature: rows, and their entry above."""
     n_codes = edges.offsets.size - 1
-    no_flags = np.empty((0, 0), np.bool_)
-    rows = np.empty(0, np.int32)
-    up = np.empty(0, np.int32)
-    for fill in range(2):
-        n = np.int64(0)
-        for entry in range(edges.codes.size):
-            code = edges.codes[entry]
-            if not 0 <= code < n_codes:
+    no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
+    room = 0
+    for code in edges.codes:
+        if 0 <= code < n_codes:
+            room += edges.offsets[code + 1] - edges.offsets[code]
+    rows = np.empty(room, np.int32)
+    up = np.empty(room, np.int32)
+    n = 0
+    for entry in range(edges.codes.size):
+        code = edges.codes[entry]
+        if not 0 <= code < n_codes:
+            continue
+        for at in range(edges.offsets[code], edges.offsets[code + 1]):
+            row = edges.order[at]
+            if not _reaches(row, entry, edges):
                 continue
-            for at in range(edges.offsets[code], edges.offsets[code + 1]):
-                row = edges.order[at]
-                if not _reaches(row, entry, edges):
-                    continue
-                for f in range(conditions.first.size - 1):
-                    if _passes(row, -1, f, matrix, no_flags, conditions):
-                        if fill == 1:
-                            rows[n] = row
-                            up[n] = entry
-                        n += 1
-                        break
-        if fill == 0:
-            rows = np.empty(n, np.int32)
-            up = np.empty(n, np.int32)
-    return rows, up
+            for f in range(conditions.first.size - 1):
+                if _passes(row, alone, f, matrix, no_flags, conditions):
+                    rows[n] = row
+                    up[n] = entry
+                    n += 1
+                    break
+    return rows[:n].copy(), up[:n].copy()
 
 
 @jit
