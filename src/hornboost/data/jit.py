@@ -10,6 +10,8 @@ import numba
 from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_COMMON: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {**_COMMON, "no_cpython_wrapper": True}
 
 
 def jit(function: Function) -> Function:
@@ -17,12 +19,12 @@ def jit(function: Function) -> Function:
 
     No entry for calls from C is made: nobody calls, and it is a tenth of the time of compiling.
     """
-    return cast(Function, numba.njit(nogil=True, cache=True, boundscheck=False, no_cfunc_wrapper=True)(function))
+    return cast(Function, numba.njit(**_COMMON, cache=True)(function))
 
 
 def inner(function: Function) -> Function:
     """Compile a function that only kernels of the same file call: it needs no entry from Python, and is kept with its callers."""
-    return cast(Function, numba.njit(nogil=True, boundscheck=False, no_cfunc_wrapper=True, no_cpython_wrapper=True)(function))
+    return cast(Function, numba.njit(**_INNER)(function))
 
 
 class _Announcer(event.Listener):
