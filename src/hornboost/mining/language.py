@@ -259,10 +259,9 @@ class Language:
         if place not in self._included:
             theirs = (self.sources[other].keys if other else self.root_keys)[:, list(at)]
             theirs = theirs[(theirs >= 0).all(axis=1)]
-            both = np.concatenate([self.sources[source].keys, theirs])
-            _, codes = np.unique(both, axis=0, return_inverse=True)
+            numbers = _row_numbers(np.concatenate([self.sources[source].keys, theirs]))
             n = len(self.sources[source].keys)
-            self._included[place] = bool(np.isin(codes[n:], codes[:n]).all())
+            self._included[place] = bool(np.isin(numbers[n:], numbers[:n]).all())
         return self._included[place]
 
     def normal(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
@@ -373,10 +372,22 @@ def _source(
         np.array(attribute),
         None if database is None else _indexes(database, table.name),
         frozenset(k for k, count in enumerate(counts) if count.size == 0 or count.max() <= 1),
-        len(np.unique(keys, axis=0)) == len(keys) if database is not None else False,
+        len(np.unique(_row_numbers(keys))) == len(keys) if database is not None else False,
         (names.index(pair[0]), names.index(pair[1])) if pair else None,
         tuple(float(count.sum() / max((count > 0).sum(), 1)) for count in counts),
     )
+
+
+def _row_numbers(keys: NDArray[np.int32]) -> NDArray[np.int64]:
+    """A number for each row, the same for equal rows only."""
+    numbers = np.zeros(len(keys), np.int64)
+    for column in keys.T:
+        least = int(column.min(initial=0))
+        width = int(column.max(initial=0)) - least + 1
+        if int(numbers.max(initial=0)) >= 2**62 // width:
+            numbers = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+        numbers = numbers * width + (column - least)
+    return numbers
 
 
 def _indexes(database: Database, table: str) -> Callable[[str], KeyIndex]:
