@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornboost.engine import kernels
+from hornboost.engine import kernels, sampling_kernels
 from hornboost.engine.sampling import splitmix64
 from hornboost.mining import kernels as selection_kernels
 from hornboost.mining import query_kernels
@@ -99,7 +99,7 @@ def test_hashes_of_examples_are_those_of_the_plain_formula() -> None:
     content = np.array([0, 1, 2**64 - 1], np.uint64)
     counter = np.array([12345], np.uint64)
     with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(kernels.example_hash(content, counter), splitmix64(content ^ counter))
+        np.testing.assert_array_equal(sampling_kernels.example_hash(content, counter), splitmix64(content ^ counter))
 
 
 def test_entries_die_with_their_parents_and_are_renumbered() -> None:

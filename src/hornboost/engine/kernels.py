@@ -18,7 +18,6 @@ from hornboost.data.jit import inner, jit
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Hashes = NDArray[np.uint64]
 Int = Any
 """A Python integer, or numpy's when the kernels run uncompiled."""
 
@@ -459,18 +458,6 @@ def build_block(
     pairs = pairs[:n_pairs].copy()
     conditions = compress(pairs, bases[-1])
     return pairs, segment_example, segment_end, conditions, dropped
-
-
-@jit
-def example_hash(content: Hashes, counter: Hashes) -> Hashes:
-    """`splitmix64` of each content with the counter."""
-    hashes = np.empty(content.size, np.uint64)
-    for i in range(content.size):
-        z = (content[i] ^ counter[0]) + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        hashes[i] = z ^ (z >> np.uint64(31))
-    return hashes
 
 
 @jit

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornboost.data.jit import jit
+from hornboost.data.jit import inner, jit
 from hornboost.engine.kernels import Codes, Int, Longs, Mask
+
+
+@inner
+def _doubled(array: Codes) -> Codes:
+    """A full array with as much room again."""
+    larger = np.empty(2 * array.size, np.int32)
+    larger[: array.size] = array
+    return larger
 
 
 @jit
@@ -259,12 +267,7 @@ def meet(
             shared = joined[back_order[at]]
             if shared >= 0 and stamp[shared] == example:
                 if n == rows.size:
-                    larger = np.empty(2 * n, np.int32)
-                    larger[:n] = examples
-                    examples = larger
-                    larger = np.empty(2 * n, np.int32)
-                    larger[:n] = rows
-                    rows = larger
+                    examples, rows = _doubled(examples), _doubled(rows)
                 examples[n] = example
                 rows[n] = back_order[at]
                 n += 1
@@ -311,12 +314,7 @@ def closing_rows(
                 dropped = True
                 continue
             if n == rows.size:
-                larger = np.empty(2 * n, np.int32)
-                larger[:n] = examples
-                examples = larger
-                larger = np.empty(2 * n, np.int32)
-                larger[:n] = rows
-                rows = larger
+                examples, rows = _doubled(examples), _doubled(rows)
             examples[n] = example[entry]
             rows[n] = row
             n += 1

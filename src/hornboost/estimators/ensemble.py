@@ -88,6 +88,7 @@ class EnsembleClassifier(RelationalClassifier):
         self.random_state = random_state
 
     def _base_learner(self) -> Any:
+        """What `base` stands for: an estimator of scikit-learn. Each booster has its own."""
         raise NotImplementedError
 
     @property

@@ -117,6 +117,7 @@ class RuleExports:
         save(self._saved(), path)
 
     def _encoded(self, X: Any) -> Table:
+        """The rows of X as the root of the clauses. Each kind of estimator has its own."""
         raise NotImplementedError
 
     def _saved(self) -> SavedModel:

@@ -114,6 +114,7 @@ class _RankingClassifier(RelationalClassifier):
         return self
 
     def _settings(self, seed: int) -> Settings:
+        """The choices of a run. Each booster has its own."""
         raise NotImplementedError
 
     def _constant_domains(self) -> tuple[str, ...]:
