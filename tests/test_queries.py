@@ -295,6 +295,29 @@ def test_a_small_cache_changes_nothing() -> None:
     assert plenty.clauses_ == little.clauses_
 
 
+def test_a_new_object_that_could_only_be_a_known_one_is_not_asked_for() -> None:
+    target = pd.DataFrame({"m": ["m1", "m2"], "y": ["0", "1"]})
+    atom = pd.DataFrame({"a": ["a1", "a2", "a3"], "m": ["m1", "m1", "m2"]})
+    bond = pd.DataFrame({"m": ["m1", "m1"], "a1": ["a1", "a2"], "a2": ["a2", "a1"]})
+    keys = {"target": {"m": "m"}, "atom": {"m": "m", "a": "a"}, "bond": {"m": "m", "a1": "a", "a2": "a"}}
+
+    def after_an_atom(bond: pd.DataFrame) -> set[tuple[int, ...]]:
+        frames = {"target": target, "atom": atom, "bond": bond}
+        db = Database.from_frames(frames, target="target", key="m", label="y", positive="1", keys=keys)
+        X, _ = db.examples()
+        language = Language.of(db, db.encode(X), np.ones(2), bins=4, oi=True, symmetric={}, steps=2)
+        names = [source.name for source in language.sources]
+        columns = language.sources[names.index("atom")].columns
+        atoms = (names.index("atom"), tuple([0 if column == "m" else 1 for column in columns]))
+        shapes = language.shapes(((0, (0,)), atoms), connected=True)
+        bonds = language.sources[names.index("bond")].columns
+        return {tuple([dict(zip(bonds, shape, strict=True))[c] for c in ("m", "a1", "a2")]) for n, shape in shapes if names[n] == "bond"}
+
+    assert after_an_atom(bond) == {(0, 1, -1), (0, -1, 1)}
+    elsewhere = pd.DataFrame({"m": ["m2"], "a1": ["a1"], "a2": ["a3"]})  # a bond of an atom in another molecule than its own
+    assert after_an_atom(pd.concat([bond, elsewhere])) == {(0, 1, -1), (0, -1, 1), (-1, 1, -1)}
+
+
 def test_numbers_are_cut_on_rows_of_training_examples_only() -> None:
     target = pd.DataFrame({"t": range(20), "y": ["0", "1"] * 10})
     part = pd.DataFrame({"t": range(20), "size": [float(i) if i < 10 else 1000.0 * i for i in range(20)]})

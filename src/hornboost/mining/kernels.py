@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hornboost.data.jit import inner, jit
 
 _PAIRS = np.uint64(0x5555555555555555)
 _NIBBLES = np.uint64(0x3333333333333333)
@@ -13,8 +16,8 @@ _COUNT = np.uint64(0x7F)
 _ONE, _TWO, _FOUR, _EIGHT, _SIXTEEN, _THIRTY_TWO = (np.uint64(shift) for shift in (1, 2, 4, 8, 16, 32))
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _popcount(word):  # type: ignore[no-untyped-def]
+@inner
+def _popcount(word: np.uint64) -> np.uint64:
     word = word - ((word >> _ONE) & _PAIRS)
     word = (word & _NIBBLES) + ((word >> _TWO) & _NIBBLES)
     word = (word + (word >> _FOUR)) & _BYTES
@@ -24,7 +27,7 @@ def _popcount(word):  # type: ignore[no-untyped-def]
     return word & _COUNT
 
 
-@njit(nogil=True, cache=True)
+@jit
 def shared_counts(
     packed: NDArray[np.uint64], column: int, ends: NDArray[np.int64], values: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
@@ -41,7 +44,7 @@ def shared_counts(
         out[k] = weight
 
 
-@njit(nogil=True, cache=True)
+@jit
 def shared_weights(packed: NDArray[np.uint64], rows: NDArray[np.int64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """out[k] = weight of those of `rows` on which k is true."""
     for k in range(packed.shape[0]):
@@ -52,7 +55,7 @@ def shared_weights(packed: NDArray[np.uint64], rows: NDArray[np.int64], weights:
         out[k] = total
 
 
-@njit(nogil=True, cache=True)
+@jit
 def information_with(
     codes: NDArray[np.uint16],
     n_values: NDArray[np.int64],
@@ -80,10 +83,15 @@ def information_with(
         out[k] = max(information / total, 0.0)
 
 
-@njit(nogil=True, cache=True)
-def add_discriminants(  # type: ignore[no-untyped-def]
-    codes, n_values, classes, weights, by_class, g
-):
+@jit
+def add_discriminants(
+    codes: NDArray[Any],
+    n_values: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    by_class: NDArray[np.float64],
+    g: NDArray[np.float64],
+) -> None:
     """Add to g[row, class] the logarithm of how likely a row's value of each column is, counted with Laplace 1 on these rows."""
     cells = np.empty((n_values.max() if n_values.size else 0, by_class.size))
     for k in range(codes.shape[0]):

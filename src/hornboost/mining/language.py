@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import permutations, product
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
 
@@ -31,7 +32,11 @@ Skeleton = tuple[tuple[int, tuple[int, ...]], ...]
 """The literals of a query without their conditions."""
 Conditions = tuple[tuple[int, ...], ...]
 """The conditions of a query, literal by literal."""
-Key = tuple[Skeleton, Conditions]
+Key = tuple[int, Conditions]
+"""The number of a form and the conditions in its order: see `Structure`."""
+
+Place = tuple[int, int, int]
+"""A source and two of its key columns."""
 
 NEW = 1 << 20
 """A variable that a literal brings in, after all others."""
@@ -58,30 +63,37 @@ class Source:
     def n_conditions(self) -> int:
         return len(self.conditions)
 
+    @property
+    def n_words(self) -> int:
+        """Words of 64 bits, a bit for each condition."""
+        return -(-len(self.conditions) // 64)
+
 
 @dataclass(frozen=True, slots=True)
 class Structure:
     """What queries with the same literals share, whatever their conditions.
 
-    `form` is the same for all renamings; `orders` are the ways to put the literals into it. `overlaps` are pairs (i, j, like) where literal
-    i says no more than j: both are of one source and have the same variables (`like`), or i, if bare, follows from j.
+    `form` is the same for all renamings, and numbered; `orders` put conditions of the literals into its order. `overlaps` are pairs
+    (i, j, like) where literal i says no more than j: both are of one source and have the same variables (`like`), or i, if bare, follows
+    from j.
     """
 
     form: Skeleton
-    orders: tuple[tuple[int, ...], ...]
+    number: int
+    orders: tuple[Callable[[Conditions], Conditions], ...]
     repeats: bool
     overlaps: tuple[tuple[int, int, bool], ...]
 
     def key(self, conditions: Conditions) -> Key:
         """The same for all queries that differ in names of variables, order of literals, or direction of symmetric ones."""
         if self.repeats:
-            return self.form, min(self._sorted(conditions, order) for order in self.orders)
+            return self.number, min([self._sorted(order(conditions)) for order in self.orders])
         if len(self.orders) == 1:
-            return self.form, tuple([conditions[k] for k in self.orders[0]])
-        return self.form, min([tuple([conditions[k] for k in order]) for order in self.orders])
+            return self.number, self.orders[0](conditions)
+        return self.number, min([order(conditions) for order in self.orders])
 
-    def _sorted(self, conditions: Conditions, order: tuple[int, ...]) -> Conditions:
-        return tuple([tests for _, tests in sorted(zip(self.form, [conditions[k] for k in order], strict=True))])
+    def _sorted(self, conditions: Conditions) -> Conditions:
+        return tuple([tests for _, tests in sorted(zip(self.form, conditions, strict=True))])
 
     def redundancy(self, conditions: Conditions) -> Choice["", "so far", "for good"]:
         """Whether some literal follows from another: from one with more conditions on the same variables, or, bare, from the data.
@@ -109,7 +121,10 @@ class Language:
     left_out: list[str]
     root_keys: NDArray[np.int32]
     _included: dict[tuple[int, tuple[int, ...], int, tuple[int, ...]], bool] = field(default_factory=dict)
+    _functions: dict[Place, NDArray[np.int32] | None] = field(default_factory=dict)
+    _agreements: dict[tuple[Place, Place], bool] = field(default_factory=dict)
     _structures: dict[Skeleton, Structure] = field(default_factory=dict)
+    _forms: dict[Skeleton, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -152,7 +167,8 @@ class Language:
     def shapes(self, skeleton: Skeleton, connected: bool) -> list[tuple[int, tuple[int, ...]]]:
         """Every literal that may be added, as its source and variables, -1 for a new one; symmetric relations in one direction.
 
-        One that could stand before the last literal is left out where it is less than that (see `Miner`).
+        One that could stand before the last literal is left out where it is less than that (see `Miner`), and with object identity one
+        whose new variable would have to be another of the query's.
         """
         domains = self.domains(skeleton)
         grown = any(v >= self.n_root for v in domains)
@@ -168,7 +184,7 @@ class Language:
                     continue
                 if max(bound) < earlier and (number, _with_new(shape)) < last:
                     continue
-                if not self._same_row(number, shape, skeleton):
+                if not self._same_row(number, shape, skeleton) and not (self.oi and self._must_be_known(number, shape, skeleton)):
                     found.append((number, shape))
         return sorted(found, key=lambda found: (found[0], _with_new(found[1])))
 
@@ -201,14 +217,50 @@ class Language:
                     return True
         return False
 
+    def _must_be_known(self, number: int, shape: tuple[int, ...], skeleton: Skeleton) -> bool:
+        """Whether a new variable could only be one of the query's: as the molecule of an atom whose molecule is known."""
+        domains = self.sources[number].domains
+        return any(
+            variables[other_key] == shape[key]
+            and self.sources[other].domains[other_new] == domains[new]
+            and self._agree((number, key, new), (other, other_key, other_new))
+            for new, key in permutations(range(len(shape)), 2)
+            if shape[new] < 0 <= shape[key]
+            for other, variables in skeleton
+            for other_new, other_key in permutations(range(len(variables)), 2)
+        )
+
+    def _agree(self, place: Place, other: Place) -> bool:
+        """Whether two places (source, key column, another) tell the same of each key, and one thing only."""
+        if (place, other) not in self._agreements:
+            one, two = self._function(place), self._function(other)
+            n = 0 if one is None or two is None else min(len(one), len(two))
+            self._agreements[place, other] = (
+                one is not None and two is not None and bool(((one[:n] == two[:n]) | (one[:n] < 0) | (two[:n] < 0)).all())
+            )
+        return self._agreements[place, other]
+
+    def _function(self, place: Place) -> NDArray[np.int32] | None:
+        """What the second column of a place holds for each key in the first, -1 for nothing; None where that is not one thing."""
+        if place not in self._functions:
+            number, key, column = place
+            pairs = (self.sources[number].keys if number else self.root_keys)[:, [key, column]]
+            pairs = pairs[(pairs >= 0).all(axis=1)]
+            values = np.full(int(pairs[:, 0].max(initial=-1)) + 1, -1, np.int32)
+            values[pairs[:, 0]] = pairs[:, 1]
+            self._functions[place] = values if bool((values[pairs[:, 0]] == pairs[:, 1]).all()) else None
+        return self._functions[place]
+
     def structure(self, skeleton: Skeleton) -> Structure:
         """What all queries with these literals share."""
         known = self._structures.get(skeleton)
         if known is None:
             renamed = [self._renamed(skeleton, order) for order in self._namings(skeleton)]
             form = min(found for found, _ in renamed)
-            orders = sorted({places for found, places in renamed if found == form})
-            known = Structure(form, tuple(orders), len(set(form)) < len(form), tuple(self._overlaps(skeleton)))
+            places = sorted({places for found, places in renamed if found == form})
+            orders = tuple([itemgetter(*order) if len(order) > 1 else tuple for order in places])
+            number = self._forms.setdefault(form, len(self._forms))
+            known = Structure(form, number, orders, len(set(form)) < len(form), tuple(self._overlaps(skeleton)))
             self._structures[skeleton] = known
         return known
 

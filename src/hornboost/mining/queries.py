@@ -1,13 +1,17 @@
-"""Level-wise mining of frequent queries (seed 001, section 2): all refinements of a query are counted in one pass over its bindings."""
+"""Level-wise mining of frequent queries (seed 001, section 2).
+
+Queries that differ in their last condition only are a family: one pass over the bindings of what they share counts a new literal, bare and
+with each of its conditions, for all of them.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, groupby
 from typing import Literal as Choice
 
 import numpy as np
@@ -15,7 +19,7 @@ from numpy.typing import NDArray
 
 from hornboost.logic.clause import Clause, Head
 from hornboost.mining import query_kernels as kernels
-from hornboost.mining.language import Body, Conditions, Key, Language, Skeleton, Structure, skeleton_of
+from hornboost.mining.language import Body, Conditions, Key, Language, Skeleton, Source, Structure, skeleton_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,13 +51,12 @@ class Addition:
 
 @dataclass(eq=False, slots=True)
 class Counts:
-    """What is known of the literals counted for a query: `barren` ones cannot be added, `reached` tells for how many conditions an example
-    has a row, and `bare` are the queries that add one without conditions.
+    """What is known of the literals counted for a query: `barren` ones cannot be added, and `reached` tells the conditions that an example
+    has a row for, as bits.
     """
 
     barren: set[Shape] = field(default_factory=set)
-    reached: dict[Shape, NDArray[np.uint16]] = field(default_factory=dict)
-    bare: dict[Shape, Query] = field(default_factory=dict)
+    reached: dict[Shape, NDArray[np.uint64]] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -73,15 +76,6 @@ class Query:
     support: tuple[float, ...] = ()
     pending: bool = False
     counts: Counts | None = None
-
-    @property
-    def generals(self) -> Iterator[tuple[Query, Counts]]:
-        """Queries that hold wherever this one does, one condition or literal shorter and with the same names: the nearest first."""
-        if self.parent is not None and self.parent.counts is not None:
-            sibling = self.parent.counts.bare.get(self.added.shape) if self.added is not None and self.condition else None
-            if sibling is not None and sibling.counts is not None:
-                yield sibling, sibling.counts
-            yield self.parent, self.parent.counts
 
     @property
     def length(self) -> int:
@@ -109,6 +103,55 @@ class Mined:
     queries: list[Query] = field(default_factory=list)
     candidates: int = 0
     left_out: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Level:
+    """The queries found while a level is refined; at the last one nothing is kept for the next."""
+
+    mined: Mined
+    seen: set[Key]
+    is_last: bool
+    following: list[Query] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Family:
+    """Queries that differ in their last condition only and the bindings of what they share; or one query and its own."""
+
+    queries: list[Query]
+    bindings: Bindings
+    last: Source
+
+    @property
+    def slots(self) -> kernels.Family:
+        """The place of each query, by its condition on the last literal."""
+        slots = np.full(self.last.n_conditions, -1, np.int32)
+        if len(self.queries) == 1:
+            return kernels.Family(self.last.held, slots, 0, 1)
+        for slot, query in enumerate(self.queries):
+            slots[query.condition] = slot
+        whole, slots[0] = int(slots[0]), -1
+        return kernels.Family(self.last.held, slots, whole, len(self.queries))
+
+    @property
+    def general(self) -> Counts:
+        """What is known of the query that all of them refine."""
+        parent = self.queries[0].parent
+        return Counts() if parent is None or parent.counts is None else parent.counts
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Found:
+    """What a pass finds for the queries of a family: the conditions that each reaches, and the frequent ones, one query's after the other's
+    from `starts` on.
+    """
+
+    reached: NDArray[np.uint64]
+    starts: list[int]
+    conditions: list[int]
+    support: list[list[float]]
+    hits: NDArray[np.uint8]
 
 
 class _LimitReached(Exception):  # noqa: N818
@@ -145,142 +188,184 @@ class Miner:
         self._connected = connected
         self._limits = limits or Limits()
         self._n = len(classes)
-        self._kept: OrderedDict[Query, Bindings] = OrderedDict()
+        self._kept: OrderedDict[Query | tuple[Query, Addition], Bindings] = OrderedDict()
         self._bytes = 0
         self._reached_bytes = 0
-        self._unknown = np.full(self._n, np.iinfo(np.uint16).max, np.uint16)
         self._additions: dict[Skeleton, list[Addition]] = {}
-        self._tallies = [kernels.Tally(source.held, source.n_conditions, classes, weights, self._thresholds) for source in language.sources]
+        self._unknown = {
+            width: np.full((self._n, width), np.iinfo(np.uint64).max, np.uint64) for width in {s.n_words for s in language.sources}
+        }
+        self._tally = kernels.Tally(classes, weights, self._thresholds)
 
     def mine(self, max_length: int) -> Mined:
         """All frequent queries up to a length, none equivalent to another."""
         root = (0, tuple(range(self._language.n_root)), ())
-        level = [Query((root,), self._language.structure((root[:2],)))]
+        queries = [Query((root,), self._language.structure((root[:2],)))]
         mined = Mined(left_out=list(self._language.left_out))
         seen: set[Key] = set()
         try:
             for length in range(1, max_length + 1):
-                following: list[Query] = []
-                for number, query in enumerate(level):
+                level = _Level(mined, seen, length == max_length)
+                refined = 0
+                for _, family in groupby(queries, key=lambda query: (id(query.parent), id(query.added))):
+                    members = list(family)
                     try:
-                        self._refine(query, seen, following, mined)
+                        self._refine(members, level)
                     except _TimeOut:
                         raise _LimitReached(
-                            f"the time limit was reached: {len(level) - number} of {len(level)} queries of length {length - 1} "
+                            f"the time limit was reached: {len(queries) - refined} of {len(queries)} queries of length {length - 1} "
                             "were not, or not in all ways, extended"
                         ) from None
-                for query in level:
+                    refined += len(members)
+                for query in queries:
                     self._forget(query.parent)
-                level = sorted(following, key=lambda query: query.body)
+                queries = [] if level.is_last else sorted(level.following, key=lambda query: query.body)
         except _LimitReached as stop:
             mined.left_out.append(str(stop))
         return mined
 
-    def _refine(self, query: Query, seen: set[Key], following: list[Query], mined: Mined) -> None:
+    def _refine(self, queries: list[Query], level: _Level) -> None:
+        """Refine the queries of a family in their order."""
         self._check_time()
-        bindings = self._bindings(query)
+        first = queries[0]
+        additions = self._possible(first)
+        bindings = self._bindings(first) if len(queries) == 1 else self._shared(first)
+        size = self._size(bindings, additions)
+        if size < len(queries):
+            for start in range(0, len(queries), size):
+                self._refine(queries[start : start + size], level)
+            return
         if len(bindings.example) > self._limits.max_bindings:
-            self._bytes -= self._kept.pop(query).nbytes
-            mined.left_out.append(
-                f"'{self._text(query)}' has more than max_bindings={self._limits.max_bindings:,} bindings and was not extended"
+            level.mined.left_out.append(
+                f"'{self._text(first)}' has more than max_bindings={self._limits.max_bindings:,} bindings and was not extended"
             )
             return
-        query.counts = counts = Counts()
-        for _, known in query.generals:
-            counts.barren.update(known.barren)
-        if query.body[-1][2] or len(query.body) == 1:
-            self._add_tests(query, bindings, seen, following, mined)
-        if query.pending:
-            return
+        family = Family(queries, bindings, self._language.sources[first.body[-1][0]])
+        tests, literals = self._counted(family, additions, level)
+        barren = set(family.general.barren)
+        for slot, query in enumerate(queries):
+            query.counts = counts = Counts(set(barren))
+            # further conditions on a bare literal are counted with it
+            if tests is not None and (query.body[-1][2] or len(query.body) == 1):
+                self._add_tests(query, slot, tests, level)
+            if not query.pending:
+                for added, found in literals:
+                    if added.shape not in barren:
+                        self._add_literal(query, slot, counts, added, found, level)
+            if not query.condition:
+                barren = counts.barren
+
+    def _possible(self, query: Query) -> list[Addition]:
+        """The literals that may be added to all queries with the same ones."""
         skeleton = skeleton_of(query.body)
         if skeleton not in self._additions:
             self._additions[skeleton] = [self._addition(skeleton, shape) for shape in self._language.shapes(skeleton, self._connected)]
-        for addition in self._additions[skeleton]:
-            if addition.shape not in counts.barren:
-                self._check_time()
-                self._add_literal(query, counts, bindings, addition, seen, following, mined)
+        return self._additions[skeleton]
+
+    def _size(self, bindings: Bindings, additions: list[Addition]) -> int:
+        """For how many queries a pass may count at once; for one where what they share is too much, though they may not be."""
+        if len(bindings.example) > self._limits.max_bindings or any(self._reaches_too_many(bindings, added) for added in additions):
+            return 1
+        width = sum(self._language.sources[added.shape[0]].n_words for added in additions)
+        return max(1, self._limits.cache_bytes // (64 * max(self._n * width, 1)))
+
+    def _reaches_too_many(self, bindings: Bindings, added: Addition) -> bool:
+        limit = 50 * self._limits.max_bindings
+        n_rows = len(self._language.sources[added.shape[0]].held)
+        return len(bindings.example) * n_rows > limit and kernels.count_reached(bindings.variables, added.prepared) > limit
 
     def _check_time(self) -> None:
         if time.monotonic() > self._limits.deadline:
             raise _TimeOut
 
-    def _add_tests(self, query: Query, bindings: Bindings, seen: set[Key], following: list[Query], mined: Mined) -> None:
+    def _counted(self, family: Family, additions: list[Addition], level: _Level) -> tuple[Found | None, list[tuple[Addition, Found]]]:
+        """Further conditions on the last literal, and the new literals of which no more general query tells that they are barren."""
+        slots, general, bindings = family.slots, family.general, family.bindings
+        tests = None
+        if family.last.n_conditions > 1 and (family.queries[-1].condition or len(family.queries[0].body) == 1):
+            reached = kernels.reach_tests(bindings.example, bindings.rows, slots, self._n, family.last.n_words)
+            tests = self._found(reached, family.last)
+        literals = []
+        for added in additions:
+            if added.shape in general.barren:
+                continue
+            self._check_time()
+            source = self._language.sources[added.shape[0]]
+            if self._reaches_too_many(bindings, added):
+                text = self._text(family.queries[0])
+                level.mined.left_out.append(f"a literal of '{source.name}' after '{text}' reaches too many rows and was left out")
+                continue
+            known = general.reached.get(added.shape)
+            if known is None:
+                known = self._unknown[source.n_words]
+            reached = kernels.reach_literal(bindings.example, bindings.variables, bindings.rows, slots, added.prepared, source.held, known)
+            literals.append((added, self._found(reached, source)))
+        return tests, literals
+
+    def _found(self, reached: NDArray[np.uint64], source: Source) -> Found:
+        starts, conditions, support, hits = kernels.tally(reached, source.n_conditions, self._tally)
+        return Found(reached, starts.tolist(), conditions.tolist(), support.tolist(), hits)
+
+    def _add_tests(self, query: Query, slot: int, found: Found, level: _Level) -> None:
         number, variables, tests = query.body[-1]
         source = self._language.sources[number]
-        if source.n_conditions == 1:
-            return
-        frequent, support, hits = kernels.count_tests(bindings.example, bindings.rows, self._tallies[number])
-        mined.candidates += source.n_conditions
+        level.mined.candidates += source.n_conditions
         last = source.attribute[tests[-1]] if tests else -1
         before = tuple([conditions for _, _, conditions in query.body[:-1]])
-        for condition in frequent[source.attribute[frequent] > last].tolist():
-            more = (*tests, condition)
-            key = query.structure.key((*before, more))
-            if key not in seen:
-                longer = Query((*query.body[:-1], (number, variables, more)), query.structure, query, None, condition)
-                self._keep(longer, key, (*before, more), support, hits, seen, following, mined)
+        for k in range(found.starts[slot], found.starts[slot + 1]):
+            condition = found.conditions[k]
+            if source.attribute[condition] > last:
+                more = (*tests, condition)
+                key = query.structure.key((*before, more))
+                if key not in level.seen:
+                    longer = Query((*query.body[:-1], (number, variables, more)), query.structure, query, None, condition)
+                    self._keep(longer, key, (*before, more), found, k, level)
 
-    def _add_literal(
-        self, query: Query, counts: Counts, bindings: Bindings, added: Addition, seen: set[Key], following: list[Query], mined: Mined
-    ) -> None:
-        shape, tally = added.shape, self._tallies[added.shape[0]]
-        limit = 50 * self._limits.max_bindings
-        if len(bindings.example) * len(tally.held) > limit and kernels.count_reached(bindings.variables, added.prepared) > limit:
-            name = self._language.sources[shape[0]].name
-            mined.left_out.append(f"a literal of '{name}' after '{self._text(query)}' reaches too many rows and was left out")
-            return
-        known = next((general.reached[shape] for _, general in query.generals if shape in general.reached), self._unknown)
-        frequent, support, hits, reached = kernels.count_literal(bindings.example, bindings.variables, added.prepared, tally, known)
-        mined.candidates += tally.n_conditions
-        if frequent.size == 0:
+    def _add_literal(self, query: Query, slot: int, counts: Counts, added: Addition, found: Found, level: _Level) -> None:
+        shape = added.shape
+        level.mined.candidates += self._language.sources[shape[0]].n_conditions
+        start, end = found.starts[slot : slot + 2]
+        if start == end:
             counts.barren.add(shape)
             return
-        self._remember(counts, shape, reached)
+        if not level.is_last:
+            self._remember(counts, shape, found.reached[slot])
         number, variables = added.skeleton[-1]
         structure = added.structure = added.structure or self._language.structure(added.skeleton)
         least = query.body[-1][2] if (number, variables) == query.body[-1][:2] else ()
         before = tuple([conditions for _, _, conditions in query.body])
-        for condition in frequent.tolist():
+        for k in range(start, end):
+            condition = found.conditions[k]
             tests = (condition,) if condition else ()
-            key = structure.key((*before, tests))
-            if key not in seen and tests >= least:
+            conditions = (*before, tests)
+            key = structure.key(conditions)
+            if key not in level.seen and tests >= least:
                 longer = Query((*query.body, (number, variables, tests)), structure, query, added, condition)
-                self._keep(longer, key, (*before, tests), support, hits, seen, following, mined)
-                if not condition:
-                    counts.bare[shape] = longer
+                self._keep(longer, key, conditions, found, k, level)
 
-    def _keep(
-        self,
-        query: Query,
-        key: Key,
-        conditions: Conditions,
-        support: NDArray[np.float64],
-        hits: NDArray[np.uint8],
-        seen: set[Key],
-        following: list[Query],
-        mined: Mined,
-    ) -> None:
+    def _keep(self, query: Query, key: Key, conditions: Conditions, found: Found, k: int, level: _Level) -> None:
         """Keep a frequent query that was not seen before, unless it says no more than a shorter one."""
-        seen.add(key)
+        level.seen.add(key)
         redundant = query.structure.redundancy(conditions)
         if redundant == "for good":
             return
+        mined = level.mined
         if self._limits.max_patterns is not None and len(mined.queries) >= self._limits.max_patterns:
             raise _LimitReached(
                 f"max_patterns={self._limits.max_patterns:,} was reached: further queries, the first being "
                 f"'{self._text(query)}', were left out"
             )
-        query.covered = hits[query.condition].tobytes()
-        query.support = tuple(support[:, query.condition].tolist())
+        query.covered = found.hits[k].tobytes()
+        query.support = tuple(found.support[k])
         query.pending = redundant == "so far"
-        following.append(query)
+        level.following.append(query)
         if not query.pending and (self._language.oi or self._language.is_core(query.body)):
             mined.queries.append(query)
 
-    def _remember(self, counts: Counts, shape: Shape, reached: NDArray[np.uint16]) -> None:
+    def _remember(self, counts: Counts, shape: Shape, reached: NDArray[np.uint64]) -> None:
         """For more special queries, which reach no more; within the memory bound."""
         if self._reached_bytes + reached.nbytes <= self._limits.cache_bytes:
-            counts.reached[shape] = reached
+            counts.reached[shape] = reached.copy()  # not a view of what the whole family reaches
             self._reached_bytes += reached.nbytes
 
     def _forget(self, query: Query | None) -> None:
@@ -307,55 +392,73 @@ class Miner:
             domains = self._language.domains(skeleton)
             differ = [(k, v) for k in new for v, domain in domains.items() if domain == source.domains[k]]
             apart = [(k, other) for k in new for other in new if k < other and source.domains[k] == source.domains[other]]
+        free = {v for _, variables in skeleton for v in variables if v >= self._language.n_root}
+        used = sorted(free & {pattern[column], *(v for _, v in (*equal, *differ))})
         return kernels.Shape(
-            pattern[column],
+            np.uint32(pattern[column]),
             index.offsets,
             index.rows,
             source.keys,
             _pairs(equal),
             _pairs(differ),
             _pairs(apart),
-            np.array(new, np.int64),
-            np.array(sorted({v for v in (pattern[column], *(v for _, v in (*equal, *differ))) if v >= self._language.n_root}), np.int64),
+            np.array(new, np.uint32),
+            np.array(used, np.uint32),
+            len(used) < len(free),
         )
 
     def _bindings(self, query: Query) -> Bindings:
-        """The bindings of a query, from its parent's; the last ones are kept within the memory bound."""
-        known = self._kept.get(query)
+        """The bindings of a query: those of its family that hold its condition, where they are kept, otherwise from its parent's."""
+        if query.parent is not None and not query.condition:
+            return self._shared(query)
+        return self._cached(query, lambda: self._made(query))
+
+    def _shared(self, query: Query) -> Bindings:
+        """The bindings of what a family shares: its parent, or its parent and a bare literal."""
+        parent, added = query.parent, query.added
+        assert parent is not None
+        if added is None:
+            return self._bindings(parent)
+        return self._cached((parent, added), lambda: self._extended(parent, added, 0))
+
+    def _cached(self, key: Query | tuple[Query, Addition], make: Callable[[], Bindings]) -> Bindings:
+        """The last bindings are kept within the memory bound, unless a limit has cut them short."""
+        known = self._kept.get(key)
         if known is not None:
-            self._kept.move_to_end(query)
+            self._kept.move_to_end(key)
             return known
-        if query.parent is None:
-            everyone = np.arange(self._n, dtype=np.int32)
-            keys = self._language.sources[0].keys
-            made = Bindings(everyone, np.ascontiguousarray(keys), everyone)
-        else:
-            made = self._extended(query)
-        self._kept[query] = made
-        self._bytes += made.nbytes
-        while self._bytes > self._limits.cache_bytes and len(self._kept) > 1:
-            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+        made = make()
+        if len(made.example) <= self._limits.max_bindings:
+            self._kept[key] = made
+            self._bytes += made.nbytes
+            while self._bytes > self._limits.cache_bytes and len(self._kept) > 1:
+                self._bytes -= self._kept.popitem(last=False)[1].nbytes
         return made
 
-    def _extended(self, query: Query) -> Bindings:
-        """Those of a more general query with the same literals that hold the condition, otherwise those that the new literal gives."""
-        assert query.parent is not None
+    def _made(self, query: Query) -> Bindings:
+        parent, added = query.parent, query.added
+        if parent is None:
+            everyone = np.arange(self._n, dtype=np.int32)
+            return Bindings(everyone, np.ascontiguousarray(self._language.sources[0].keys), everyone)
+        if added is not None and (parent, added) not in self._kept:
+            return self._extended(parent, added, query.condition)
+        shared = self._shared(query)
         source = self._language.sources[query.body[-1][0]]
         attribute = int(source.attribute[query.condition])
-        nearest = next((general for general, _ in query.generals), query.parent)
-        if query.added is None or (nearest is not query.parent and nearest in self._kept):
-            before = self._bindings(nearest)
-            return Bindings(*kernels.select(before.example, before.variables, before.rows, source.held, attribute, query.condition))
-        before = self._bindings(query.parent)
-        shape, limit = query.added.prepared, self._limits.max_bindings
-        return Bindings(*kernels.extend(before.example, before.variables, shape, source.held, attribute, query.condition, limit))
+        return Bindings(*kernels.select(shared.example, shared.variables, shared.rows, source.held, attribute, query.condition))
+
+    def _extended(self, query: Query, added: Addition, condition: int) -> Bindings:
+        """The bindings that a new literal gives, one more than `max_bindings` at most."""
+        before, source = self._bindings(query), self._language.sources[added.shape[0]]
+        attribute, limit = int(source.attribute[condition]), self._limits.max_bindings
+        return Bindings(*kernels.extend(before.example, before.variables, added.prepared, source.held, attribute, condition, limit))
 
     def _text(self, query: Query) -> str:
         return query_text(self._language.clause(query.body, Head("", "")))
 
 
-def _pairs(found: list[tuple[int, int]]) -> NDArray[np.int64]:
-    return np.array(found, np.int64).reshape(-1, 2)
+def _pairs(found: list[tuple[int, int]]) -> NDArray[np.uint32]:
+    return np.array(found, np.uint32).reshape(-1, 2)
 
 
 def query_text(clause: Clause) -> str:

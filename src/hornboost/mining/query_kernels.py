@@ -1,7 +1,7 @@
-"""Compiled loops of query mining: from the bindings of a query to the coverage of all of its refinements.
+"""Compiled loops of query mining: from the bindings of a family of queries to the coverage of all of their refinements.
 
-A pass returns the conditions that are frequent (0 is the bare literal), the support of each by class, and the examples that each holds for
-as packed bits. Bindings are sorted by example.
+A family are queries that differ in their last condition only, each of them a slot. The conditions that an example reaches under a slot are
+a set of bits, 64 a word (bit 0 is the bare literal); `tally` turns them into supports and coverage. Bindings are sorted by example.
 """
 
 from __future__ import annotations
@@ -9,46 +9,72 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hornboost.data.jit import inner, jit
+
+Codes = NDArray[np.int32]
+Places = NDArray[np.uint32]
+Words = NDArray[np.uint64]
 
 
 class Shape(NamedTuple):
     """A literal that may be added: the rows of an index under a variable of the query, with these demands on their keys.
 
     `equal` lists pairs (key column, variable) that must also be equal, `differ` those that must not be, `apart` pairs of key columns that
-    hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables that matter besides the example's own.
+    hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables that matter besides the example's own:
+    if they are not all, one binding may ask what the one before has asked (`repeats`). Numbers of columns have no sign, which saves
+    the kernels a test.
     """
 
-    variable: int
+    variable: np.uint32
     offsets: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    keys: NDArray[np.int32]
-    equal: NDArray[np.int64]
-    differ: NDArray[np.int64]
-    apart: NDArray[np.int64]
-    fresh: NDArray[np.int64]
-    used: NDArray[np.int64]
+    rows: Codes
+    keys: Codes
+    equal: Places
+    differ: Places
+    apart: Places
+    fresh: Places
+    used: Places
+    repeats: bool
+
+
+class Family(NamedTuple):
+    """Which queries a pass counts for: the conditions that rows of their last literal hold (0 for none), the slot of each condition, or -1,
+    and the slot of the query of all bindings, or -1.
+    """
+
+    held: Codes
+    slots: Codes
+    whole: int
+    n_slots: int
 
 
 class Tally(NamedTuple):
-    """What a pass counts: the conditions that each row holds (0 for none) out of how many, and the examples' classes and weights.
+    """The examples' classes and weights.
 
     A condition is frequent where its weight in some class, or in all (the last of `thresholds`), reaches its threshold.
     """
 
-    held: NDArray[np.int32]
-    n_conditions: int
-    classes: NDArray[np.int32]
+    classes: Codes
     weights: NDArray[np.float64]
     thresholds: NDArray[np.float64]
 
 
-Counted = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]
+_FIRST_BIT = np.empty(64, np.int64)
+_FIRST_BIT[[((0x03F79D71B4CB0A89 << k) % (1 << 64)) >> 58 for k in range(64)]] = np.arange(64)
+"""The place of a bit by a product whose highest six bits differ for all 64 of them (de Bruijn)."""
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _fits(keys, equal, differ, apart, variables, b, row):  # type: ignore[no-untyped-def]
+@inner
+def _first_bit(word: np.uint64) -> tuple[np.uint64, int]:
+    """The lowest bit of a word, alone and as a number."""
+    lowest = word & (~word + np.uint64(1))
+    return lowest, _FIRST_BIT[(lowest * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
+
+
+@inner
+def _fits(keys: Codes, equal: Places, differ: Places, apart: Places, variables: Codes, b: int, row: int | np.uint32) -> bool:
     for p in range(equal.shape[0]):
         value = keys[row, equal[p, 0]]
         if value < 0 or value != variables[b, equal[p, 1]]:
@@ -64,8 +90,8 @@ def _fits(keys, equal, differ, apart, variables, b, row):  # type: ignore[no-unt
     return True
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _is_like_the_one_before(example, variables, b, used):  # type: ignore[no-untyped-def]
+@inner
+def _is_like_the_one_before(example: Codes, variables: Codes, b: int, used: Places) -> bool:
     if b == 0 or example[b] != example[b - 1]:
         return False
     for k in range(used.size):  # noqa: SIM110
@@ -74,32 +100,17 @@ def _is_like_the_one_before(example, variables, b, used):  # type: ignore[no-unt
     return True
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _mark(condition, e, c, weight, latest, support, hits):  # type: ignore[no-untyped-def]
-    if latest[condition] != e:
-        latest[condition] = e
-        support[c, condition] += weight
-        hits[condition, e >> 3] |= np.uint8(128 >> (e & 7))
+@inner
+def _unite(words: Words, held: Codes, row: int) -> None:
+    """Add the conditions of a row, and the bare literal."""
+    words[0] |= np.uint64(1)
+    for a in range(held.shape[1]):
+        condition = np.uint64(held[row, a])
+        words[condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
 
 
-@njit(nogil=True, cache=True)
-def _frequent(thresholds, support):  # type: ignore[no-untyped-def]
-    found = np.empty(support.shape[1], np.int64)
-    n = 0
-    for condition in range(support.shape[1]):
-        total = 0.0
-        reached = False
-        for c in range(support.shape[0]):
-            total += support[c, condition]
-            reached = reached or support[c, condition] >= thresholds[c]
-        if total > 0 and (reached or total >= thresholds[-1]):
-            found[n] = condition
-            n += 1
-    return found[:n]
-
-
-@njit(nogil=True, cache=True)
-def count_reached(variables: NDArray[np.int32], shape: Shape) -> int:
+@jit
+def count_reached(variables: Codes, shape: Shape) -> int:
     """The rows that a join reaches from all bindings."""
     variable, offsets = shape.variable, shape.offsets
     total = 0
@@ -110,121 +121,193 @@ def count_reached(variables: NDArray[np.int32], shape: Shape) -> int:
     return total
 
 
-def count_literal(
-    example: NDArray[np.int32], variables: NDArray[np.int32], shape: Shape, tally: Tally, known: NDArray[np.uint16]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8], NDArray[np.uint16]]:
-    """Count a new literal, bare and with each of its conditions, and tell how many of them each example reaches.
+def reach_literal(example: Codes, variables: Codes, last: Codes, family: Family, shape: Shape, held: Codes, known: Words) -> Words:
+    """The conditions of a new literal, whose source's rows hold `held`, that each example reaches under each slot.
 
-    Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. An example that reaches as many
-    as are `known` to be within its reach, from a more general query, is asked no further.
+    Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. Under slots that reach all that
+    is `known` to be within an example's reach, from a more general query, nothing more is asked.
     """
-    counted: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8], NDArray[np.uint16]]
-    counted = _count_literal(example, variables, *shape, *tally, known)
-    return counted
+    return _reach_literal(example, variables, last, *family, *shape, held, known)  # type: ignore[arg-type]
 
 
-@njit(nogil=True, cache=True)
-def _count_literal(  # type: ignore[no-untyped-def]
-    example,
-    variables,
-    variable,
-    offsets,
-    rows,
-    keys,
-    equal,
-    differ,
-    apart,
-    _fresh,
-    used,
-    held,
-    n_conditions,
-    classes,
-    weights,
-    thresholds,
-    known,
-):
-    latest = np.full(n_conditions, -1, np.int32)
-    support = np.zeros((thresholds.size - 1, n_conditions))
-    hits = np.zeros((n_conditions, (classes.size + 7) // 8), np.uint8)
-    reached = np.zeros(classes.size, np.uint16)
+@jit
+def _reach_literal(
+    example: Codes,
+    variables: Codes,
+    last: Codes,
+    last_held: Codes,
+    slots: Codes,
+    whole: int,
+    n_slots: int,
+    variable: np.uint32,
+    offsets: NDArray[np.int64],
+    rows: Codes,
+    keys: Codes,
+    equal: Places,
+    differ: Places,
+    apart: Places,
+    _fresh: Places,
+    used: Places,
+    repeats: bool,
+    held: Codes,
+    known: Words,
+) -> Words:
+    n_words = known.shape[1]
+    reached = np.zeros((n_slots, known.shape[0], n_words), np.uint64)
+    words = np.zeros(n_words, np.uint64)
+    own = np.empty(last_held.shape[1] + 1, np.uint32)
+    own[0] = whole
+    first = int(whole >= 0)
     decisive = used.size == 1 and used[0] == variable and offsets.size <= example.size
     asked = np.full(offsets.size if decisive else 0, -1, np.int32)
-    # written out, and indexed without signs: with calls to `_fits` and `_mark` this loop measures two to three times slower
+    told = np.empty((asked.size, n_words), np.uint64)
+    is_told = False
+    # written out, and indexed without signs: with calls to `_fits` and `_unite` this loop measures two to three times slower
     for b in range(example.size):
         e = np.uint32(example[b])
+        is_told = repeats and is_told and _is_like_the_one_before(example, variables, b, used)
+        n_own = first
+        for a in range(last_held.shape[1]):
+            slot = slots[np.uint32(last_held[np.uint32(last[b]), a])]
+            if slot >= 0:
+                own[n_own] = slot
+                n_own += 1
+        wanting = False
+        for k in range(n_own):
+            for w in range(n_words):
+                if reached[own[k], e, w] != known[e, w]:
+                    wanting = True
+        if not wanting:
+            continue
         code = variables[b, variable]
-        if reached[e] >= known[e] or code < 0 or code >= offsets.size - 1:
+        if code < 0 or code >= offsets.size - 1:
             continue
-        if asked.size:
-            if asked[code] == e:
-                continue
-            asked[code] = e
-        elif _is_like_the_one_before(example, variables, b, used):
-            continue
-        for at in range(offsets[code], offsets[code + 1]):
-            row = np.uint32(rows[at])
-            fits = True
-            for p in range(equal.shape[0]):
-                value = keys[row, equal[p, 0]]
-                if value < 0 or value != variables[b, equal[p, 1]]:
-                    fits = False
-                    break
-            if not fits:
-                continue
-            for p in range(differ.shape[0]):
-                value, other = keys[row, differ[p, 0]], variables[b, differ[p, 1]]
-                if value < 0 or other < 0 or value == other:
-                    fits = False
-                    break
-            if not fits:
-                continue
-            for p in range(apart.shape[0]):
-                value, other = keys[row, apart[p, 0]], keys[row, apart[p, 1]]
-                if value < 0 or other < 0 or value == other:
-                    fits = False
-                    break
-            if not fits:
-                continue
-            if latest[0] != e:
-                latest[0] = e
-                reached[e] += 1
-                support[classes[e], 0] += weights[e]
-                hits[0, e >> 3] |= np.uint8(128 >> (e & 7))
-            for a in range(held.shape[1]):
-                condition = np.uint32(held[row, a])
-                if latest[condition] != e:
-                    latest[condition] = e
-                    reached[e] += 1
-                    support[classes[e], condition] += weights[e]
-                    hits[condition, e >> 3] |= np.uint8(128 >> (e & 7))
-            if reached[e] >= known[e]:
-                break
-    return _frequent(thresholds, support), support, hits, reached
+        if not is_told:
+            is_told = True
+            if decisive and asked[code] == e:
+                for w in range(n_words):
+                    words[w] = told[code, w]
+            else:
+                for w in range(n_words):
+                    words[w] = 0
+                for at in range(offsets[code], offsets[code + 1]):
+                    row = np.uint32(rows[at])
+                    fits = True
+                    for p in range(equal.shape[0]):
+                        value = keys[row, equal[p, 0]]
+                        if value < 0 or value != variables[b, equal[p, 1]]:
+                            fits = False
+                            break
+                    if not fits:
+                        continue
+                    for p in range(differ.shape[0]):
+                        value, other = keys[row, differ[p, 0]], variables[b, differ[p, 1]]
+                        if value < 0 or other < 0 or value == other:
+                            fits = False
+                            break
+                    if not fits:
+                        continue
+                    for p in range(apart.shape[0]):
+                        value, other = keys[row, apart[p, 0]], keys[row, apart[p, 1]]
+                        if value < 0 or other < 0 or value == other:
+                            fits = False
+                            break
+                    if not fits:
+                        continue
+                    words[0] |= np.uint64(1)
+                    for a in range(held.shape[1]):
+                        condition = np.uint64(held[row, a])
+                        words[condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
+                    complete = True
+                    for w in range(n_words):
+                        complete = complete and words[w] == known[e, w]
+                    if complete:
+                        break
+                if decisive:
+                    asked[code] = e
+                    for w in range(n_words):
+                        told[code, w] = words[w]
+        for k in range(n_own):
+            for w in range(n_words):
+                reached[own[k], e, w] |= words[w]
+    return reached
 
 
-@njit(nogil=True, cache=True)
-def count_tests(example: NDArray[np.int32], rows: NDArray[np.int32], tally: Tally) -> Counted:
-    """Count each further condition on a literal that is bound to `rows`."""
-    held, n_conditions, classes, weights, thresholds = tally
-    latest = np.full(n_conditions, -1, np.int32)
-    support = np.zeros((thresholds.size - 1, n_conditions))
-    hits = np.zeros((n_conditions, (classes.size + 7) // 8), np.uint8)
+@jit
+def reach_tests(example: Codes, last: Codes, family: Family, n_examples: int, width: int) -> Words:
+    """The conditions that the rows of the last literal hold, in words of 64, for each example under each slot."""
+    held, slots, whole, n_slots = family
+    reached = np.zeros((n_slots, n_examples, width), np.uint64)
+    words = np.zeros(width, np.uint64)
     for b in range(example.size):
-        e = example[b]
-        for a in range(held.shape[1]):
-            _mark(held[rows[b], a], e, classes[e], weights[e], latest, support, hits)
-    return _frequent(thresholds, support), support, hits
+        words[:] = 0
+        _unite(words, held, last[b])
+        for w in range(width):
+            if whole >= 0:
+                reached[whole, example[b], w] |= words[w]
+            for a in range(held.shape[1]):
+                slot = slots[held[last[b], a]]
+                if slot >= 0:
+                    reached[slot, example[b], w] |= words[w]
+    return reached
 
 
-@njit(nogil=True, cache=True)
+@jit
+def tally(
+    reached: Words, n_conditions: int, counted: Tally
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
+    """The frequent conditions, slot by slot: where those of each slot start, their numbers, supports by class, and coverage as bits."""
+    classes, weights, thresholds = counted
+    n_slots, n_examples, width = reached.shape
+    support = np.zeros((n_slots * n_conditions, thresholds.size - 1))
+    for slot in range(n_slots):
+        for e in range(n_examples):
+            for w in range(width):
+                left = reached[slot, e, w]
+                while left:
+                    bit, place = _first_bit(left)
+                    left ^= bit
+                    support[slot * n_conditions + 64 * w + place, classes[e]] += weights[e]
+    found = _frequent(support, thresholds)
+    starts = np.searchsorted(found, np.arange(n_slots + 1) * n_conditions)
+    kept = np.empty((found.size, support.shape[1]))
+    hits = np.zeros((found.size, (n_examples + 7) // 8), np.uint8)
+    for slot in range(n_slots):
+        for k in range(starts[slot], starts[slot + 1]):
+            kept[k] = support[found[k]]
+            found[k] -= slot * n_conditions
+            w, bit = found[k] >> 6, np.uint64(1) << np.uint64(found[k] & 63)
+            for e in range(n_examples):
+                if reached[slot, e, w] & bit:
+                    hits[k, e >> 3] |= np.uint8(128 >> (e & 7))
+    return starts, found, kept, hits
+
+
+@inner
+def _frequent(support: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
+    found = np.empty(support.shape[0], np.int64)
+    n = 0
+    for k in range(support.shape[0]):
+        total = 0.0
+        reached = False
+        for c in range(support.shape[1]):
+            total += support[k, c]
+            reached = reached or support[k, c] >= thresholds[c]
+        if total > 0 and (reached or total >= thresholds[-1]):
+            found[n] = k
+            n += 1
+    return found[:n]
+
+
+@jit
 def select(
-    example: NDArray[np.int32],
-    variables: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    held: NDArray[np.int32],
+    example: Codes,
+    variables: Codes,
+    rows: Codes,
+    held: Codes,
     attribute: int,
     condition: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+) -> tuple[Codes, Codes, Codes]:
     """The bindings whose last row holds a condition."""
     n = 0
     for b in range(rows.size):
@@ -241,49 +324,56 @@ def select(
 
 
 def extend(
-    example: NDArray[np.int32],
-    variables: NDArray[np.int32],
-    shape: Shape,
-    held: NDArray[np.int32],
-    attribute: int,
-    condition: int,
-    limit: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    example: Codes, variables: Codes, shape: Shape, held: Codes, attribute: int, condition: int, limit: int
+) -> tuple[Codes, Codes, Codes]:
     """The bindings that a new literal gives, up to one more than `limit`: their examples, variables and rows.
 
     An `attribute` of -1 asks for no condition.
     """
-    made: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
-    made = _extend(example, variables, *shape, held, attribute, condition, limit)
-    return made
+    return _extend(example, variables, *shape, held, attribute, condition, limit)
 
 
-@njit(nogil=True, cache=True)
-def _extend(  # type: ignore[no-untyped-def]
-    example, variables, variable, offsets, rows, keys, equal, differ, apart, fresh, _used, held, attribute, condition, limit
-):
-    room, n = 16 + example.size, 0
-    up, found = np.empty(room, np.int32), np.empty(room, np.int32)
+@jit
+def _extend(
+    example: Codes,
+    variables: Codes,
+    variable: np.uint32,
+    offsets: NDArray[np.int64],
+    rows: Codes,
+    keys: Codes,
+    equal: Places,
+    differ: Places,
+    apart: Places,
+    fresh: Places,
+    _used: Places,
+    _repeats: bool,
+    held: Codes,
+    attribute: int,
+    condition: int,
+    limit: int,
+) -> tuple[Codes, Codes, Codes]:
+    room = 0
     for b in range(example.size):
         code = variables[b, variable]
-        if code < 0 or code >= offsets.size - 1 or n > limit:
+        if 0 <= code < offsets.size - 1:
+            room += offsets[code + 1] - offsets[code]
+    room, n, before = min(room, limit + 1), 0, variables.shape[1]
+    examples, longer, found = np.empty(room, np.int32), np.empty((room, before + fresh.size), np.int32), np.empty(room, np.int32)
+    for b in range(example.size):
+        code = variables[b, variable]
+        if code < 0 or code >= offsets.size - 1:
             continue
         for at in range(offsets[code], offsets[code + 1]):
-            if n > limit:
-                break
-            row = rows[at]
+            row = np.uint32(rows[at])
             if (attribute < 0 or held[row, attribute] == condition) and _fits(keys, equal, differ, apart, variables, b, row):
-                if n == room:
-                    room *= 2
-                    up, found = np.append(up, up), np.append(found, found)
-                up[n], found[n] = b, row
+                if n == room:  # the limit
+                    return examples, longer, found
+                examples[n], found[n] = example[b], row
+                for v in range(before):
+                    longer[n, v] = variables[b, v]
+                for k in range(fresh.size):
+                    longer[n, before + k] = keys[row, fresh[k]]
                 n += 1
-    before = variables.shape[1]
-    examples, longer = np.empty(n, np.int32), np.empty((n, before + fresh.size), np.int32)
-    for i in range(n):
-        examples[i] = example[up[i]]
-        for v in range(before):
-            longer[i, v] = variables[up[i], v]
-        for k in range(fresh.size):
-            longer[i, before + k] = keys[found[i], fresh[k]]
-    return examples, longer, found[:n].copy()
+    if n == room:
+        return examples, longer, found
+    return examples[:n].copy(), longer[:n].copy(), found[:n].copy()
