@@ -61,11 +61,11 @@ class Engine:
         self.cache = Cache(cache_bytes)
         self.facts = Facts.of(database)
         self.graph = JoinGraph(self.facts, examples)
-        self._constants = tuple(constants)
+        self.constants = tuple(constants)
         self._root_attributes = Attributes(examples, {name: database.domains[name].values for name in constants})
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
-        self._pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
+        self.pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
 
     def root(self) -> State:
         """The state of the clause with an empty body."""
@@ -85,7 +85,7 @@ class Engine:
         at = 0
         for group in frontier.groups:
             for pairs in group.pairs:
-                pairs.score(live, classes, out[at : at + pairs.n_conditions], self._pool, self.n_jobs)
+                pairs.score(live, classes, out[at : at + pairs.n_conditions], self.pool, self.n_jobs)
                 at += pairs.n_conditions
         return out
 
@@ -113,7 +113,7 @@ class Engine:
 
     def attributes(self, table: str, is_root: bool) -> Attributes:
         """The codes of a table's attributes."""
-        return self._root_attributes if is_root else self.facts.attributes(table, self._constants)
+        return self._root_attributes if is_root else self.facts.attributes(table, self.constants)
 
     def column(self, table: str, name: str, is_root: bool) -> Column:
         return (self.examples if is_root else self.database.tables[table]).columns[name]
@@ -123,7 +123,7 @@ class Engine:
         key = ("entries", state.entries[node].number, joins)
         known: Entries | None = self.cache.get(key)
         if known is None:
-            known = _expanded(self._checked_reach(state, node, joins), NO_MASK)
+            known = _expanded(self.checked_reach(state, node, joins), NO_MASK)
             self.cache.put(key, known, known.nbytes)
         return known
 
@@ -132,11 +132,11 @@ class Engine:
         known: Group | None = self.cache.get(key)
         if known is None:
             chains = (Chain(node, ()), *self.graph.chains(state, node, visible, self.max_depth, self.look_ahead))
-            known = Group.of([option for chain in chains for option in self._options(state, chain, visible)])
+            known = Group.of([option for chain in chains for option in self.options(state, chain, visible)])
             self.cache.put(key, known, known.nbytes)
         return known
 
-    def _options(self, state: State, chain: Chain, visible: Visible | None) -> list[Option]:
+    def options(self, state: State, chain: Chain, visible: Visible | None) -> list[Option]:
         """The blocks of a chain: one for all attributes, or one for each set of them that came into sight together."""
         table = chain.table if chain.joins else state.specs[chain.node].table
         attributes = self.attributes(table, chain.node == 0 and not chain.joins)
@@ -171,15 +171,16 @@ class Engine:
             entries = state.entries[chain.node]
             reach = Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS)
             codes = attributes.codes(selected)
-            return build_block(reach, codes, attributes.layout(selected), False, self._pool, self.n_jobs)
+            return build_block(reach, codes, attributes.layout(selected), False, self.pool, self.n_jobs)
         try:
-            reach = self._checked_reach(state, chain.node, chain.joins)
+            reach = self.checked_reach(state, chain.node, chain.joins)
         except LimitError:
             return None
         codes = attributes.codes_by(chain.joins[-1].column, reach.order, selected)
-        return build_block(reach, codes, attributes.layout(selected), bare, self._pool, self.n_jobs)
+        return build_block(reach, codes, attributes.layout(selected), bare, self.pool, self.n_jobs)
 
-    def _checked_reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
+    def checked_reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
+        """The rows that joins reach from a node; refused where there are too many."""
         reach = self._reach(state, node, joins)
         self.check_count(int(kernels.count_reached(reach.codes, reach.offsets)), joins)
         return reach

@@ -46,9 +46,9 @@ def over(engine: Engine, examples: Table) -> Engine:
         max_depth=engine.max_depth,
         look_ahead=engine.look_ahead,
         max_entries=engine.max_entries,
-        constants=engine._constants,
+        constants=engine.constants,
     )
-    other.cache, other._pool, other.n_jobs, other.refused = engine.cache, engine._pool, engine.n_jobs, engine.refused
+    other.cache, other.pool, other.n_jobs, other.refused = engine.cache, engine.pool, engine.n_jobs, engine.refused
     return other
 
 
@@ -95,12 +95,12 @@ class RootBuilder:
     def _options(self, source: Engine, chain: Chain) -> list[Option]:
         self.check_time()
         if len(chain.joins) == 1 and source is self.engine:
-            return source._options(source.root(), chain, None)
+            return source.options(source.root(), chain, None)
         if not self._allowed(chain.joins):
             return []
         self.check_time()
         if len(chain.joins) == 1:
-            return source._options(source.root(), chain, None)
+            return source.options(source.root(), chain, None)
         attributes = self.engine.attributes(chain.table, False)
         block = self._closed(chain.joins) if chain.joins[1].equal else self._far(source, chain.joins)
         return [Option(chain, block, attributes)]
@@ -148,7 +148,7 @@ class RootBuilder:
             codes = attributes.codes_by(join.column, index.rows, selected)
             keys = np.arange(index.size, dtype=CODE)
             reach = Reach(keys, keys, index.offsets, index.rows)
-            block = build_block(reach, codes, attributes.layout(selected), True, self.engine._pool, self.engine.n_jobs)
+            block = build_block(reach, codes, attributes.layout(selected), True, self.engine.pool, self.engine.n_jobs)
             assert block is not None
             segment = np.full(index.size, -1, CODE)
             segment[block.segment_example] = np.arange(block.segment_example.size, dtype=CODE)
@@ -180,7 +180,7 @@ class RootBuilder:
         selected = tuple(range(len(attributes.columns)))
         codes = attributes.codes(selected)
         reach = Reach(example, rows, NO_OFFSETS, NO_ROWS)
-        block = build_block(reach, codes, attributes.layout(selected), True, engine._pool, engine.n_jobs)
+        block = build_block(reach, codes, attributes.layout(selected), True, engine.pool, engine.n_jobs)
         assert block is not None
         return block
 

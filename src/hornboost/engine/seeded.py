@@ -176,7 +176,7 @@ class SeededEngine:
     def _add(self, group: Group, live: Longs, classes: Codes, out: Longs, at: int) -> None:
         for pairs in group.pairs:
             self._check_time()
-            pairs.score(live, classes, out[at : at + pairs.n_conditions], self.engine._pool, self.engine.n_jobs)
+            pairs.score(live, classes, out[at : at + pairs.n_conditions], self.engine.pool, self.engine.n_jobs)
             at += pairs.n_conditions
 
     def refine(self, position: Position, literals: Literals, i: int) -> Position:
@@ -275,7 +275,7 @@ class SeededEngine:
             for chain in (Chain(node, ()), *engine.graph.chains(state, node, None, engine.max_depth, engine.look_ahead)):
                 self._check_time()
                 known_closing = self._closings.knows(chain)
-                options += self._closings.options(engine, state, chain) if known_closing else engine._options(state, chain, None)
+                options += self._closings.options(engine, state, chain) if known_closing else engine.options(state, chain, None)
             known = Group.of(options)
             engine.cache.put(key, known, known.nbytes)
         return known
@@ -296,7 +296,7 @@ class SeededEngine:
             block, attributes, chain = option.block, option.attributes, option.chain
             example, rows = state.entries[chain.node].example, state.entries[chain.node].rows
             if chain.joins:
-                example, rows, _ = kernels.expand(*engine._checked_reach(state, chain.node, chain.joins), NO_MASK)
+                example, rows, _ = kernels.expand(*engine.checked_reach(state, chain.node, chain.joins), NO_MASK)
             codes, layout = attributes.codes(block.attributes), attributes.layout(block.attributes)
             raw, counts = own.own_conditions_each(
                 n, example, rows, bool(chain.joins), codes, layout.selected, layout.sizes, layout.numeric, layout.bases

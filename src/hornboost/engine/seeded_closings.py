@@ -17,7 +17,7 @@ from hornboost.errors import LimitError
 
 
 class Closings:
-    """What `Engine._options` gives for such a join, faster; `check_time` is called before each pass over rows."""
+    """What `Engine.options` gives for such a join, faster; `check_time` is called before each pass over rows."""
 
     def __init__(self, check_time: Callable[[], None]) -> None:
         self.check_time = check_time
@@ -33,7 +33,7 @@ class Closings:
         (join,) = chain.joins
         self.check_time()
         try:
-            reach = engine._checked_reach(state, chain.node, chain.joins)
+            reach = engine.checked_reach(state, chain.node, chain.joins)
         except LimitError:
             return []
         marks = self._marked(engine, join.table, join.column, join.equal[0][0])
@@ -44,7 +44,7 @@ class Closings:
         attributes = engine.attributes(join.table, False)
         selected = tuple(range(len(attributes.columns)))
         codes, layout = attributes.codes(selected), attributes.layout(selected)
-        block = build_block(Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine._pool, engine.n_jobs)
+        block = build_block(Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine.pool, engine.n_jobs)
         assert block is not None
         return [Option(chain, block, attributes)]
 
