@@ -182,9 +182,6 @@ class Miner:
     ) -> None:
         """A query is frequent where its support in some class, or in all (the last threshold), reaches its threshold."""
         self._language = language
-        self._classes = classes
-        self._weights = weights
-        self._thresholds = thresholds * (1.0 - 1e-12)
         self._connected = connected
         self._limits = limits or Limits()
         self._n = len(classes)
@@ -195,7 +192,7 @@ class Miner:
         self._unknown = {
             width: np.full((self._n, width), np.iinfo(np.uint64).max, np.uint64) for width in {s.n_words for s in language.sources}
         }
-        self._tally = kernels.Tally(classes, weights, self._thresholds)
+        self._tally = kernels.Tally(classes, weights, thresholds * (1.0 - 1e-12))
 
     def mine(self, max_length: int) -> Mined:
         """All frequent queries up to a length, none equivalent to another."""
