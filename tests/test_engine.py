@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import naive
 from hornboost import Database
 from hornboost.engine import Engine, Frontier, Refinement, State, Visible, blocks, clause_state, covers, fixed_point, to_clause
+from hornboost.engine.compile import specs_state
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import LimitError
 from hornboost.logic.clause import Clause, Head
@@ -130,7 +131,9 @@ def test_every_refinement_has_the_statistics_of_the_refined_clause(walk: Walk) -
             refinement = frontier.refinement(candidate)
             assert walk.totals(engine.refine(state, refinement).covered) == scores[candidate], refinement
         for candidate in chosen[:6]:
-            clause = clause_of(engine.refine(state, frontier.refinement(candidate)), engine)
+            refined = engine.refine(state, frontier.refinement(candidate))
+            assert specs_state(engine, refined.specs).covered.tolist() == refined.covered.tolist()
+            clause = clause_of(refined, engine)
             assert walk.totals(walk.covered(clause)) == scores[candidate], str(clause)
             assert walk.totals(covers(engine.database, clause, engine.examples)) == scores[candidate], str(clause)
 

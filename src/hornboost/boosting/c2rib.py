@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from typing import Literal as Choice
 
 import numpy as np
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from hornboost.boosting import kernels
 from hornboost.dtypes import WEIGHT_ONE
 from hornboost.engine import State, Visible
+from hornboost.engine.compile import specs_state
 from hornboost.engine.sampling import example_hash
+from hornboost.engine.tree import Spec
 from hornboost.features.monitor import ProgressMonitor
 from hornboost.features.pool import FeaturePool
 from hornboost.features.strategies import STRATEGIES, FeatureSet, considered_masses, evolve
@@ -28,9 +30,16 @@ Floats = NDArray[np.float64]
 Callback = Callable[[dict[str, Any]], None]
 
 
+class Learned(NamedTuple):
+    """A round that is known from before: its clause, and the clauses scored to find it."""
+
+    specs: tuple[Spec, ...]
+    scored: int
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The choices of a run; see `C2RIBClassifier` for what they mean."""
+    """The choices of a run; see `C2RIBClassifier` for what they mean. The rounds `learned` before are repeated, not searched for."""
 
     rounds: int
     seed: int
@@ -44,6 +53,7 @@ class Settings:
     validation_fraction: float = 0.1
     deadline: float = math.inf
     callbacks: Sequence[Callback] = ()
+    learned: Sequence[Learned] = ()
 
 
 @dataclass(eq=False)
@@ -123,20 +133,31 @@ class _Run:
         started = time.perf_counter()
         W, total = kernels.fixed_weights(self.density, self.sample, float(WEIGHT_ONE))
         in_G, W_G = kernels.growing_set(W, self.y, example_hash(self.settings.seed, t, self.problem.content), total)
-        state, w, scored = self._clause(W, W_G, total)
+        state, w, scored = self._known(t, W, W_G, total) if t <= len(self.settings.learned) else self._clause(W, W_G, total)
         c = confidence(w.plus, w.minus, self.N)
         margin, error = self._update(state, c, w, in_G)
         self._record(t, state, c, w, margin, error, scored, started)
 
+    def _known(self, t: int, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> tuple[State, Weights, int]:
+        """The clause that an earlier run chose in this round."""
+        specs, scored = self.settings.learned[t - 1]
+        state = specs_state(self.problem.engine, specs)
+        return state, self._weights(state, W, W_G, total), scored
+
+    def _weights(self, state: State, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> Weights:
+        sums = np.zeros((2, 2), np.int64)
+        kernels.covered_weights(W, W_G, self.y, state.covered, sums)
+        (minus_G, plus_G), (minus, plus) = (sums / total).tolist()
+        return Weights(plus_G, minus_G, plus, minus)
+
     def _clause(self, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> tuple[State, Weights, int]:
         """Grow on G, prune on P, and compare with the default clause."""
-        engine, y = self.problem.engine, self.y
-        sums = np.zeros((2, 2), np.int64)
+        engine = self.problem.engine
         visible = self.active.visible if self.active else None
         grown = grow(
             engine,
             W_G,
-            y,
+            self.y,
             2,
             lambda stats: z_tilde(stats[:, 1], stats[:, 0]),
             start=0.0,
@@ -145,16 +166,11 @@ class _Run:
             visible=visible,
         )
 
-        def weights(state: State) -> Weights:
-            kernels.covered_weights(W, W_G, y, state.covered, sums)
-            (minus_G, plus_G), (minus, plus) = (sums / total).tolist()
-            return Weights(plus_G, minus_G, plus, minus)
-
         def loss_on_P(w: Weights) -> float:
             return loss(w.plus - w.plus_G, w.minus - w.minus_G, confidence(w.plus_G, w.minus_G, self.N))
 
-        default = engine.root(), weights(engine.root())
-        prunes = [(state, weights(state)) for state in grown.states]
+        default = engine.root(), self._weights(engine.root(), W, W_G, total)
+        prunes = [(state, self._weights(state, W, W_G, total)) for state in grown.states]
         prunes = [(state, w) for state, w in prunes if confidence(w.plus, w.minus, self.N) > 0]
         if not prunes:
             return (*default, grown.scored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -60,11 +61,26 @@ def clause_state(engine: Engine, clause: Clause) -> State:
     body = root_first(clause, engine.examples.name)
     _check(engine, clause, body)
     specs, order = tree_specs(clause, body)
+    return _grown(engine, specs, lambda k: _allowed(engine, clause, body[order[k]], is_root=k == 0))
+
+
+def specs_state(engine: Engine, specs: tuple[Spec, ...]) -> State:
+    """The state of a tree that a search has grown, over the engine's examples."""
+
+    def allowed(k: int) -> NDArray[np.bool_]:
+        masks = [engine.passes(specs[k].table, test, None, k == 0) for test in specs[k].tests]
+        return np.logical_and.reduce(masks) if masks else NO_MASK
+
+    return _grown(engine, specs, allowed)
+
+
+def _grown(engine: Engine, specs: tuple[Spec, ...], allowed: Callable[[int], NDArray[np.bool_]]) -> State:
+    """Join node after node; `allowed` tells the rows that a node may bind, where it says something about them."""
     state = root_state(engine.examples.n_rows, specs[0].table)
-    alive = _allowed(engine, clause, body[0], is_root=True)
+    alive = allowed(0)
     state = State(specs[:1], state.entries, alive if alive.size else state.covered)
     for k in range(1, len(specs)):
-        entries = _expand(engine, state, specs[k], _allowed(engine, clause, body[order[k]], is_root=False))
+        entries = _expand(engine, state, specs[k], allowed(k))
         state = propagate(specs[: k + 1], [*state.entries, entries], state.covered, {k: np.ones(len(entries), np.bool_)})
     return state
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from numbers import Integral, Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,15 +15,21 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hornboost.boosting.c2rib import Boosted, Callback, Settings, boost
+from hornboost.errors import ModelError
 from hornboost.estimators.calibration import common_slope
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.features.strategies import STRATEGIES
+from hornboost.model.checkpoint import Checkpoint, identity
 from hornboost.model.diagnosis import warn_if_empty
 from hornboost.model.ensemble import Ensemble, Rule, merged
 from hornboost.search.problem import Problem
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+
+
+RESUMABLE = frozenset({"rounds", "deadline", "callbacks", "learned"})
+"""Settings that may change before a fit goes on from a checkpoint: no round depends on them."""
 
 
 class C2RIBClassifier(RelationalClassifier):
@@ -46,6 +54,8 @@ class C2RIBClassifier(RelationalClassifier):
     cache_bytes : memory for coverage that is kept between rounds.
     time_limit : seconds after which no further round begins.
     callbacks : called after each round with its row of the history.
+    checkpoint : a file that keeps the rounds learned; where it exists, a fit of the same data and settings goes on from it, to the model
+        that it would have learned without a break. `rounds` may be raised, `time_limit` and `n_jobs` be others. Needs `random_state`.
     n_jobs : threads; the model does not depend on it.
     random_state : seed of the splits into growing and pruning examples.
 
@@ -79,6 +89,7 @@ class C2RIBClassifier(RelationalClassifier):
         "cache_bytes": [Interval(Integral, 0, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "callbacks": "no_validation",
+        "checkpoint": [str, PathLike, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -102,6 +113,7 @@ class C2RIBClassifier(RelationalClassifier):
         cache_bytes: int = 1 << 30,
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
+        checkpoint: str | PathLike[str] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -121,6 +133,7 @@ class C2RIBClassifier(RelationalClassifier):
         self.cache_bytes = cache_bytes
         self.time_limit = time_limit
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -140,10 +153,19 @@ class C2RIBClassifier(RelationalClassifier):
             n_jobs=self._threads(),
         )
         positives = list(range(len(problem.labels))) if len(problem.labels) > 2 else [problem.positive][: len(problem.labels) - 1]
-        seed = self._seed()
+        settings = self._settings(deadline)
+        checkpoint = self._checkpoint(problem, settings)
         runs: dict[int, Boosted] = {}
         for positive in positives:
-            runs[positive] = boost(problem, positive, self._settings(seed + len(runs), deadline))
+            label = problem.labels[positive]
+            run = replace(settings, seed=settings.seed + len(runs))
+            if checkpoint is not None:
+                run = replace(run, learned=checkpoint.learned(label), callbacks=(checkpoint.recorder(label), *settings.callbacks))
+            try:
+                runs[positive] = boost(problem, positive, run)
+            finally:
+                if checkpoint is not None:
+                    checkpoint.write()
             if runs[positive].interrupted:
                 break
         self.ensemble_ = _ensemble(problem, runs)
@@ -160,11 +182,20 @@ class C2RIBClassifier(RelationalClassifier):
             return 1
         return self.n_jobs if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
 
-    def _settings(self, seed: int, deadline: float) -> Settings:
+    def _checkpoint(self, problem: Problem, settings: Settings) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        if self.random_state is None:
+            raise ModelError(f"{self.checkpoint}: a fit without a seed cannot be gone on with; set random_state")
+        told = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in RESUMABLE}
+        told |= {"max_depth": self.max_depth, "max_entries": self.max_entries}
+        return Checkpoint(self.checkpoint, identity(problem, told.items()))
+
+    def _settings(self, deadline: float) -> Settings:
         window = self.trend_window if self.trend_window is not None else (10 if self.features in (None, "margin") else 3)
         return Settings(
             rounds=self.rounds,
-            seed=seed,
+            seed=self._seed(),
             features=self.features,
             trend_window=window,
             threshold=self.threshold,

@@ -26,7 +26,6 @@ from hornboost.model.ensemble import Ensemble, Rule
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-FORMAT = "hornboost-model"
 VERSION = 1
 TYPES = frozenset({"key", "nominal", "numeric", "date"})
 _DTYPE = re.compile(r"object|bool|<U\d{1,6}|<[iuf][1248]|\|[iu]1")
@@ -127,25 +126,14 @@ def saved_schema(ensemble: Ensemble, database: Database, given: Mapping[str, str
 
 def to_bytes(model: SavedModel) -> bytes:
     """The file of a model; equal models give equal bytes."""
-    content = {"format": FORMAT, "version": VERSION, "model": _payload(model)}
-    content["checksum"] = _digest(content)
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1)
-    return (text + "\n").encode("utf-8", "surrogatepass")
+    return sealed("model", VERSION, _payload(model))
 
 
 def from_bytes(content: bytes, place: str) -> SavedModel:
     """The model in a file's content; `place` names the file in errors."""
-    parsed = _parsed(content, place)
-    if parsed.get("format") != FORMAT:
-        raise ModelError(f"{place}: this is no model file of HornBoost; give one that 'fit' or 'save' wrote")
-    version = parsed.get("version")
-    if version != VERSION or isinstance(version, bool):
-        raise ModelError(f"{place}: the model has format version {version!r}, and this HornBoost reads {VERSION}; install a newer one")
-    checksum = parsed.pop("checksum", None)
-    if checksum != _digest(parsed):
-        raise ModelError(f"{place}: the checksum does not match, so the file was changed or damaged; take the original or fit again")
+    body = unsealed(content, place, "model", VERSION, "give one that 'fit' or 'save' wrote")
     try:
-        return _model(parsed["model"])
+        return _model(body)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         what = error if isinstance(error, ModelError | ClauseError) else type(error).__name__
         raise ModelError(f"{place}: the model's content is not valid ({what}); fit again") from None
@@ -332,14 +320,29 @@ def _is_hidden(database: Database, table: str, column: str) -> bool:
     return schema is not None and any(known.name == column for known in schema.columns)
 
 
-def _parsed(content: bytes, place: str) -> dict[str, Any]:
+def sealed(noun: str, version: int, body: Mapping[str, Any]) -> bytes:
+    """A file that holds a model or the like: JSON with its format, a version and a checksum; equal bodies give equal bytes."""
+    content = {"format": f"hornboost-{noun}", "version": version, noun: body}
+    content["checksum"] = _digest(content)
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1)
+    return (text + "\n").encode("utf-8", "surrogatepass")
+
+
+def unsealed(content: bytes, place: str, noun: str, version: int, way_out: str) -> Any:
+    """The body of such a file, its format, version and checksum checked; `way_out` ends the sentence that refuses another file."""
     try:
         parsed = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=lambda name: _fail(f"'{name}' is no number"))
     except (ValueError, RecursionError):
-        raise ModelError(f"{place}: the file is damaged, cut short or no model; take the original or fit again") from None
-    if not isinstance(parsed, dict):
-        raise ModelError(f"{place}: this is no model file of HornBoost; give one that 'fit' or 'save' wrote")
-    return parsed
+        raise ModelError(f"{place}: the file is damaged, cut short or no {noun}; take the original or fit again") from None
+    if not isinstance(parsed, dict) or parsed.get("format") != f"hornboost-{noun}":
+        raise ModelError(f"{place}: this is no {noun} file of HornBoost; {way_out}")
+    found = parsed.get("version")
+    if found != version or isinstance(found, bool):
+        raise ModelError(f"{place}: the {noun} has format version {found!r}, and this HornBoost reads {version}; install a newer one")
+    checksum = parsed.pop("checksum", None)
+    if checksum != _digest(parsed):
+        raise ModelError(f"{place}: the checksum does not match, so the file was changed or damaged; take the original or fit again")
+    return parsed.get(noun)
 
 
 def _digest(content: Any) -> str:

@@ -1,0 +1,141 @@
+"""A fit that was broken off goes on from its checkpoint to the model of an unbroken one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import hornboost as hb
+from hornboost import C2RIBClassifier
+from hornboost.errors import ModelError
+
+
+class Stop(Exception):  # noqa: N818
+    """The machine goes down."""
+
+
+def stop_after(n: int) -> Any:
+    def callback(row: dict[str, Any]) -> None:
+        if row["round"] == n:
+            raise Stop
+
+    return callback
+
+
+def trains() -> tuple[hb.Database, pd.DataFrame, pd.Series]:
+    db = hb.datasets.trains(150, noise=0.1, seed=2).database()
+    return db, *db.examples()
+
+
+def saved(model: C2RIBClassifier, folder: Path) -> bytes:
+    model.save(folder / "model.json")
+    return (folder / "model.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"features": "margin", "stall": 3},
+        {"features": "V3"},
+        {"early_stopping": 5},
+        {"class_weight": "balanced", "max_literals": 3},
+    ],
+)
+def test_a_fit_goes_on_to_the_same_model(settings: dict[str, Any], tmp_path: Path) -> None:
+    db, X, y = trains()
+    given: dict[str, Any] = {"rounds": 25, "random_state": 1, **settings}
+    whole = C2RIBClassifier(db, **given).fit(X, y)
+    broken = C2RIBClassifier(db, **given, checkpoint=tmp_path / "run.json", callbacks=[stop_after(4)])
+    with pytest.raises(Stop):
+        broken.fit(X, y)
+    seen: list[int] = []
+    resumed = C2RIBClassifier(db, **given, checkpoint=tmp_path / "run.json", callbacks=[lambda row: seen.append(row["round"])]).fit(X, y)
+    assert saved(resumed, tmp_path) == saved(whole, tmp_path)
+    untimed = [model.history_.drop(columns="seconds") for model in (whole, resumed)]
+    pd.testing.assert_frame_equal(*untimed)
+    assert seen == list(range(1, len(whole.history_) + 1))
+
+
+def test_known_rounds_are_not_searched_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, X, y = trains()
+    given: dict[str, Any] = {"random_state": 1, "checkpoint": tmp_path / "run.json"}
+    C2RIBClassifier(db, rounds=10, **given).fit(X, y)
+    searched = []
+    from hornboost.boosting import c2rib
+
+    grow = c2rib.grow
+    monkeypatch.setattr(c2rib, "grow", lambda *args, **settings: searched.append(1) or grow(*args, **settings))
+    longer = C2RIBClassifier(db, rounds=14, **given).fit(X, y)
+    assert len(searched) == 4
+    assert len(longer.history_) == 14
+    assert len(C2RIBClassifier(db, rounds=3, **given).fit(X, y).history_) == 3
+    assert len(searched) == 4
+
+
+def test_several_classes_go_on_with_the_one_that_was_broken_off(tmp_path: Path) -> None:
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    given: dict[str, Any] = {"rounds": 6, "random_state": 0}
+    whole = C2RIBClassifier(**given).fit(X, y)
+    calls = []
+
+    def in_the_second_class(row: dict[str, Any]) -> None:
+        calls.append(row)
+        if len(calls) == 9:
+            raise Stop
+
+    with pytest.raises(Stop):
+        C2RIBClassifier(**given, checkpoint=str(tmp_path / "iris.json"), callbacks=[in_the_second_class]).fit(X, y)
+    resumed = C2RIBClassifier(**given, checkpoint=str(tmp_path / "iris.json")).fit(X, y)
+    assert saved(resumed, tmp_path) == saved(whole, tmp_path)
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path) -> None:
+    db, X, y = trains()
+    given: dict[str, Any] = {"rounds": 3, "random_state": 1, "checkpoint": tmp_path / "run.json"}
+    C2RIBClassifier(db, **given).fit(X, y)
+    before = (tmp_path / "run.json").read_bytes()
+    other_tables = hb.datasets.trains(150, noise=0.1, seed=3).database()
+    weights = [2.0] + [1.0] * (len(X) - 1)
+    for model, data, weight in (
+        (C2RIBClassifier(db, **{**given, "max_literals": 2}), (X, y), None),
+        (C2RIBClassifier(db, **{**given, "max_depth": 1}), (X, y), None),
+        (C2RIBClassifier(db, **{**given, "random_state": 2}), (X, y), None),
+        (C2RIBClassifier(db, **given), (X[:-1], y[:-1]), None),
+        (C2RIBClassifier(db, **given), (X, y), weights),
+        (C2RIBClassifier(other_tables, **given), other_tables.examples(), None),
+    ):
+        with pytest.raises(
+            ModelError, match=r"run\.json: this checkpoint is of other data or other settings; name another file, or delete"
+        ):
+            model.fit(*data, sample_weight=weight)
+    assert (tmp_path / "run.json").read_bytes() == before
+    assert len(C2RIBClassifier(db, **{**given, "n_jobs": 2, "time_limit": 60.0, "cache_bytes": 0}).fit(X, y).history_) == 3
+
+
+def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    db, X, y = trains()
+    place = tmp_path / "run.json"
+    model = C2RIBClassifier(db, rounds=2, random_state=1, checkpoint=place).fit(X, y)
+    whole = place.read_bytes()
+    model.save(tmp_path / "model.json")
+    for content, sentence in (
+        (whole[: len(whole) // 2], "the file is damaged, cut short or no checkpoint"),
+        (whole.replace(b'"scored": ', b'"scored": 1', 1), "the checksum does not match"),
+        ((tmp_path / "model.json").read_bytes(), "this is no checkpoint file of HornBoost; name another file"),
+        (whole.replace(b'"version": 1', b'"version": 2'), "the checkpoint has format version 2"),
+    ):
+        place.write_bytes(content)
+        with pytest.raises(ModelError, match=sentence):
+            C2RIBClassifier(db, rounds=2, random_state=1, checkpoint=place).fit(X, y)
+    with pytest.raises(ModelError, match="a fit without a seed cannot be gone on with; set random_state"):
+        C2RIBClassifier(db, checkpoint=tmp_path / "other.json").fit(X, y)
+    seen: list[dict[str, Any]] = []
+    with pytest.raises(ModelError, match="cannot be written"):
+        C2RIBClassifier(db, random_state=1, checkpoint=tmp_path / "nowhere" / "run.json", callbacks=[seen.append]).fit(X, y)
+    assert not seen
