@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import BernoulliNB
 
-from hornboost.mining.bayes import BernoulliBayes, training_error
+from hornboost.mining.bayes import BernoulliBayes, training_losses
 
 
 @pytest.fixture
@@ -52,7 +52,9 @@ def test_a_class_without_weight_is_never_predicted(data):
     assert np.isfinite(model.posteriors(X)).all()
 
 
-def test_the_training_error_of_boolean_columns_is_that_of_the_classifier(data):
+def test_the_training_losses_of_boolean_columns_are_those_of_the_classifier(data):
     X, y, w = data
-    wrong = BernoulliBayes.fit(X, y, 3, w).predict(X) != y
-    assert training_error(X.T, np.full(7, 2), y, 3, w) == w[wrong].sum() > 0
+    model = BernoulliBayes.fit(X, y, 3, w)
+    error, log_loss = training_losses(X.T, np.full(7, 2), y, 3, w)
+    assert error == w[model.predict(X) != y].sum() > 0
+    assert log_loss == pytest.approx(-w @ np.log(model.posteriors(X)[np.arange(len(y)), y]))

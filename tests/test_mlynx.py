@@ -39,6 +39,25 @@ def test_posteriors_are_those_of_bernoulli_bayes_on_the_rules(trains: tuple[hb.D
     assert (model.predict(X) == reference.predict(matrix)).all()
 
 
+def test_averaged_scores_are_the_mean_over_the_selections(trains: tuple[hb.Database, pd.DataFrame, pd.Series]) -> None:
+    db, X, y = trains
+    model = MLynxClassifier(db, max_length=2, restarts=7, average=True, random_state=0).fit(X, y)
+    matrix = hb.RelationalPatterns(db, max_length=2).fit(X, y).transform(X)
+    history = hb.MutualInformationSelector(restarts=7, random_state=model._seed()).fit(matrix, y).history_
+    assert len({frozenset(restart.columns) for restart in history}) > 1
+    scores = []
+    for restart in history:
+        columns = matrix[:, list(restart.columns)]
+        joint = BernoulliNB(alpha=1.0).fit(columns, y).predict_joint_log_proba(columns)
+        scores.append(joint[:, 1] - joint[:, 0])
+    np.testing.assert_allclose(model.decision_function(X), np.mean(scores, axis=0), rtol=1e-9, atol=1e-9)
+    frame = model.rules_frame()
+    assert frame["share"].is_monotonic_decreasing
+    assert frame["share"].min() >= 1 / 7
+    name, size = str(model.classes_[1]), (y == model.classes_[1]).sum()
+    np.testing.assert_allclose(frame[f"p(q|{name})"], (frame[f"covered {name}"] + 1) / (size + 2))
+
+
 def test_rules_show_probabilities_and_log_odds(trains: tuple[hb.Database, pd.DataFrame, pd.Series]) -> None:
     db, X, y = trains
     model = MLynxClassifier(db, max_length=1, restarts=5, random_state=0).fit(X, y)

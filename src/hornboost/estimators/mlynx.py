@@ -34,6 +34,8 @@ class MLynxClassifier(RelationalClassifier):
     database, min_support, max_length, oi, connected, symmetric, bins, support : as in `RelationalPatterns`.
     alpha : a selection ends when no query's mRMR is above it, in nats.
     restarts, walk_probability : of the stochastic selection (seed 001, Algorithm 1).
+    average : rather than the best selection keep them all, and take the mean of their log-posteriors: a query counts by the share of the
+        selections that hold it. It ranks better, with many more rules.
     max_queries : queries that a selection takes at most.
     laplace : added to the count of either outcome of a query in each class.
     class_weight : weights by class, "balanced", or None.
@@ -42,7 +44,8 @@ class MLynxClassifier(RelationalClassifier):
 
     Attributes
     ----------
-    rules_ : the selected queries; a rule votes log p(q | class) where it holds and log (1 - p(q | class)) where it does not.
+    rules_ : the selected queries; a rule votes log p(q | class) where it holds and log (1 - p(q | class)) where it does not, by its share.
+    shares_ : of each rule, the share of the averaged selections that hold its query; 1 where there is one selection.
     n_patterns_ : queries that the selection chose from.
 
     >>> import hornboost as hb
@@ -58,6 +61,7 @@ class MLynxClassifier(RelationalClassifier):
         "alpha": [Interval(Real, None, None, closed="neither")],
         "restarts": [Interval(Integral, 1, None, closed="left")],
         "walk_probability": [Interval(Real, 0, 1, closed="both")],
+        "average": ["boolean"],
         "max_queries": [Interval(Integral, 1, None, closed="left"), None],
         "laplace": [Interval(Real, 0, None, closed="neither")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -73,6 +77,7 @@ class MLynxClassifier(RelationalClassifier):
         alpha: float = 1e-2,
         restarts: int = 100,
         walk_probability: float = 0.05,
+        average: bool = False,
         max_queries: int | None = None,
         laplace: float = 1.0,
         oi: bool = True,
@@ -93,6 +98,7 @@ class MLynxClassifier(RelationalClassifier):
         self.alpha = alpha
         self.restarts = restarts
         self.walk_probability = walk_probability
+        self.average = average
         self.max_queries = max_queries
         self.laplace = laplace
         self.oi = oi
@@ -121,21 +127,23 @@ class MLynxClassifier(RelationalClassifier):
 
     def _model(self, problem: Problem, found: Patterns) -> Ensemble:
         n_classes = len(problem.labels)
+        share = self._selected(problem, found) if len(found) and n_classes > 1 else {}
+        chosen = list(share)
+        self.shares_ = np.array(list(share.values()))
         if n_classes == 1:
             return Ensemble(problem.labels, (), (0.0,))
-        chosen = self._selected(problem, found) if len(found) else []
         bayes = BernoulliBayes.fit(found.covered(chosen).T, problem.classes, n_classes, problem.weights, self.laplace)
-        yes, no = np.log(bayes.p), np.log1p(-bayes.p)
+        yes, no = np.log(bayes.p) * self.shares_, np.log1p(-bayes.p) * self.shares_
         rules = tuple(
             Rule(found.clause(k), tuple(yes[:, i].tolist()), tuple(no[:, i].tolist()), tuple(found.support[k].tolist()))
             for i, k in enumerate(chosen)
         )
         return Ensemble(problem.labels, rules, tuple(bayes.log_prior.tolist()), "softmax")
 
-    def _selected(self, problem: Problem, found: Patterns) -> list[int]:
+    def _selected(self, problem: Problem, found: Patterns) -> dict[int, float]:
         columns = selection.BooleanColumns(found.blocks(), problem.weights)
         classes = problem.classes.astype(np.int64)
-        best, _ = selection.stochastic(
+        best, history = selection.stochastic(
             selection.Information.of(columns, classes, len(problem.labels), problem.weights),
             check_random_state(self._seed()).random_sample,
             restarts=self.restarts,
@@ -143,12 +151,16 @@ class MLynxClassifier(RelationalClassifier):
             alpha=self.alpha,
             max_features=self.max_queries,
         )
-        return list(best.columns)
+        return selection.shares(history) if self.average else dict.fromkeys(best.columns, 1.0)
 
     def rules_frame(self) -> pd.DataFrame:
-        """The rules as a table, with p(q | class) and the log-odds ln p/(1 - p) of each class."""
+        """The rules as a table, with p(q | class) and the log-odds ln p/(1 - p) of each class, and their shares where there are several."""
         frame = super().rules_frame()
+        if self.average:
+            frame["share"] = self.shares_
         for k, name in enumerate(self.ensemble_.classes):
-            frame[f"p(q|{name})"] = [float(np.exp(rule.votes[k])) for rule in self.rules_]
-            frame[f"log-odds {name}"] = [rule.votes[k] - rule.otherwise[k] for rule in self.rules_]
+            yes = np.array([rule.votes[k] for rule in self.rules_]) / self.shares_
+            no = np.array([rule.otherwise[k] for rule in self.rules_]) / self.shares_
+            frame[f"p(q|{name})"] = np.exp(yes)
+            frame[f"log-odds {name}"] = yes - no
         return frame

@@ -1,4 +1,4 @@
-"""The Bernoulli Bayes classifier of mLynx (seed 001, section 2), and its training error on a subset of the columns."""
+"""The Bernoulli Bayes classifier of mLynx (seed 001, section 2), and how well it fits the training examples on a subset of the columns."""
 
 from __future__ import annotations
 
@@ -62,22 +62,25 @@ class BernoulliBayes:
         return best
 
 
-def training_error(
+def training_losses(
     codes: NDArray[Any], n_values: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]
-) -> float:
-    """err_D(S) of seed 001, section 3: the weight of the examples that Bayes on these columns gets wrong.
+) -> tuple[float, float]:
+    """err_D(S) of seed 001, section 3, the weight of the examples that Bayes on these columns gets wrong, and its log-loss on them all.
 
     `codes` holds a column a row. A column of two values is Bernoulli; one of v values has Laplace 1 on each of the v.
 
     >>> codes = np.array([[1, 1, 0, 0]], dtype=np.uint16)
-    >>> training_error(codes, np.array([2]), np.array([0, 0, 1, 0]), 2, np.ones(4))
-    1.0
+    >>> training_losses(codes, np.array([2]), np.array([0, 0, 1, 0]), 2, np.ones(4))
+    (1.0, 2.2...)
     """
     by_class = np.bincount(classes, weights, minlength=n_classes).astype(np.float64)
     with np.errstate(divide="ignore"):
         g = np.tile(np.log(by_class / by_class.sum()), (len(classes), 1))
     kernels.add_discriminants(codes, np.maximum(n_values, 2), classes, weights, by_class, g)
-    return float(weights[np.argmax(g, axis=1) != classes].sum())
+    error = float(weights[np.argmax(g, axis=1) != classes].sum())
+    g -= g.max(axis=1, keepdims=True)
+    surprise = np.log(np.exp(g).sum(axis=1)) - g[np.arange(len(classes)), classes]
+    return error, round(float(weights @ surprise), 9)  # the order of summation must not tell equal sets apart
 
 
 def _boolean(X: Any) -> Any:

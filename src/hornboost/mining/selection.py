@@ -6,7 +6,8 @@ later restarts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.mining import kernels
-from hornboost.mining.bayes import training_error
+from hornboost.mining.bayes import training_losses
 
 MEMORY = 256 * 2**20
 """Bytes of pairwise information that a search keeps; beyond them a row is computed again when it is asked for."""
@@ -126,13 +127,13 @@ class DiscreteColumns:
 
 @dataclass
 class Information:
-    """What a search asks: relevance I(f; c), pairwise rows kept between restarts, and the judge err_D(S).
+    """What a search asks: relevance I(f; c), pairwise rows kept between restarts, and the judge of a set.
 
     >>> blocks = iter([np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=bool)])
     >>> information = Information.of(BooleanColumns(blocks, np.ones(4)), np.array([0, 0, 1, 1]), 2, np.ones(4))
     >>> information.relevance.round(4)
     array([0.6931, 0.    ])
-    >>> information.error([0]), information.error([1])
+    >>> information.losses([0])[0], information.losses([1])[0]
     (0.0, 2.0)
     """
 
@@ -142,7 +143,7 @@ class Information:
     weights: NDArray[np.float64]
     relevance: NDArray[np.float64]
     _rows: dict[int, NDArray[np.float64]] = field(default_factory=dict)
-    _errors: dict[frozenset[int], float] = field(default_factory=dict)
+    _losses: dict[frozenset[int], tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, columns: Columns, classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]) -> Information:
@@ -158,14 +159,14 @@ class Information:
                 self._rows[column] = row
         return row
 
-    def error(self, subset: list[int]) -> float:
-        """The weight of training examples that Bayes on these columns gets wrong."""
+    def losses(self, subset: list[int]) -> tuple[float, float]:
+        """The weight of training examples that Bayes on these columns gets wrong, err_D(S), and its log-loss."""
         key = frozenset(subset)
-        if key not in self._errors:
+        if key not in self._losses:
             members = sorted(key)
             codes, n_values = self.columns.codes(members), self.columns.n_values[members]
-            self._errors[key] = training_error(codes, n_values, self.classes, self.n_classes, self.weights)
-        return self._errors[key]
+            self._losses[key] = training_losses(codes, n_values, self.classes, self.n_classes, self.weights)
+        return self._losses[key]
 
 
 class _Construction:
@@ -208,10 +209,11 @@ def greedy(information: Information, max_features: int, alpha: float = -np.inf) 
 
 @dataclass(frozen=True)
 class Restart:
-    """One construction of Algorithm 1: the columns in the order of their choice, and the error that judged them."""
+    """One construction of Algorithm 1: the columns in the order of their choice, and what judged them."""
 
     columns: tuple[int, ...]
     error: float
+    log_loss: float
 
 
 def stochastic(
@@ -226,8 +228,8 @@ def stochastic(
     """Algorithm 1: the best construction, and all of them.
 
     `uniform` gives numbers in [0, 1), one for each `rand(0,1)` and one for each random choice of a column, in the order of the lines.
-    A walk step leaves `improve` true. The training error judges once, at the end of a construction, as the prose says; a later one must
-    be strictly better.
+    A walk step leaves `improve` true. The training error judges once, at the end of a construction, as the prose says. Of equal errors the
+    smaller log-loss is better: where one class is rare, hardly any set changes the error. A later construction must be strictly better.
     """
     size = information.columns.n_features if max_features is None else min(max_features, information.columns.n_features)
     best: Restart | None = None
@@ -244,12 +246,22 @@ def stochastic(
                 column = construction.candidate(uniform())
             if improve:
                 construction.add(column)
-        history.append(Restart(tuple(construction.chosen), information.error(construction.chosen)))
-        if best is None or history[-1].error < best.error:
+        history.append(Restart(tuple(construction.chosen), *information.losses(construction.chosen)))
+        if best is None or (history[-1].error, history[-1].log_loss) < (best.error, best.log_loss):
             best = history[-1]
     if best is None:
         raise ValueError("Algorithm 1 needs at least one restart")
     return best, history
+
+
+def shares(history: Sequence[Restart]) -> dict[int, float]:
+    """The share of constructions that hold each column, the largest first; those that none holds are left out.
+
+    >>> shares([Restart((2, 0), 0.0, 1.0), Restart((1, 2), 0.0, 1.0)])
+    {2: 1.0, 0: 0.5, 1: 0.5}
+    """
+    counts = Counter(column for restart in history for column in restart.columns)
+    return {column: count / len(history) for column, count in sorted(counts.items(), key=lambda found: (-found[1], found[0]))}
 
 
 def _x_log_x(x: Any) -> NDArray[np.float64]:
