@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from hornboost.data import Database
 from hornboost.estimators.mlynx import MLynxClassifier
-from hornboost.estimators.patterns import MINING_CONSTRAINTS, RelationalPatterns
-from hornboost.estimators.selector import MutualInformationSelector
+from hornboost.estimators.patterns import RelationalPatterns
+from hornboost.mining import selection
 from hornboost.mining.bayes import BernoulliBayes
 
 PAPER: dict[str, Any] = {
@@ -55,72 +55,77 @@ def mutagenesis(data: Path, task: str = "regression_friendly_188", seeds: Sequen
     return {"task": task, "accuracy": float(np.mean(runs)), "runs": runs, "parameters": parameters}
 
 
-UWCSE: dict[str, Any] = {"support": "positive", "min_support": 0.1, "max_length": 3}
+UWCSE: dict[str, Any] = {"support": "positive", "min_support": 0.1}
 """A tenth of all pairs would leave out whatever tells the few advisers, so the positive pairs decide."""
 
-SETTINGS = ((1.0, 1e-4), (5.0, 5e-3), (5.0, 1e-2), (10.0, 5e-3), (10.0, 1e-2), (20.0, 1e-2), (20.0, 2e-2))
-"""The weight of a positive pair, and alpha; the first are the paper's. With so few positives no query tells much of an unweighted class."""
+Setting = tuple[int, float, float]
+
+SETTINGS: tuple[Setting, ...] = tuple(product((2, 3), (1.0, 10.0), (1e-4, 1e-3, 1e-2)))
+"""The length of a query, the weight of a positive pair, and alpha, by decades from the paper's for UW-CSE to its for Mutagenesis."""
 
 
 def uwcse(
-    data: Path, task: str = "advised_by_all_pairs", seed: int = 0, settings: Sequence[tuple[float, float]] = SETTINGS, **parameters: Any
+    data: Path,
+    task: str = "advised_by_all_pairs",
+    seed: int = 0,
+    settings: Sequence[Setting] = SETTINGS,
+    average: bool = True,
+    **parameters: Any,
 ) -> dict[str, Any]:
     """Areas under the ROC and the recall-precision curve (trapezoids), and average precision, for each area left out and in the mean.
 
-    For each area the settings are chosen on the four others, each of them left out in turn, by the mean over three random selections.
+    For each area the setting is chosen on the four others, each of them left out in turn. `parameters` are those of the selection.
     """
     database = Database.from_folder(data / "uwcse", task=task)
     X, y = database.examples()
     is_positive = np.asarray(y) == database.target.positive
-    mined = UWCSE | {name: value for name, value in parameters.items() if name in MINING_CONSTRAINTS}
-    selected = {name: value for name, value in parameters.items() if name not in MINING_CONSTRAINTS}
     rows_of = {area: test for area, (_, test) in zip(AREAS, database.folds("leave_one_area_out"), strict=True)}
-    chosen = _chosen(database, X, y, is_positive, rows_of, settings, mined, selected, seed)
+    found = {area: dict.fromkeys(settings, 0.0) for area in rows_of}
+    if len(settings) > 1:
+        for left_out in combinations(rows_of, 2):
+            for area, setting, reached in _without_two(database, X, y, is_positive, rows_of, left_out, settings, average, seed, parameters):
+                found[area][setting] += reached
     rows: dict[str, Any] = {}
     for area, test in rows_of.items():
         train = np.concatenate([rows for other, rows in rows_of.items() if other != area])
-        weight, alpha = chosen[area]
-        model = MLynxClassifier(database, alpha=alpha, random_state=seed, **mined, **selected)
+        length, weight, alpha = max(settings, key=found[area].__getitem__)
+        model = MLynxClassifier(database, max_length=length, alpha=alpha, average=average, random_state=seed, **UWCSE, **parameters)
         model.fit(X.iloc[train], y.iloc[train], sample_weight=np.where(is_positive[train], weight, 1.0))
-        told = {"queries": len(model.rules_), "weight": weight, "alpha": alpha}
+        told = {"queries": len(model.rules_), "max_length": length, "weight": weight, "alpha": alpha}
         rows[area] = areas(is_positive[test], model.decision_function(X.iloc[test])) | told
     means = {name: float(np.mean([row[name] for row in rows.values()])) for name in ("roc", "pr", "average_precision", "queries")}
-    return {"task": task, **rows, "mean": means, "parameters": mined | selected}
+    return {"task": task, **rows, "mean": means, "parameters": UWCSE | parameters | {"average": average}}
 
 
-def _chosen(
+def _without_two(
     database: Database,
     X: Any,
     y: Any,
     is_positive: NDArray[np.bool_],
     rows_of: dict[str, NDArray[np.intp]],
-    settings: Sequence[tuple[float, float]],
-    mined: dict[str, Any],
-    selected: dict[str, Any],
+    left_out: tuple[str, str],
+    settings: Sequence[Setting],
+    average: bool,
     seed: int,
-) -> dict[str, tuple[float, float]]:
-    """For each area the setting whose mean of both areas under curves is largest, over the other areas left out as well.
-
-    What is learned without two areas serves either of them.
-    """
-    if len(settings) == 1:
-        return dict.fromkeys(rows_of, settings[0])
-    found: dict[str, dict[tuple[float, float], float]] = {area: dict.fromkeys(settings, 0.0) for area in rows_of}
-    for left_out in combinations(rows_of, 2):
-        train = np.concatenate([rows for area, rows in rows_of.items() if area not in left_out])
-        patterns = RelationalPatterns(database, **mined).fit(X.iloc[train], y.iloc[train])
+    parameters: dict[str, Any],
+) -> Iterator[tuple[str, Setting, float]]:
+    """What each setting reaches on either of two areas, the sum of both areas under curves, as a reason to choose it for the other one."""
+    train = np.concatenate([rows for area, rows in rows_of.items() if area not in left_out])
+    classes = is_positive[train].astype(np.int64)
+    for length, weight in dict.fromkeys(setting[:2] for setting in settings):
+        patterns = RelationalPatterns(database, max_length=length, **UWCSE).fit(X.iloc[train], y.iloc[train])
+        columns, weights = patterns.transform(X.iloc[train]), np.where(is_positive[train], weight, 1.0)
         matrix = {area: patterns.transform(X.iloc[rows_of[area]]) for area in left_out}
-        columns, classes = patterns.transform(X.iloc[train]), is_positive[train].astype(np.int64)
-        for (weight, alpha), k in product(settings, range(3)):
-            weights = np.where(is_positive[train], weight, 1.0)
-            selector = MutualInformationSelector(alpha=alpha, random_state=1000 * k + seed, **selected)
-            chosen = selector.fit(columns, classes, sample_weight=weights).selected_
-            bayes = BernoulliBayes.fit(columns[:, chosen], classes, 2, weights)
+        information = selection.Information.of(selection.encode(columns, weights), classes, 2, weights)
+        odds = BernoulliBayes.fit(columns, classes, 2, weights).log_odds
+        for alpha in (setting[2] for setting in settings if setting[:2] == (length, weight)):
+            best, history = selection.stochastic(information, np.random.RandomState(seed).random_sample, alpha=alpha, **parameters)
+            share = selection.shares(history if average else [best])
+            chosen = list(share)
+            votes = (odds[1] - odds[0])[chosen] * list(share.values())
             for area, other in (left_out, left_out[::-1]):
-                g = bayes.discriminants(matrix[other][:, chosen])
-                reached = areas(is_positive[rows_of[other]], g[:, 1] - g[:, 0])
-                found[area][weight, alpha] += reached["roc"] + reached["pr"]
-    return {area: max(settings, key=found[area].__getitem__) for area in rows_of}
+                reached = areas(is_positive[rows_of[other]], matrix[other][:, chosen] @ votes)
+                yield area, (length, weight, alpha), reached["roc"] + reached["pr"]
 
 
 def areas(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> dict[str, float]:

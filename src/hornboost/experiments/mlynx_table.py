@@ -49,8 +49,8 @@ def jobs(data: Path, quick: bool) -> list[Job]:
     folds, seeds = range(1 if quick else FOLD_SETS), range(1 if quick else SEEDS)
     listed = [Job(mutagenesis, {"task": t, "seed": s, "parameters": parameters}, data) for t in MUTAGENESIS for s in folds]
     pairs = ["advised_by_student_professor"] if quick else list(PAIRS)
-    settings = {"settings": mlynx.SETTINGS[:1]} if quick else {}
-    return listed + [Job(uwcse, {"task": t, "seed": s, "parameters": parameters | settings}, data) for t in pairs for s in seeds]
+    searched = {"settings": mlynx.SETTINGS[:1], "restarts": 2} if quick else {"settings": mlynx.SETTINGS}
+    return listed + [Job(uwcse, {"task": t, "seed": s, "parameters": searched}, data) for t in pairs for s in seeds]
 
 
 def summary(listed: Sequence[Job], results: Sequence[Result]) -> dict[str, Any]:
