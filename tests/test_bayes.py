@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import BernoulliNB
 
-from hornboost.mining.bayes import BernoulliBayes, training_losses
+from hornboost.mining.bayes import BernoulliBayes, best_prefix
 
 
 @pytest.fixture
@@ -52,9 +52,19 @@ def test_a_class_without_weight_is_never_predicted(data):
     assert np.isfinite(model.posteriors(X)).all()
 
 
-def test_the_training_losses_of_boolean_columns_are_those_of_the_classifier(data):
+def test_the_best_prefix_is_that_of_the_classifier_on_each_of_them(data):
     X, y, w = data
-    model = BernoulliBayes.fit(X, y, 3, w)
-    error, log_loss = training_losses(X.T, np.full(7, 2), y, 3, w)
-    assert error == w[model.predict(X) != y].sum() > 0
-    assert log_loss == pytest.approx(-w @ np.log(model.posteriors(X)[np.arange(len(y)), y]))
+    judged = []
+    for k in range(2, 8):
+        model = BernoulliBayes.fit(X[:, :k], y, 3, w)
+        log_loss = -w @ np.log(model.posteriors(X[:, :k])[np.arange(len(y)), y])
+        judged.append((w[model.predict(X[:, :k]) != y].sum(), log_loss, k))
+    error, log_loss, k = min(judged)
+    assert best_prefix(X.T, np.full(7, 2), y, 3, w) == (k, pytest.approx(error), pytest.approx(log_loss))
+
+
+def test_one_column_is_judged_alone(data):
+    X, y, w = data
+    model = BernoulliBayes.fit(X[:, :1], y, 3, w)
+    size, error, _ = best_prefix(X.T[:1], np.full(1, 2), y, 3, w)
+    assert (size, error) == (1, pytest.approx(w[model.predict(X[:, :1]) != y].sum()))

@@ -159,6 +159,14 @@ def test_algorithm_1_keeps_the_construction_of_fewest_errors():
     assert best is history[1]
 
 
+def test_algorithm_1_judges_after_each_addition():
+    X, y = hand_case()
+    # a, b, then by walk steps noise: it cannot mend what is right, and fits as well
+    best, history = stochastic(information(X, y), iter([0.0, 0.01, 0.5, 0.01, 0.9]).__next__, restarts=1, alpha=0.0, max_features=3)
+    assert history[0].columns == (0, 2)
+    assert best is history[0]
+
+
 def test_of_equal_constructions_the_first_is_kept():
     X, y = hand_case()
     # b and a, then a and b

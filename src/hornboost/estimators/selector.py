@@ -30,7 +30,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     Parameters
     ----------
     method : "stochastic" is Algorithm 1 of mLynx: restarts from a random column, mRMR steps, random walk steps, and the training error of a
-        Bayes classifier as judge of each construction, its log-loss where errors are equal. "mrmr" is one greedy construction from the most
+        Bayes classifier as judge after each addition, its log-loss where errors are equal. "mrmr" is one greedy construction from the most
         relevant column on.
     alpha : a construction ends when no column's mRMR is above it; None for no threshold. Natural logarithms.
     max_features : a construction ends at this many columns; None for no limit.
@@ -40,7 +40,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     ----------
     selected_ : indices of the kept columns in the order of their choice.
     relevance_ : I(column; class) of every column, in nats.
-    history_ : of "stochastic", a `Restart` (columns, error, log_loss) for each restart.
+    history_ : of "stochastic", a `Restart` (columns, error, log_loss) for each restart, its best set.
 
     >>> X = [[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]] * 5
     >>> y = ["a", "a", "b", "b"] * 5

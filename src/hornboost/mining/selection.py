@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.mining import kernels
-from hornboost.mining.bayes import training_losses
+from hornboost.mining.bayes import best_prefix
 
 MEMORY = 256 * 2**20
 """Bytes of pairwise information that a search keeps; beyond them a row is computed again when it is asked for."""
@@ -133,7 +133,7 @@ class Information:
     >>> information = Information.of(BooleanColumns(blocks, np.ones(4)), np.array([0, 0, 1, 1]), 2, np.ones(4))
     >>> information.relevance.round(4)
     array([0.6931, 0.    ])
-    >>> information.losses([0])[0], information.losses([1])[0]
+    >>> information.judged([0]).error, information.judged([1]).error
     (0.0, 2.0)
     """
 
@@ -143,7 +143,6 @@ class Information:
     weights: NDArray[np.float64]
     relevance: NDArray[np.float64]
     _rows: dict[int, NDArray[np.float64]] = field(default_factory=dict)
-    _losses: dict[frozenset[int], tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, columns: Columns, classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]) -> Information:
@@ -159,14 +158,11 @@ class Information:
                 self._rows[column] = row
         return row
 
-    def losses(self, subset: list[int]) -> tuple[float, float]:
-        """The weight of training examples that Bayes on these columns gets wrong, err_D(S), and its log-loss."""
-        key = frozenset(subset)
-        if key not in self._losses:
-            members = sorted(key)
-            codes, n_values = self.columns.codes(members), self.columns.n_values[members]
-            self._losses[key] = training_losses(codes, n_values, self.classes, self.n_classes, self.weights)
-        return self._losses[key]
+    def judged(self, columns: list[int]) -> Restart:
+        """The set with which Bayes gets least of the training weight wrong, err_D(S), among those that grow to these columns."""
+        codes, n_values = self.columns.codes(columns), self.columns.n_values[columns]
+        size, error, loss = best_prefix(codes, n_values, self.classes, self.n_classes, self.weights)
+        return Restart(tuple(columns[:size]), error, loss)
 
 
 class _Construction:
@@ -209,7 +205,7 @@ def greedy(information: Information, max_features: int, alpha: float = -np.inf) 
 
 @dataclass(frozen=True)
 class Restart:
-    """One construction of Algorithm 1: the columns in the order of their choice, and what judged them."""
+    """The best set of one construction of Algorithm 1: its columns in the order of their choice, and what judged them."""
 
     columns: tuple[int, ...]
     error: float
@@ -225,11 +221,11 @@ def stochastic(
     alpha: float = 1e-2,
     max_features: int | None = None,
 ) -> tuple[Restart, list[Restart]]:
-    """Algorithm 1: the best construction, and all of them.
+    """Algorithm 1: the best set, and that of each construction.
 
     `uniform` gives numbers in [0, 1), one for each `rand(0,1)` and one for each random choice of a column, in the order of the lines.
-    A walk step leaves `improve` true. The training error judges once, at the end of a construction, as the prose says. Of equal errors the
-    smaller log-loss is better: where one class is rare, hardly any set changes the error. A later construction must be strictly better.
+    A walk step leaves `improve` true. The training error judges after each addition, as in the listing. Of equal errors the smaller
+    log-loss is better: where one class is rare, hardly any set changes the error. A later set must be strictly better.
     """
     size = information.columns.n_features if max_features is None else min(max_features, information.columns.n_features)
     best: Restart | None = None
@@ -246,7 +242,7 @@ def stochastic(
                 column = construction.candidate(uniform())
             if improve:
                 construction.add(column)
-        history.append(Restart(tuple(construction.chosen), *information.losses(construction.chosen)))
+        history.append(information.judged(construction.chosen))
         if best is None or (history[-1].error, history[-1].log_loss) < (best.error, best.log_loss):
             best = history[-1]
     if best is None:
