@@ -72,7 +72,7 @@ class MLynxClassifier(RelationalClassifier):
         self,
         database: Database | None = None,
         *,
-        min_support: float = 0.1,
+        min_support: float = 0.125,
         max_length: int = 4,
         alpha: float = 1e-2,
         restarts: int = 100,
