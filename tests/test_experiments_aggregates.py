@@ -19,10 +19,10 @@ def test_turning_the_task_round_leaves_examples_and_labels(task: str, data_folde
     assert (y == y_bad).all()
 
 
-def test_rules_of_bad_loans_describe_bad_loans_only(data_folder: Path) -> None:
+@pytest.mark.parametrize("learner", OF_BAD)
+def test_rules_of_bad_loans_describe_bad_loans_only(learner: str, data_folder: Path) -> None:
     database = loans(data_folder, "finished_good_vs_bad", of_bad=True)
-    model = learners(database, 0)[OF_BAD].set_params(c2ribclassifier__rounds=20, relationalaggregates__max_depth=1)
+    model = learners(database, 0)[learner].set_params(c2ribclassifier__rounds=20, relationalaggregates__max_depth=1)
     X, y = database.examples()
     rules = model.fit(X, y)[-1].rules_
     assert {rule.clause.head.value for rule in rules} == {"B"}
-    assert model[-1].features == "margin"

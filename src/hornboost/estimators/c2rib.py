@@ -35,6 +35,8 @@ RESUMABLE = frozenset({"rounds", "deadline", "callbacks", "learned"})
 class C2RIBClassifier(RelationalClassifier):
     """Constrained confidence-rated boosting of first-order rules (Hoche and Wrobel 2001, 2002, 2003).
 
+    Rules describe the database's positive class (the last one if it names none); where a class is rare, try that one.
+
     Parameters
     ----------
     database : the tables behind the examples, or None when the rows of X are all there is.
