@@ -37,7 +37,7 @@ def main() -> None:
     start = time.perf_counter()
     selector = MutualInformationSelector(restarts=options.restarts, alpha=options.alpha, random_state=0).fit(X, y)
     seconds = time.perf_counter() - start
-    steps = sum(len(restart.columns) for restart in selector.history_)
+    steps = sum(restart.grown for restart in selector.history_)
 
     frame, labels = pd.DataFrame(X.astype(float)).rename(columns=str), pd.Series(y)
     # its own relevance goes column by column in Python; one vectorised call keeps the comparison to the steps themselves

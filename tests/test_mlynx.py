@@ -41,8 +41,8 @@ def test_posteriors_are_those_of_bernoulli_bayes_on_the_rules(trains: tuple[hb.D
 
 def test_averaged_scores_are_the_mean_over_the_selections(trains: tuple[hb.Database, pd.DataFrame, pd.Series]) -> None:
     db, X, y = trains
-    model = MLynxClassifier(db, max_length=2, restarts=7, average=True, random_state=0).fit(X, y)
-    matrix = hb.RelationalPatterns(db, max_length=2).fit(X, y).transform(X)
+    model = MLynxClassifier(db, min_support=0.1, max_length=2, restarts=7, average=True, random_state=0).fit(X, y)
+    matrix = hb.RelationalPatterns(db, min_support=0.1, max_length=2).fit(X, y).transform(X)
     history = hb.MutualInformationSelector(restarts=7, random_state=model._seed()).fit(matrix, y).history_
     assert len({frozenset(restart.columns) for restart in history}) > 1
     scores = []

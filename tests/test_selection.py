@@ -163,7 +163,7 @@ def test_algorithm_1_judges_after_each_addition():
     X, y = hand_case()
     # a, b, then by walk steps noise: it cannot mend what is right, and fits as well
     best, history = stochastic(information(X, y), iter([0.0, 0.01, 0.5, 0.01, 0.9]).__next__, restarts=1, alpha=0.0, max_features=3)
-    assert history[0].columns == (0, 2)
+    assert (history[0].columns, history[0].grown) == ((0, 2), 3)
     assert best is history[0]
 
 

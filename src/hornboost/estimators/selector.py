@@ -40,7 +40,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     ----------
     selected_ : indices of the kept columns in the order of their choice.
     relevance_ : I(column; class) of every column, in nats.
-    history_ : of "stochastic", a `Restart` (columns, error, log_loss) for each restart, its best set.
+    history_ : of "stochastic", a `Restart` (columns, error, log_loss, grown) for each restart, its best set.
 
     >>> X = [[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]] * 5
     >>> y = ["a", "a", "b", "b"] * 5

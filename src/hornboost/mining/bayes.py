@@ -72,7 +72,7 @@ def best_prefix(
 
     >>> codes = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]], dtype=np.uint16)
     >>> best_prefix(codes, np.array([2, 2, 2]), np.array([0, 0, 1, 0]), 2, np.ones(4))
-    (2, 0.0, 1.7...)
+    (3, 0.0, 0.76...)
     """
     by_class = np.bincount(classes, weights, minlength=n_classes).astype(np.float64)
     size, error, loss = kernels.best_prefix(codes, np.maximum(n_values, 2), classes, weights, by_class)

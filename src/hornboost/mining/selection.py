@@ -162,7 +162,7 @@ class Information:
         """The set with which Bayes gets least of the training weight wrong, err_D(S), among those that grow to these columns."""
         codes, n_values = self.columns.codes(columns), self.columns.n_values[columns]
         size, error, loss = best_prefix(codes, n_values, self.classes, self.n_classes, self.weights)
-        return Restart(tuple(columns[:size]), error, loss)
+        return Restart(tuple(columns[:size]), error, loss, len(columns))
 
 
 class _Construction:
@@ -205,11 +205,15 @@ def greedy(information: Information, max_features: int, alpha: float = -np.inf) 
 
 @dataclass(frozen=True)
 class Restart:
-    """The best set of one construction of Algorithm 1: its columns in the order of their choice, and what judged them."""
+    """The best set of one construction of Algorithm 1: its columns in the order of their choice, and what judged them.
+
+    The construction went on to `grown` columns.
+    """
 
     columns: tuple[int, ...]
     error: float
     log_loss: float
+    grown: int
 
 
 def stochastic(
@@ -253,7 +257,7 @@ def stochastic(
 def shares(history: Sequence[Restart]) -> dict[int, float]:
     """The share of constructions that hold each column, the largest first; those that none holds are left out.
 
-    >>> shares([Restart((2, 0), 0.0, 1.0), Restart((1, 2), 0.0, 1.0)])
+    >>> shares([Restart((2, 0), 0.0, 1.0, 2), Restart((1, 2), 0.0, 1.0, 3)])
     {2: 1.0, 0: 0.5, 1: 0.5}
     """
     counts = Counter(column for restart in history for column in restart.columns)
