@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -115,7 +116,45 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path) -> None:
         ):
             model.fit(*data, sample_weight=weight)
     assert (tmp_path / "run.json").read_bytes() == before
-    assert len(C2RIBClassifier(db, **{**given, "n_jobs": 2, "time_limit": 60.0, "cache_bytes": 0}).fit(X, y).history_) == 3
+    assert (
+        len(
+            C2RIBClassifier(
+                db, **{**given, "n_jobs": 2, "random_state": np.int64(1), "max_depth": np.int64(2), "time_limit": 60.0, "cache_bytes": 0}
+            )
+            .fit(X, y)
+            .history_
+        )
+        == 3
+    )
+
+
+def test_a_file_that_can_no_longer_be_written_costs_neither_the_model_nor_the_error(tmp_path: Path) -> None:
+    db, X, y = trains()
+    folder = tmp_path / "runs"
+    given: dict[str, Any] = {"rounds": 4, "random_state": 1, "checkpoint": folder / "run.json"}
+
+    def remove(row: dict[str, Any]) -> None:
+        if row["round"] == 2:
+            (folder / "run.json").unlink()
+            folder.rmdir()
+
+    folder.mkdir()
+    with pytest.warns(UserWarning, match="the checkpoint could not be written, and the fit goes on: .*run.json"):
+        model = C2RIBClassifier(db, **given, callbacks=[remove]).fit(X, y)
+    assert len(model.history_) == 4
+    folder.mkdir()
+    with pytest.raises(Stop), pytest.warns(UserWarning, match="could not be written"):
+        C2RIBClassifier(db, **given, callbacks=[remove, stop_after(2)]).fit(X, y)
+
+
+def test_joins_that_were_refused_are_not_forgotten(tmp_path: Path) -> None:
+    db, X, y = trains()
+    given: dict[str, Any] = {"rounds": 4, "random_state": 1, "max_entries": 100}
+    whole = C2RIBClassifier(db, **given).fit(X, y)
+    for _ in range(2):
+        resumed = C2RIBClassifier(db, **given, checkpoint=tmp_path / "run.json").fit(X, y)
+        assert resumed.refused_ == whole.refused_
+    assert whole.refused_
 
 
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -133,8 +172,11 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path: Path) -> None:
         place.write_bytes(content)
         with pytest.raises(ModelError, match=sentence):
             C2RIBClassifier(db, rounds=2, random_state=1, checkpoint=place).fit(X, y)
-    with pytest.raises(ModelError, match="a fit without a seed cannot be gone on with; set random_state"):
+    with pytest.raises(ModelError, match="a fit without a seed cannot be gone on with; set random_state to a number"):
         C2RIBClassifier(db, checkpoint=tmp_path / "other.json").fit(X, y)
+    for name, sentence in (("x" * 300, "the checkpoint cannot be read"), ("a\0b", "the checkpoint cannot be read"), ("", "cannot be read")):
+        with pytest.raises(ModelError, match=sentence):
+            C2RIBClassifier(db, random_state=1, checkpoint=name).fit(X, y)
     seen: list[dict[str, Any]] = []
     with pytest.raises(ModelError, match="cannot be written"):
         C2RIBClassifier(db, random_state=1, checkpoint=tmp_path / "nowhere" / "run.json", callbacks=[seen.append]).fit(X, y)

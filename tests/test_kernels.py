@@ -117,25 +117,27 @@ HELD = np.array([[1], [1], [2], [2], [1], [1]], np.int32)
 """Bonds of two kinds."""
 
 
-def bonded() -> query_kernels.Shape:
+def bonded() -> query_kernels.Prepared:
     """Example 0 has the atoms 0, 1 and 2 in a chain, example 1 the atoms 3 and 4; bonds both ways; no atom twice."""
     keys = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [3, 4], [4, 3]], np.int32)
     offsets, rows = longs(0, 1, 3, 4, 5, 6), codes(0, 1, 2, 3, 4, 5)
     none = np.empty((0, 2), np.uint32)
     differ, fresh, used = np.array([[1, 0], [1, 1]], np.uint32), np.array([1], np.uint32), np.array([0, 1], np.uint32)
-    return query_kernels.Shape(np.uint32(1), offsets, rows, keys, none, differ, none, fresh, used, False)
+    return query_kernels.Prepared(np.uint32(1), offsets, rows, keys, none, differ, none, fresh, used, False)
 
 
 def test_a_literal_reaches_conditions_for_each_query_of_a_family_and_no_further_than_is_known() -> None:
     example, rows = codes(0, 0, 0, 0, 1, 1), codes(0, 1, 2, 3, 4, 5)
     bound = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [3, 4], [4, 3]], np.int32)
     # the bare literal, and a bond of kind 2
-    family = query_kernels.Family(HELD, codes(-1, -1, 1), 0, 2)
+    family = query_kernels.Slots(HELD, codes(-1, -1, 1), 0, 2)
     unknown = np.full((2, 1), 2**64 - 1, np.uint64)
     reached = query_kernels.reach_literal(example, bound, rows, family, bonded(), HELD, unknown)
     # a third atom follows in example 0 only: 0-1-2 by a bond of kind 2, 2-1-0, after one of kind 2, by one of kind 1
     assert reached[:, :, 0].tolist() == [[0b111, 0], [0b011, 0]]
-    alone = query_kernels.Family(HELD, codes(-1, -1, -1), 0, 1)
+    without_the_bare_one = query_kernels.Slots(HELD, codes(-1, -1, 0), -1, 1)
+    assert query_kernels.reach_literal(example, bound, rows, without_the_bare_one, bonded(), HELD, unknown).tolist() == reached[1:].tolist()
+    alone = query_kernels.Slots(HELD, codes(-1, -1, -1), 0, 1)
     fewer = query_kernels.reach_literal(example, bound, rows, alone, bonded(), HELD, np.array([[0b101], [0]], np.uint64))
     assert fewer[:, :, 0].tolist() == [[0b101, 0]]
 
@@ -145,7 +147,7 @@ def test_bits_are_tallied_by_class_and_frequent_ones_tell_whom_they_cover() -> N
     reached[0, :, 0] = [0b11, 0b01, 0b01]
     reached[1, :, 1] = [1 << 63, 0, 1 << 63]
     counted = query_kernels.Tally(codes(0, 1, 1), np.array([1.0, 2.0, 4.0]), np.array([np.inf, np.inf, 5.0]))
-    starts, conditions, support, hits = query_kernels.tally(reached, 128, counted)
+    starts, conditions, support, hits = query_kernels.tally(reached, 128, *counted)
     assert (starts.tolist(), conditions.tolist()) == ([0, 1, 2], [0, 127])
     assert (support.tolist(), hits.tolist()) == ([[1.0, 6.0], [1.0, 4.0]], [[0b11100000], [0b10100000]])
 
@@ -159,9 +161,9 @@ def test_bindings_follow_a_literal_and_a_condition_on_its_row() -> None:
     assert [found.tolist() for found in query_kernels.extend(example, bound, shape, HELD, 0, 1, 9)] == [[0], [[2, 1, 0]], [1]]
     assert [found.tolist() for found in query_kernels.select(*extended, HELD, 0, 2)] == [[0], [[0, 1, 2]], [2]]
     assert [len(found) for found in query_kernels.extend(example, bound, shape, HELD, -1, 0, 0)] == [1, 1, 1]
-    assert query_kernels.count_reached(bound, shape) == 8
-    family = query_kernels.Family(HELD, codes(-1, -1, -1), 0, 1)
-    assert query_kernels.reach_tests(codes(0, 1), codes(2, 4), family, 2, 1).tolist() == [[[0b101], [0b011]]]
+    assert query_kernels.count_reached(bound, shape.variable, shape.offsets) == 8
+    family = query_kernels.Slots(HELD, codes(-1, -1, -1), 0, 1)
+    assert query_kernels.reach_tests(codes(0, 1), codes(2, 4), *family, 2, 1).tolist() == [[[0b101], [0b011]]]
 
 
 def test_columns_share_what_both_have() -> None:

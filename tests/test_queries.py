@@ -318,6 +318,28 @@ def test_a_new_object_that_could_only_be_a_known_one_is_not_asked_for() -> None:
     assert after_an_atom(pd.concat([bond, elsewhere])) == {(0, 1, -1), (0, -1, 1), (-1, 1, -1)}
 
 
+def test_a_table_may_have_more_conditions_than_a_word_has_bits() -> None:
+    draw = np.random.default_rng(0)
+    target = pd.DataFrame({"t": range(60), "y": ["0", "1"] * 30})
+    part = pd.DataFrame(
+        {"t": draw.integers(0, 60, 2000), "c": draw.integers(0, 150, 2000).astype(str), "d": draw.integers(0, 2, 2000).astype(str)}
+    )
+    db = Database.from_frames({"target": target, "part": part}, target="target", key="t", label="y", foreign_keys=[("part.t", "target.t")])
+    X, y = db.examples()
+    patterns = RelationalPatterns(db, min_support=0.05, max_length=2, oi=False).fit(X, y)
+    single = [clause for clause in patterns.clauses_ if len(clause.body) == 2 and {t.column for t in clause.body[1].tests} == {"c"}]
+    both = [clause for clause in patterns.clauses_ if len(clause.body) == 2 and {t.column for t in clause.body[1].tests} == {"c", "d"}]
+    assert len(single) > 140
+    assert len(both) > 140
+    columns = patterns.transform(X)
+    for clause in [*single, *both]:
+        kept = part
+        for condition in clause.body[1].tests:
+            kept = kept[kept[condition.column] == condition.value]
+        covered = columns[:, list(patterns.clauses_).index(clause)]
+        assert covered.tolist() == target["t"].isin(kept["t"]).tolist()
+
+
 def test_numbers_are_cut_on_rows_of_training_examples_only() -> None:
     target = pd.DataFrame({"t": range(20), "y": ["0", "1"] * 10})
     part = pd.DataFrame({"t": range(20), "size": [float(i) if i < 10 else 1000.0 * i for i in range(20)]})

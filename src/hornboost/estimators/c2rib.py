@@ -56,8 +56,9 @@ class C2RIBClassifier(RelationalClassifier):
     cache_bytes : memory for coverage that is kept between rounds.
     time_limit : seconds after which no further round begins.
     callbacks : called after each round with its row of the history.
-    checkpoint : a file that keeps the rounds learned; where it exists, a fit of the same data and settings goes on from it, to the model
-        that it would have learned without a break. `rounds` may be raised, `time_limit` and `n_jobs` be others. Needs `random_state`.
+    checkpoint : a file that keeps the rounds learned, one for each fit; where it exists, a fit of the same data and settings goes on from
+        it, to the model that it would have learned without a break. `rounds` may be raised, `time_limit` and `n_jobs` be others.
+        Needs a number as `random_state`.
     n_jobs : threads; the model does not depend on it.
     random_state : seed of the splits into growing and pruning examples.
 
@@ -187,11 +188,11 @@ class C2RIBClassifier(RelationalClassifier):
     def _checkpoint(self, problem: Problem, settings: Settings) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        if self.random_state is None:
-            raise ModelError(f"{self.checkpoint}: a fit without a seed cannot be gone on with; set random_state")
+        if not isinstance(self.random_state, Integral):
+            raise ModelError(f"{self.checkpoint}: a fit without a seed cannot be gone on with; set random_state to a number")
         told = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in RESUMABLE}
         told |= {"max_depth": self.max_depth, "max_entries": self.max_entries}
-        return Checkpoint(self.checkpoint, identity(problem, told.items()))
+        return Checkpoint(self.checkpoint, identity(problem, told.items()), problem.engine.refused)
 
     def _settings(self, deadline: float) -> Settings:
         window = self.trend_window if self.trend_window is not None else (10 if self.features in (None, "margin") else 3)

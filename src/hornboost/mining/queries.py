@@ -44,7 +44,7 @@ class Addition:
     """A literal that may be added to all queries of one skeleton: as the kernels see it, and under the names that the longer query has."""
 
     shape: Shape
-    prepared: kernels.Shape
+    prepared: kernels.Prepared
     skeleton: Skeleton
     structure: Structure | None = None
 
@@ -124,15 +124,15 @@ class Family:
     last: Source
 
     @property
-    def slots(self) -> kernels.Family:
+    def slots(self) -> kernels.Slots:
         """The place of each query, by its condition on the last literal."""
         slots = np.full(self.last.n_conditions, -1, np.int32)
         if len(self.queries) == 1:
-            return kernels.Family(self.last.held, slots, 0, 1)
+            return kernels.Slots(self.last.held, slots, 0, 1)
         for slot, query in enumerate(self.queries):
             slots[query.condition] = slot
         whole, slots[0] = int(slots[0]), -1
-        return kernels.Family(self.last.held, slots, whole, len(self.queries))
+        return kernels.Slots(self.last.held, slots, whole, len(self.queries))
 
     @property
     def general(self) -> Counts:
@@ -143,11 +143,11 @@ class Family:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Found:
-    """What a pass finds for the queries of a family: the conditions that each reaches, and the frequent ones, one query's after the other's
-    from `starts` on.
+    """What a pass finds for the queries of a family: the conditions that each reaches, unless nobody will ask, and the frequent ones, one
+    query's after the other's from `starts` on.
     """
 
-    reached: NDArray[np.uint64]
+    reached: NDArray[np.uint64] | None
     starts: list[int]
     conditions: list[int]
     support: list[list[float]]
@@ -221,8 +221,8 @@ class Miner:
             mined.left_out.append(str(stop))
         return mined
 
-    def _refine(self, queries: list[Query], level: _Level) -> None:
-        """Refine the queries of a family in their order."""
+    def _refine(self, queries: list[Query], level: _Level, barren: frozenset[Shape] = frozenset()) -> frozenset[Shape]:
+        """Refine the queries of a family in their order; tells the literals that are barren for all of them, besides those known."""
         self._check_time()
         first = queries[0]
         additions = self._possible(first)
@@ -230,16 +230,16 @@ class Miner:
         size = self._size(bindings, additions)
         if size < len(queries):
             for start in range(0, len(queries), size):
-                self._refine(queries[start : start + size], level)
-            return
+                barren = self._refine(queries[start : start + size], level, barren)
+            return barren
         if len(bindings.example) > self._limits.max_bindings:
             level.mined.left_out.append(
                 f"'{self._text(first)}' has more than max_bindings={self._limits.max_bindings:,} bindings and was not extended"
             )
-            return
+            return barren
         family = Family(queries, bindings, self._language.sources[first.body[-1][0]])
-        tests, literals = self._counted(family, additions, level)
-        barren = set(family.general.barren)
+        barren = barren.union(family.general.barren)
+        tests, literals = self._counted(family, [added for added in additions if added.shape not in barren], level)
         for slot, query in enumerate(queries):
             query.counts = counts = Counts(set(barren))
             # further conditions on a bare literal are counted with it
@@ -250,7 +250,8 @@ class Miner:
                     if added.shape not in barren:
                         self._add_literal(query, slot, counts, added, found, level)
             if not query.condition:
-                barren = counts.barren
+                barren = frozenset(counts.barren)
+        return barren
 
     def _possible(self, query: Query) -> list[Addition]:
         """The literals that may be added to all queries with the same ones."""
@@ -260,32 +261,32 @@ class Miner:
         return self._additions[skeleton]
 
     def _size(self, bindings: Bindings, additions: list[Addition]) -> int:
-        """For how many queries a pass may count at once; for one where what they share is too much, though they may not be."""
+        """For how many queries a pass may count at once, in an eighth of the memory; for one where what they share is too much."""
         if len(bindings.example) > self._limits.max_bindings or any(self._reaches_too_many(bindings, added) for added in additions):
             return 1
         width = sum(self._language.sources[added.shape[0]].n_words for added in additions)
-        return max(1, self._limits.cache_bytes // (64 * max(self._n * width, 1)))
+        return max(1, self._limits.cache_bytes // 8 // max(8 * self._n * width, 1))
 
     def _reaches_too_many(self, bindings: Bindings, added: Addition) -> bool:
         limit = 50 * self._limits.max_bindings
         n_rows = len(self._language.sources[added.shape[0]].held)
-        return len(bindings.example) * n_rows > limit and kernels.count_reached(bindings.variables, added.prepared) > limit
+        return len(bindings.example) * n_rows > limit and kernels.count_reached(bindings.variables, *added.prepared[:2]) > limit
 
     def _check_time(self) -> None:
         if time.monotonic() > self._limits.deadline:
             raise _TimeOut
 
     def _counted(self, family: Family, additions: list[Addition], level: _Level) -> tuple[Found | None, list[tuple[Addition, Found]]]:
-        """Further conditions on the last literal, and the new literals of which no more general query tells that they are barren."""
+        """Further conditions on the last literal, and new literals; a query that says nothing new so far is not extended by any."""
         slots, general, bindings = family.slots, family.general, family.bindings
         tests = None
         if family.last.n_conditions > 1 and (family.queries[-1].condition or len(family.queries[0].body) == 1):
-            reached = kernels.reach_tests(bindings.example, bindings.rows, slots, self._n, family.last.n_words)
-            tests = self._found(reached, family.last)
-        literals = []
+            reached = kernels.reach_tests(bindings.example, bindings.rows, *slots, self._n, family.last.n_words)
+            tests = self._found(reached, family.last, True)
+        literals: list[tuple[Addition, Found]] = []
+        if all(query.pending for query in family.queries):
+            return tests, literals
         for added in additions:
-            if added.shape in general.barren:
-                continue
             self._check_time()
             source = self._language.sources[added.shape[0]]
             if self._reaches_too_many(bindings, added):
@@ -296,12 +297,12 @@ class Miner:
             if known is None:
                 known = self._unknown[source.n_words]
             reached = kernels.reach_literal(bindings.example, bindings.variables, bindings.rows, slots, added.prepared, source.held, known)
-            literals.append((added, self._found(reached, source)))
+            literals.append((added, self._found(reached, source, level.is_last)))
         return tests, literals
 
-    def _found(self, reached: NDArray[np.uint64], source: Source) -> Found:
-        starts, conditions, support, hits = kernels.tally(reached, source.n_conditions, self._tally)
-        return Found(reached, starts.tolist(), conditions.tolist(), support.tolist(), hits)
+    def _found(self, reached: NDArray[np.uint64], source: Source, is_last: bool) -> Found:
+        starts, conditions, support, hits = kernels.tally(reached, source.n_conditions, *self._tally)
+        return Found(None if is_last else reached, starts.tolist(), conditions.tolist(), support.tolist(), hits)
 
     def _add_tests(self, query: Query, slot: int, found: Found, level: _Level) -> None:
         number, variables, tests = query.body[-1]
@@ -325,7 +326,7 @@ class Miner:
         if start == end:
             counts.barren.add(shape)
             return
-        if not level.is_last:
+        if found.reached is not None:
             self._remember(counts, shape, found.reached[slot])
         number, variables = added.skeleton[-1]
         structure = added.structure = added.structure or self._language.structure(added.skeleton)
@@ -361,7 +362,7 @@ class Miner:
 
     def _remember(self, counts: Counts, shape: Shape, reached: NDArray[np.uint64]) -> None:
         """For more special queries, which reach no more; within the memory bound."""
-        if self._reached_bytes + reached.nbytes <= self._limits.cache_bytes:
+        if self._bytes + self._reached_bytes + reached.nbytes <= self._limits.cache_bytes:
             counts.reached[shape] = reached.copy()  # not a view of what the whole family reaches
             self._reached_bytes += reached.nbytes
 
@@ -375,7 +376,7 @@ class Miner:
         variables = tuple([v if v >= 0 else next(fresh) for v in shape[1]])
         return Addition(shape, self._prepared(skeleton, shape), (*skeleton, (shape[0], variables)))
 
-    def _prepared(self, skeleton: Skeleton, shape: Shape) -> kernels.Shape:
+    def _prepared(self, skeleton: Skeleton, shape: Shape) -> kernels.Prepared:
         number, pattern = shape
         source = self._language.sources[number]
         assert source.index is not None
@@ -391,7 +392,7 @@ class Miner:
             apart = [(k, other) for k in new for other in new if k < other and source.domains[k] == source.domains[other]]
         free = {v for _, variables in skeleton for v in variables if v >= self._language.n_root}
         used = sorted(free & {pattern[column], *(v for _, v in (*equal, *differ))})
-        return kernels.Shape(
+        return kernels.Prepared(
             np.uint32(pattern[column]),
             index.offsets,
             index.rows,
@@ -428,7 +429,7 @@ class Miner:
         if len(made.example) <= self._limits.max_bindings:
             self._kept[key] = made
             self._bytes += made.nbytes
-            while self._bytes > self._limits.cache_bytes and len(self._kept) > 1:
+            while self._bytes + self._reached_bytes > self._limits.cache_bytes and len(self._kept) > 1:
                 self._bytes -= self._kept.popitem(last=False)[1].nbytes
         return made
 

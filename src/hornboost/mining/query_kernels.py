@@ -2,6 +2,7 @@
 
 A family are queries that differ in their last condition only, each of them a slot. The conditions that an example reaches under a slot are
 a set of bits, 64 a word (bit 0 is the bare literal); `tally` turns them into supports and coverage. Bindings are sorted by example.
+Kernels take arrays, no tuples of ours: compiled code on disk would name the tuples' types, which another version may not have.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Places = NDArray[np.uint32]
 Words = NDArray[np.uint64]
 
 
-class Shape(NamedTuple):
+class Prepared(NamedTuple):
     """A literal that may be added: the rows of an index under a variable of the query, with these demands on their keys.
 
     `equal` lists pairs (key column, variable) that must also be equal, `differ` those that must not be, `apart` pairs of key columns that
@@ -39,7 +40,7 @@ class Shape(NamedTuple):
     repeats: bool
 
 
-class Family(NamedTuple):
+class Slots(NamedTuple):
     """Which queries a pass counts for: the conditions that rows of their last literal hold (0 for none), the slot of each condition, or -1,
     and the slot of the query of all bindings, or -1.
     """
@@ -110,9 +111,8 @@ def _unite(words: Words, held: Codes, row: int) -> None:
 
 
 @jit
-def count_reached(variables: Codes, shape: Shape) -> int:
+def count_reached(variables: Codes, variable: np.uint32, offsets: NDArray[np.int64]) -> int:
     """The rows that a join reaches from all bindings."""
-    variable, offsets = shape.variable, shape.offsets
     total = 0
     for b in range(variables.shape[0]):
         code = variables[b, variable]
@@ -121,13 +121,13 @@ def count_reached(variables: Codes, shape: Shape) -> int:
     return total
 
 
-def reach_literal(example: Codes, variables: Codes, last: Codes, family: Family, shape: Shape, held: Codes, known: Words) -> Words:
+def reach_literal(example: Codes, variables: Codes, last: Codes, family: Slots, literal: Prepared, held: Codes, known: Words) -> Words:
     """The conditions of a new literal, whose source's rows hold `held`, that each example reaches under each slot.
 
     Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. Under slots that reach all that
     is `known` to be within an example's reach, from a more general query, nothing more is asked.
     """
-    return _reach_literal(example, variables, last, *family, *shape, held, known)  # type: ignore[arg-type]
+    return _reach_literal(example, variables, last, *family, *literal, held, known)  # type: ignore[arg-type]
 
 
 @jit
@@ -156,9 +156,9 @@ def _reach_literal(
     reached = np.zeros((n_slots, known.shape[0], n_words), np.uint64)
     words = np.zeros(n_words, np.uint64)
     own = np.empty(last_held.shape[1] + 1, np.uint32)
-    own[0] = whole
+    own[0] = max(whole, 0)
     first = int(whole >= 0)
-    decisive = used.size == 1 and used[0] == variable and offsets.size <= example.size
+    decisive = used.size == 1 and used[0] == variable and offsets.size * n_words <= example.size
     asked = np.full(offsets.size if decisive else 0, -1, np.int32)
     told = np.empty((asked.size, n_words), np.uint64)
     is_told = False
@@ -177,6 +177,9 @@ def _reach_literal(
             for w in range(n_words):
                 if reached[own[k], e, w] != known[e, w]:
                     wanting = True
+                    break
+            if wanting:
+                break
         if not wanting:
             continue
         code = variables[b, variable]
@@ -220,7 +223,9 @@ def _reach_literal(
                         words[condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
                     complete = True
                     for w in range(n_words):
-                        complete = complete and words[w] == known[e, w]
+                        if words[w] != known[e, w]:
+                            complete = False
+                            break
                     if complete:
                         break
                 if decisive:
@@ -234,9 +239,8 @@ def _reach_literal(
 
 
 @jit
-def reach_tests(example: Codes, last: Codes, family: Family, n_examples: int, width: int) -> Words:
+def reach_tests(example: Codes, last: Codes, held: Codes, slots: Codes, whole: int, n_slots: int, n_examples: int, width: int) -> Words:
     """The conditions that the rows of the last literal hold, in words of 64, for each example under each slot."""
-    held, slots, whole, n_slots = family
     reached = np.zeros((n_slots, n_examples, width), np.uint64)
     words = np.zeros(width, np.uint64)
     for b in range(example.size):
@@ -254,10 +258,9 @@ def reach_tests(example: Codes, last: Codes, family: Family, n_examples: int, wi
 
 @jit
 def tally(
-    reached: Words, n_conditions: int, counted: Tally
+    reached: Words, n_conditions: int, classes: Codes, weights: NDArray[np.float64], thresholds: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
     """The frequent conditions, slot by slot: where those of each slot start, their numbers, supports by class, and coverage as bits."""
-    classes, weights, thresholds = counted
     n_slots, n_examples, width = reached.shape
     support = np.zeros((n_slots * n_conditions, thresholds.size - 1))
     for slot in range(n_slots):
@@ -324,13 +327,13 @@ def select(
 
 
 def extend(
-    example: Codes, variables: Codes, shape: Shape, held: Codes, attribute: int, condition: int, limit: int
+    example: Codes, variables: Codes, literal: Prepared, held: Codes, attribute: int, condition: int, limit: int
 ) -> tuple[Codes, Codes, Codes]:
     """The bindings that a new literal gives, up to one more than `limit`: their examples, variables and rows.
 
     An `attribute` of -1 asks for no condition.
     """
-    return _extend(example, variables, *shape, held, attribute, condition, limit)
+    return _extend(example, variables, *literal, held, attribute, condition, limit)
 
 
 @jit

@@ -6,14 +6,17 @@ Every random choice comes from the seed, the round and the example, so a round n
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from hashlib import sha256
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hornboost import __version__
 from hornboost.boosting.c2rib import Learned
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import ModelError
@@ -31,18 +34,20 @@ SECONDS = 5.0
 
 
 class Checkpoint:
-    """The rounds learned so far, class by class, for the fit that `identity` names."""
+    """The rounds learned so far, class by class, and the joins refused on the way, for the fit that `identity` names."""
 
-    def __init__(self, path: str | PathLike[str], identity: str) -> None:
-        """Go on from the file if there is one; one of another fit is refused."""
+    def __init__(self, path: str | PathLike[str], identity: str, refused: dict[tuple[Join, ...], int]) -> None:
+        """Go on from the file if there is one; one of another fit is an error. `refused` is the engine's own record of such joins."""
         self._path = Path(path)
         self._identity = identity
         self._runs: dict[str, list[Learned]] = {}
+        self._refused = refused
         self._written = time.monotonic()
-        if self._path.exists():
-            self._read()
+        content = self._content()
+        if content is None:
+            self._write()  # a place that cannot be written is told now, not after the work
         else:
-            self.write()  # a place that cannot be written is told now, not after the work
+            self._read(content)
 
     def learned(self, label: str) -> tuple[Learned, ...]:
         """The rounds known for a class."""
@@ -61,20 +66,34 @@ class Checkpoint:
         return record
 
     def write(self) -> None:
-        """Write the file, whole or not at all."""
-        runs = {label: [_round(found) for found in rounds] for label, rounds in self._runs.items()}
-        write_whole(self._path, sealed("checkpoint", VERSION, {"identity": self._identity, "runs": runs}))
+        """Write the file, whole or not at all; what was learned is worth more than the file, so a failure is only told."""
+        try:
+            self._write()
+        except ModelError as error:
+            warnings.warn(f"the checkpoint could not be written, and the fit goes on: {error}", stacklevel=2)
         self._written = time.monotonic()
 
-    def _read(self) -> None:
+    def _write(self) -> None:
+        runs = {label: [_round(found) for found in rounds] for label, rounds in self._runs.items()}
+        refused = [[[_join(join) for join in joins], count] for joins, count in self._refused.items()]
+        write_whole(self._path, sealed("checkpoint", VERSION, {"identity": self._identity, "runs": runs, "refused": refused}))
+
+    def _content(self) -> bytes | None:
+        """What the file holds, if it exists."""
         try:
-            content = self._path.read_bytes()
-        except OSError as error:
-            raise ModelError(f"{self._path}: the checkpoint cannot be read ({error.strerror}); check the path") from None
+            return self._path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ModelError(f"{self._path}: the checkpoint cannot be read ({reason}); name another file") from None
+
+    def _read(self, content: bytes) -> None:
         body = unsealed(content, str(self._path), "checkpoint", VERSION, _ANEW)
         try:
             identity = body["identity"]
             self._runs = {label: [_learned(found) for found in rounds] for label, rounds in body["runs"].items()}
+            self._refused.update({tuple(_join_of(join) for join in joins): int(count) for joins, count in body["refused"]})
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ModelError(f"{self._path}: the checkpoint's content is not valid; {_ANEW}") from None
         if identity != self._identity:
@@ -83,7 +102,8 @@ class Checkpoint:
 
 def identity(problem: Problem, settings: Iterable[tuple[str, Any]]) -> str:
     """A digest of all that decides what a fit learns: the settings, the examples with classes and weights, and the tables."""
-    digest = sha256(repr(sorted(settings)).encode())
+    told = sorted((name, float(value) if isinstance(value, Real) else value) for name, value in settings)
+    digest = sha256(repr((__version__, told)).encode())
     for values in (problem.classes, problem.weights, problem.content):
         digest.update(np.ascontiguousarray(values).view(np.uint8).data)
     digest.update(repr((problem.label, problem.labels)).encode())
@@ -109,36 +129,30 @@ def _learned(content: dict[str, Any]) -> Learned:
 
 
 def _spec(spec: Spec) -> dict[str, Any]:
-    join = spec.join
-    return {
-        "table": spec.table,
-        "parent": spec.parent,
-        "tests": [[test.column, test.op, test.value] for test in spec.tests],
-        "join": None
-        if join is None
-        else {
-            "table": join.table,
-            "column": join.column,
-            "source": None if join.source is None else [join.source.node, join.source.column],
-            "equal": [[column, ref.node, ref.column] for column, ref in join.equal],
-            "unequal": [[column, ref.node, ref.column] for column, ref in join.unequal],
-        },
-    }
+    tests = [[test.column, test.op, test.value] for test in spec.tests]
+    return {"table": spec.table, "parent": spec.parent, "tests": tests, "join": None if spec.join is None else _join(spec.join)}
 
 
 def _spec_of(content: dict[str, Any]) -> Spec:
-    join = content["join"]
-    return Spec(
+    join, tests = content["join"], tuple(Test(*test) for test in content["tests"])
+    return Spec(content["table"], content["parent"], None if join is None else _join_of(join), tests)
+
+
+def _join(join: Join) -> dict[str, Any]:
+    return {
+        "table": join.table,
+        "column": join.column,
+        "source": None if join.source is None else [join.source.node, join.source.column],
+        "equal": [[column, ref.node, ref.column] for column, ref in join.equal],
+        "unequal": [[column, ref.node, ref.column] for column, ref in join.unequal],
+    }
+
+
+def _join_of(content: dict[str, Any]) -> Join:
+    return Join(
         content["table"],
-        content["parent"],
-        None
-        if join is None
-        else Join(
-            join["table"],
-            join["column"],
-            None if join["source"] is None else Ref(*join["source"]),
-            tuple((column, Ref(node, other)) for column, node, other in join["equal"]),
-            tuple((column, Ref(node, other)) for column, node, other in join["unequal"]),
-        ),
-        tuple(Test(*test) for test in content["tests"]),
+        content["column"],
+        None if content["source"] is None else Ref(*content["source"]),
+        tuple((column, Ref(node, other)) for column, node, other in content["equal"]),
+        tuple((column, Ref(node, other)) for column, node, other in content["unequal"]),
     )

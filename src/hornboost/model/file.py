@@ -333,15 +333,16 @@ def unsealed(content: bytes, place: str, noun: str, version: int, way_out: str) 
     try:
         parsed = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=lambda name: _fail(f"'{name}' is no number"))
     except (ValueError, RecursionError):
-        raise ModelError(f"{place}: the file is damaged, cut short or no {noun}; take the original or fit again") from None
+        raise ModelError(f"{place}: the file is damaged, cut short or no {noun}; {way_out}") from None
     if not isinstance(parsed, dict) or parsed.get("format") != f"hornboost-{noun}":
         raise ModelError(f"{place}: this is no {noun} file of HornBoost; {way_out}")
     found = parsed.get("version")
     if found != version or isinstance(found, bool):
-        raise ModelError(f"{place}: the {noun} has format version {found!r}, and this HornBoost reads {version}; install a newer one")
+        versions = f"format version {found!r}, and this HornBoost reads {version}"
+        raise ModelError(f"{place}: the {noun} has {versions}; install the one that wrote it, or {way_out}")
     checksum = parsed.pop("checksum", None)
     if checksum != _digest(parsed):
-        raise ModelError(f"{place}: the checksum does not match, so the file was changed or damaged; take the original or fit again")
+        raise ModelError(f"{place}: the checksum does not match, so the file was changed or damaged; {way_out}")
     return parsed.get(noun)
 
 
