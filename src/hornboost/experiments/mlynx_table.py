@@ -97,10 +97,10 @@ and alpha are chosen for each area on the four others, each of them left out in 
 alpha (none, 0.0001) are among the {len(mlynx.SETTINGS)} settings. The standard error is the paper's deviation by the root of the number of
 folds."""
 
-REASON = """The settings of UW-CSE were drawn up, and averaging was found, on areas left out inside of training areas; but held-out
-figures of earlier settings had been seen before. The paper does not print its language, supports or lengths, nor which pairs it ranks; its
-areas one by one resemble those of all pairs. Trapezoids flatter a ranking with many ties, such as that of the few queries of a best
-selection, which is why average precision stands beside them."""
+REASON = """The settings of UW-CSE were drawn up, and averaging was found, on areas left out inside of training areas (each of which is held
+out for another), and held-out figures of earlier settings had been seen before. The paper does not print its language, supports or lengths,
+nor which pairs it ranks; its areas one by one resemble those of all pairs. Trapezoids flatter a ranking with many ties, such as that of the
+few queries of a best selection, which is why average precision stands beside them."""
 
 TOLD = {"best": "best selection", "average": "average of all"}
 
