@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count, groupby
 from typing import Literal as Choice
@@ -239,7 +239,10 @@ class Miner:
             return barren
         family = Family(queries, bindings, self._language.sources[first.body[-1][0]])
         barren = barren.union(family.general.barren)
-        tests, literals = self._counted(family, [added for added in additions if added.shape not in barren], level)
+        tests = self._tests(family)
+        literals = self._literals(family, [added for added in additions if added.shape not in barren], level)
+        if len(queries) > 1:
+            literals = list(literals)  # all are counted before the first query is refined; for one query each is in turn
         for slot, query in enumerate(queries):
             query.counts = counts = Counts(set(barren))
             # further conditions on a bare literal are counted with it
@@ -276,16 +279,19 @@ class Miner:
         if time.monotonic() > self._limits.deadline:
             raise _TimeOut
 
-    def _counted(self, family: Family, additions: list[Addition], level: _Level) -> tuple[Found | None, list[tuple[Addition, Found]]]:
-        """Further conditions on the last literal, and new literals; a query that says nothing new so far is not extended by any."""
-        slots, general, bindings = family.slots, family.general, family.bindings
-        tests = None
-        if family.last.n_conditions > 1 and (family.queries[-1].condition or len(family.queries[0].body) == 1):
-            reached = kernels.reach_tests(bindings.example, bindings.rows, *slots, self._n, family.last.n_words)
-            tests = self._found(reached, family.last, True)
-        literals: list[tuple[Addition, Found]] = []
+    def _tests(self, family: Family) -> Found | None:
+        """Further conditions on the last literal, where it has some already; on a bare one they are counted with it."""
+        last, bindings = family.last, family.bindings
+        if last.n_conditions == 1 or not (family.queries[-1].condition or len(family.queries[0].body) == 1):
+            return None
+        reached = kernels.reach_tests(bindings.example, bindings.rows, *family.slots, self._n, last.n_words)
+        return self._found(reached, last, True)
+
+    def _literals(self, family: Family, additions: list[Addition], level: _Level) -> Iterable[tuple[Addition, Found]]:
+        """New literals; a query that says nothing new so far is not extended by any."""
         if all(query.pending for query in family.queries):
-            return tests, literals
+            return
+        slots, general, bindings = family.slots, family.general, family.bindings
         for added in additions:
             self._check_time()
             source = self._language.sources[added.shape[0]]
@@ -297,8 +303,7 @@ class Miner:
             if known is None:
                 known = self._unknown[source.n_words]
             reached = kernels.reach_literal(bindings.example, bindings.variables, bindings.rows, slots, added.prepared, source.held, known)
-            literals.append((added, self._found(reached, source, level.is_last)))
-        return tests, literals
+            yield added, self._found(reached, source, level.is_last)
 
     def _found(self, reached: NDArray[np.uint64], source: Source, is_last: bool) -> Found:
         starts, conditions, support, hits = kernels.tally(reached, source.n_conditions, *self._tally)
@@ -327,7 +332,8 @@ class Miner:
             counts.barren.add(shape)
             return
         if found.reached is not None:
-            self._remember(counts, shape, found.reached[slot])
+            alone = len(found.reached) == 1
+            self._remember(counts, shape, found.reached[slot] if alone else found.reached[slot].copy())  # not the whole family's
         number, variables = added.skeleton[-1]
         structure = added.structure = added.structure or self._language.structure(added.skeleton)
         least = query.body[-1][2] if (number, variables) == query.body[-1][:2] else ()
@@ -363,7 +369,7 @@ class Miner:
     def _remember(self, counts: Counts, shape: Shape, reached: NDArray[np.uint64]) -> None:
         """For more special queries, which reach no more; within the memory bound."""
         if self._bytes + self._reached_bytes + reached.nbytes <= self._limits.cache_bytes:
-            counts.reached[shape] = reached.copy()  # not a view of what the whole family reaches
+            counts.reached[shape] = reached
             self._reached_bytes += reached.nbytes
 
     def _forget(self, query: Query | None) -> None:

@@ -102,12 +102,12 @@ def _is_like_the_one_before(example: Codes, variables: Codes, b: int, used: Plac
 
 
 @inner
-def _unite(words: Words, held: Codes, row: int) -> None:
-    """Add the conditions of a row, and the bare literal."""
-    words[0] |= np.uint64(1)
+def _unite(reached: Words, slot: int, e: int, held: Codes, row: int) -> None:
+    """Add the conditions of a row, and the bare literal, to what an example reaches under a slot."""
+    reached[slot, e, 0] |= np.uint64(1)
     for a in range(held.shape[1]):
         condition = np.uint64(held[row, a])
-        words[condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
+        reached[slot, e, condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
 
 
 @jit
@@ -154,7 +154,7 @@ def _reach_literal(
 ) -> Words:
     n_words = known.shape[1]
     reached = np.zeros((n_slots, known.shape[0], n_words), np.uint64)
-    words = np.zeros(n_words, np.uint64)
+    words, touched, n_touched = np.zeros(n_words, np.uint64), np.empty(n_words, np.uint32), 0
     own = np.empty(last_held.shape[1] + 1, np.uint32)
     own[0] = max(whole, 0)
     first = int(whole >= 0)
@@ -187,12 +187,14 @@ def _reach_literal(
             continue
         if not is_told:
             is_told = True
+            for k in range(n_touched):
+                words[touched[k]] = 0
+            n_touched = 0
             if decisive and asked[code] == e:
                 for w in range(n_words):
-                    words[w] = told[code, w]
+                    words[w], touched[w] = told[code, w], w
+                n_touched = n_words
             else:
-                for w in range(n_words):
-                    words[w] = 0
                 for at in range(offsets[code], offsets[code + 1]):
                     row = np.uint32(rows[at])
                     fits = True
@@ -217,10 +219,17 @@ def _reach_literal(
                             break
                     if not fits:
                         continue
+                    if words[0] == 0:
+                        touched[n_touched] = 0
+                        n_touched += 1
                     words[0] |= np.uint64(1)
                     for a in range(held.shape[1]):
                         condition = np.uint64(held[row, a])
-                        words[condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
+                        word = np.uint32(condition >> np.uint64(6))
+                        if words[word] == 0:
+                            touched[n_touched] = word
+                            n_touched += 1
+                        words[word] |= np.uint64(1) << (condition & np.uint64(63))
                     complete = True
                     for w in range(n_words):
                         if words[w] != known[e, w]:
@@ -233,8 +242,8 @@ def _reach_literal(
                     for w in range(n_words):
                         told[code, w] = words[w]
         for k in range(n_own):
-            for w in range(n_words):
-                reached[own[k], e, w] |= words[w]
+            for i in range(n_touched):
+                reached[own[k], e, touched[i]] |= words[touched[i]]
     return reached
 
 
@@ -242,17 +251,13 @@ def _reach_literal(
 def reach_tests(example: Codes, last: Codes, held: Codes, slots: Codes, whole: int, n_slots: int, n_examples: int, width: int) -> Words:
     """The conditions that the rows of the last literal hold, in words of 64, for each example under each slot."""
     reached = np.zeros((n_slots, n_examples, width), np.uint64)
-    words = np.zeros(width, np.uint64)
     for b in range(example.size):
-        words[:] = 0
-        _unite(words, held, last[b])
-        for w in range(width):
-            if whole >= 0:
-                reached[whole, example[b], w] |= words[w]
-            for a in range(held.shape[1]):
-                slot = slots[held[last[b], a]]
-                if slot >= 0:
-                    reached[slot, example[b], w] |= words[w]
+        if whole >= 0:
+            _unite(reached, whole, example[b], held, last[b])
+        for a in range(held.shape[1]):
+            slot = slots[held[last[b], a]]
+            if slot >= 0:
+                _unite(reached, slot, example[b], held, last[b])
     return reached
 
 
