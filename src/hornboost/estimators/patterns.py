@@ -62,7 +62,7 @@ class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     bins : intervals of a numeric column, cut on the rows that the training examples reach.
     support : the examples that count: "overall" all of them, "any_class" those of some class, "positive" those of the positive class.
     max_patterns, time_limit, max_bindings : where mining ends, or leaves a query unextended; `left_out_` says what was left out.
-    cache_bytes : memory for bindings kept between queries.
+    cache_bytes : memory for bindings, and for what they reach, kept between queries.
     sparse : give a sparse matrix.
 
     Attributes
