@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,8 @@ UWCSE: dict[str, Any] = {"support": "positive", "min_support": 0.1}
 """A tenth of all pairs would leave out whatever tells the few advisers, so the positive pairs decide."""
 
 Setting = tuple[int, float, float]
+Scores = dict[tuple[str, str], NDArray[np.float64]]
+"""By area and by what is kept of the selections."""
 
 SETTINGS: tuple[Setting, ...] = tuple((k, *rest) for k in (2, 3) for rest in ((1.0, 1e-4), (1.0, 1e-3), (10.0, 1e-3), (10.0, 1e-2)))
 """The length of a query, the weight of a positive pair, and alpha: the paper's and ten times as much. A weight of ten makes the class six
@@ -66,7 +68,9 @@ times as uncertain, and every query tell more, so that alpha is a decade above."
 
 
 KEPT = ("best", "average")
-"""The best selection, as in the paper, or the mean of the log-posteriors of all."""
+"""The best selection, as in the paper, with the setting that is best inside the training areas; or the mean of the log-posteriors of all
+selections with all settings, so that nothing is chosen.
+"""
 
 
 def uwcse(
@@ -74,61 +78,68 @@ def uwcse(
 ) -> dict[str, Any]:
     """Areas under the ROC and the recall-precision curve (trapezoids), and average precision, for each area left out and in the mean.
 
-    For each area the setting is chosen on the four others, each of them left out in turn. `parameters` are those of the selection.
+    The setting of a best selection is chosen for each area on the four others, each of them left out in turn, by the sum of the first two.
+    `parameters` are those of the selection.
     """
     database = Database.from_folder(data / "uwcse", task=task)
     X, y = database.examples()
     is_positive = np.asarray(y) == database.target.positive
     rows_of = {area: test for area, (_, test) in zip(AREAS, database.folds("leave_one_area_out"), strict=True)}
-    found: dict[tuple[str, str], dict[Setting, float]] = {place: dict.fromkeys(settings, 0.0) for place in product(KEPT, rows_of)}
-    if len(settings) > 1:
-        for left_out in combinations(rows_of, 2):
-            for place, setting, reached in _without_two(database, X, y, is_positive, rows_of, left_out, settings, seed, parameters):
-                found[place][setting] += reached
-    result: dict[str, Any] = {"task": task, "parameters": UWCSE | parameters}
+
+    def without(*left_out: str) -> Iterator[tuple[Setting, Scores]]:
+        train = np.concatenate([rows for area, rows in rows_of.items() if area not in left_out])
+        tests = {area: X.iloc[rows_of[area]] for area in left_out}
+        return _scores(database, X.iloc[train], y.iloc[train], is_positive[train], tests, settings, seed, parameters)
+
+    reached: dict[str, dict[Setting, float]] = {area: dict.fromkeys(settings, 0.0) for area in rows_of}
+    for one, other in combinations(rows_of, 2) if len(settings) > 1 else ():
+        for setting, scores in without(one, other):
+            for area, tested in ((one, other), (other, one)):
+                found = areas(is_positive[rows_of[tested]], scores[tested, "best"])
+                reached[area][setting] += found["roc"] + found["pr"]
+    result: dict[str, Any] = {"task": task, "parameters": UWCSE | parameters, **{kept: {} for kept in KEPT}}
+    for area, test in rows_of.items():
+        by_setting = dict(without(area))
+        chosen = max(settings, key=reached[area].__getitem__)
+        everything = np.mean([scores[area, "average"] for scores in by_setting.values()], axis=0)
+        result["best"][area] = areas(is_positive[test], by_setting[chosen][area, "best"]) | {"setting": chosen}
+        result["average"][area] = areas(is_positive[test], everything)
     for kept in KEPT:
-        rows: dict[str, Any] = {}
-        for area, test in rows_of.items():
-            train = np.concatenate([rows for other, rows in rows_of.items() if other != area])
-            length, weight, alpha = max(settings, key=found[kept, area].__getitem__)
-            chosen: dict[str, Any] = {"max_length": length, "alpha": alpha, "average": kept == "average"}
-            model = MLynxClassifier(database, random_state=seed, **chosen, **UWCSE, **parameters)
-            model.fit(X.iloc[train], y.iloc[train], sample_weight=np.where(is_positive[train], weight, 1.0))
-            told = {"queries": len(model.rules_), "max_length": length, "weight": weight, "alpha": alpha}
-            rows[area] = areas(is_positive[test], model.decision_function(X.iloc[test])) | told
-        means = {name: float(np.mean([row[name] for row in rows.values()])) for name in ("roc", "pr", "average_precision", "queries")}
-        result[kept] = rows | {"mean": means}
+        rows = result[kept].values()
+        result[kept]["mean"] = {name: float(np.mean([row[name] for row in rows])) for name in ("roc", "pr", "average_precision")}
     return result
 
 
-def _without_two(
+def _scores(
     database: Database,
     X: Any,
     y: Any,
     is_positive: NDArray[np.bool_],
-    rows_of: dict[str, NDArray[np.intp]],
-    left_out: tuple[str, str],
+    tests: Mapping[str, Any],
     settings: Sequence[Setting],
     seed: int,
     parameters: dict[str, Any],
-) -> Iterator[tuple[tuple[str, str], Setting, float]]:
-    """What each setting reaches on either of two areas, the sum of both areas under curves, as a reason to choose it for the other one."""
-    train = np.concatenate([rows for area, rows in rows_of.items() if area not in left_out])
-    classes = is_positive[train].astype(np.int64)
+) -> Iterator[tuple[Setting, Scores]]:
+    """Learn from X and y with each setting and score the rows of `tests`: what `MLynxClassifier` does, with one mining for each length."""
+    classes = is_positive.astype(np.int64)
     for length in dict.fromkeys(setting[0] for setting in settings):
-        patterns = RelationalPatterns(database, max_length=length, **UWCSE).fit(X.iloc[train], y.iloc[train])
-        columns, matrix = patterns.transform(X.iloc[train]), {area: patterns.transform(X.iloc[rows_of[area]]) for area in left_out}
+        patterns = RelationalPatterns(database, max_length=length, **UWCSE).fit(X, y)
+        columns, matrix = patterns.transform(X), {name: patterns.transform(rows) for name, rows in tests.items()}
         for weight in dict.fromkeys(setting[1] for setting in settings if setting[0] == length):
-            weights = np.where(is_positive[train], weight, 1.0)
+            weights = np.where(is_positive, weight, 1.0)
             information = selection.Information.of(selection.encode(columns, weights), classes, 2, weights)
             odds = BernoulliBayes.fit(columns, classes, 2, weights).log_odds
             for alpha in (setting[2] for setting in settings if setting[:2] == (length, weight)):
                 best, history = selection.stochastic(information, np.random.RandomState(seed).random_sample, alpha=alpha, **parameters)
-                for kept, share in zip(KEPT, (selection.shares([best]), selection.shares(history)), strict=True):
-                    votes = (odds[1] - odds[0])[list(share)] * list(share.values())
-                    for area, other in (left_out, left_out[::-1]):
-                        reached = areas(is_positive[rows_of[other]], matrix[other][:, list(share)] @ votes)
-                        yield (kept, area), (length, weight, alpha), reached["roc"] + reached["pr"]
+                shares = dict(zip(KEPT, (selection.shares([best]), selection.shares(history)), strict=True))
+                yield (
+                    (length, weight, alpha),
+                    {
+                        (name, kept): rows[:, list(share)] @ ((odds[1] - odds[0])[list(share)] * list(share.values()))
+                        for name, rows in matrix.items()
+                        for kept, share in shares.items()
+                    },
+                )
 
 
 def areas(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> dict[str, float]:

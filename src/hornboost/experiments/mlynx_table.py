@@ -91,16 +91,16 @@ def _ranking(runs: Sequence[Result]) -> dict[str, Any]:
 
 NOTE = f"""Mutagenesis with atoms and bonds only and the defaults of `MLynxClassifier`: accuracy in percent by {FOLD_SETS} stratified
 ten-fold cross-validations, ± the deviation over them (the paper's is over the folds of one). UW-CSE: one research area left out, area
-under the ROC curve, under the recall-precision curve (trapezoids), and average precision, mean over {SEEDS} seeds; with the best selection,
-as in the paper, and with the mean of the log-posteriors of all (`average=True`). The length of the queries, the weight of a positive pair
-and alpha are chosen for each area on the four others, each of them left out in turn, by the sum of the first two; the paper's weight and
-alpha (none, 0.0001) are among the {len(mlynx.SETTINGS)} settings. The standard error is the paper's deviation by the root of the number of
-folds."""
+under the ROC curve, under the recall-precision curve (trapezoids), and average precision, mean over {SEEDS} seeds. The best selection, as
+in the paper, has the length of queries, the weight of a positive pair and the alpha that are best on the four other areas, each of them
+left out in turn, by the sum of the first two; the paper's weight and alpha (none, 0.0001) are among the {len(mlynx.SETTINGS)} settings. The
+average is the mean of the log-posteriors of all selections with all settings, so that nothing is chosen (for one setting: `average=True`).
+The standard error is the paper's deviation by the root of the number of folds."""
 
-REASON = """The settings of UW-CSE were drawn up, and averaging was found, on areas left out inside of training areas (each of which is held
-out for another), and held-out figures of earlier settings had been seen before. The paper does not print its language, supports or lengths,
-nor which pairs it ranks; its areas one by one resemble those of all pairs. Trapezoids flatter a ranking with many ties, such as that of the
-few queries of a best selection, which is why average precision stands beside them."""
+REASON = """The settings of UW-CSE were drawn up, and averages were found to be better, on areas left out inside of training areas (each of
+which is held out for another), and held-out figures of earlier protocols had been seen before. The paper does not print its language,
+supports or lengths, nor which pairs it ranks; its areas one by one resemble those of all pairs. Trapezoids flatter a ranking with
+many ties, such as that of the few queries of a best selection, which is why average precision stands beside them."""
 
 TOLD = {"best": "best selection", "average": "average of all"}
 
