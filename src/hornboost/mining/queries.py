@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count, groupby
+from itertools import groupby
 from typing import Literal as Choice
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hornboost.logic.clause import Clause, Head
 from hornboost.mining import query_kernels as kernels
+from hornboost.mining.additions import Addition, Shape, additions_to
 from hornboost.mining.language import Body, Conditions, Key, Language, Skeleton, Source, Structure, skeleton_of
 
 
@@ -35,20 +36,6 @@ class Bindings:
     @property
     def nbytes(self) -> int:
         return self.example.nbytes + self.variables.nbytes + self.rows.nbytes
-
-
-Shape = tuple[int, tuple[int, ...]]
-"""A literal that may be added: its source and variables, -1 for a new one."""
-
-
-@dataclass(eq=False, slots=True)
-class Addition:
-    """A literal that may be added to all queries of one skeleton: as the kernels see it, and under the names that the longer query has."""
-
-    shape: Shape
-    prepared: kernels.Prepared
-    skeleton: Skeleton
-    structure: Structure | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -266,7 +253,7 @@ class Miner:
         """The literals that may be added to all queries with the same ones."""
         skeleton = skeleton_of(query.body)
         if skeleton not in self._additions:
-            self._additions[skeleton] = [self._addition(skeleton, shape) for shape in self._language.shapes(skeleton, self._connected)]
+            self._additions[skeleton] = additions_to(self._language, skeleton, self._connected)
         return self._additions[skeleton]
 
     def _size(self, bindings: Bindings, additions: list[Addition]) -> int:
@@ -383,40 +370,6 @@ class Miner:
             self._reached_bytes -= sum(reached.nbytes for reached in query.counts.reached.values())
             query.counts = None
 
-    def _addition(self, skeleton: Skeleton, shape: Shape) -> Addition:
-        fresh = count(1 + max((v for _, variables in skeleton for v in variables), default=-1))
-        variables = tuple([v if v >= 0 else next(fresh) for v in shape[1]])
-        return Addition(shape, self._prepared(skeleton, shape), (*skeleton, (shape[0], variables)))
-
-    def _prepared(self, skeleton: Skeleton, shape: Shape) -> kernels.Prepared:
-        number, pattern = shape
-        source = self._language.sources[number]
-        assert source.index is not None
-        column = min((k for k, v in enumerate(pattern) if v >= 0), key=lambda k: source.fan_out[k])
-        index = source.index(source.columns[column])
-        new = [k for k, v in enumerate(pattern) if v < 0]
-        equal = [(k, v) for k, v in enumerate(pattern) if v >= 0 and k != column]
-        differ: list[tuple[int, int]] = []
-        apart: list[tuple[int, int]] = []
-        if self._language.oi:
-            domains = self._language.domains(skeleton)
-            differ = [(k, v) for k in new for v, domain in domains.items() if domain == source.domains[k]]
-            apart = [(k, other) for k in new for other in new if k < other and source.domains[k] == source.domains[other]]
-        free = {v for _, variables in skeleton for v in variables if v >= self._language.n_root}
-        used = sorted(free & {pattern[column], *(v for _, v in (*equal, *differ))})
-        return kernels.Prepared(
-            np.uint32(pattern[column]),
-            index.offsets,
-            index.rows,
-            source.keys,
-            _pairs(equal),
-            _pairs(differ),
-            _pairs(apart),
-            np.array(new, np.uint32),
-            np.array(used, np.uint32),
-            len(used) < len(free),
-        )
-
     def _bindings(self, query: Query) -> Bindings:
         """The bindings of a query: those of its family that hold its condition, where they are kept, otherwise from its parent's."""
         if query.parent is not None and not query.condition:
@@ -477,10 +430,6 @@ def _no_search_for_cycles() -> Iterator[None]:
     finally:
         if is_enabled:
             gc.enable()
-
-
-def _pairs(found: list[tuple[int, int]]) -> NDArray[np.uint32]:
-    return np.array(found, np.uint32).reshape(-1, 2)
 
 
 def query_text(clause: Clause) -> str:

@@ -1,0 +1,70 @@
+"""Literals that may be added to queries, as the kernels see them: which index to follow, and what must be equal or differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.mining import query_kernels as kernels
+from hornboost.mining.language import Language, Skeleton, Structure
+
+Shape = tuple[int, tuple[int, ...]]
+"""A literal that may be added: its source and variables, -1 for a new one."""
+
+
+@dataclass(eq=False, slots=True)
+class Addition:
+    """A literal that may be added to all queries of one skeleton: as the kernels see it, and under the names that the longer query has."""
+
+    shape: Shape
+    prepared: kernels.Prepared
+    skeleton: Skeleton
+    structure: Structure | None = None
+
+
+def additions_to(language: Language, skeleton: Skeleton, connected: bool) -> list[Addition]:
+    """All literals that may be added to the queries of a skeleton."""
+    return [_addition(language, skeleton, shape) for shape in language.shapes(skeleton, connected)]
+
+
+def _addition(language: Language, skeleton: Skeleton, shape: Shape) -> Addition:
+    fresh = count(1 + max((v for _, variables in skeleton for v in variables), default=-1))
+    variables = tuple([v if v >= 0 else next(fresh) for v in shape[1]])
+    return Addition(shape, _prepared(language, skeleton, shape), (*skeleton, (shape[0], variables)))
+
+
+def _prepared(language: Language, skeleton: Skeleton, shape: Shape) -> kernels.Prepared:
+    number, pattern = shape
+    source = language.sources[number]
+    assert source.index is not None
+    column = min((k for k, v in enumerate(pattern) if v >= 0), key=lambda k: source.fan_out[k])
+    index = source.index(source.columns[column])
+    new = [k for k, v in enumerate(pattern) if v < 0]
+    equal = [(k, v) for k, v in enumerate(pattern) if v >= 0 and k != column]
+    differ: list[tuple[int, int]] = []
+    apart: list[tuple[int, int]] = []
+    if language.oi:
+        domains = language.domains(skeleton)
+        differ = [(k, v) for k in new for v, domain in domains.items() if domain == source.domains[k]]
+        apart = [(k, other) for k in new for other in new if k < other and source.domains[k] == source.domains[other]]
+    free = {v for _, variables in skeleton for v in variables if v >= language.n_root}
+    used = sorted(free & {pattern[column], *(v for _, v in (*equal, *differ))})
+    return kernels.Prepared(
+        np.uint32(pattern[column]),
+        index.offsets,
+        index.rows,
+        source.keys,
+        _pairs(equal),
+        _pairs(differ),
+        _pairs(apart),
+        np.array(new, np.uint32),
+        np.array(used, np.uint32),
+        len(used) < len(free),
+    )
+
+
+def _pairs(found: list[tuple[int, int]]) -> NDArray[np.uint32]:
+    return np.array(found, np.uint32).reshape(-1, 2)
