@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
 
 from hornboost.data import ArrowSource, Database, Domain, KeyIndex, parse_schema
-from hornboost.data.convert import encode_nominal, factorize, to_key_values, to_numbers, to_text
+from hornboost.data.convert import encode_nominal, factorize, to_numbers
+from hornboost.data.values import to_key_values, to_text
 from hornboost.engine import covers
 from hornboost.errors import DataError
 
@@ -344,8 +345,10 @@ def test_values_become_text_by_one_rule():
     import decimal
 
     cases = {
-        "1": [1, 1.0, decimal.Decimal("1.00"), "1"],
-        "1.5": [1.5, decimal.Decimal("1.50")],
+        "1": [1, 1.0, decimal.Decimal("1"), "1"],
+        "1.5": [1.5, np.float32(1.5), decimal.Decimal("1.5")],
+        "1.50": [decimal.Decimal("1.50")],
+        "0.1": [0.1, np.float32(0.1)],
         "true": [True],
         "2020-01-02": [dt.date(2020, 1, 2)],
     }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.values import is_text, to_text
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -89,79 +90,6 @@ def _factorize_dense(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Arr
     rank = np.cumsum(present, dtype=np.int32)
     rank -= 1
     return rank[shifted], pa.array(np.flatnonzero(present) + low)
-
-
-def to_text(distinct: pa.Array) -> pa.Array:
-    """Distinct values as nominal text: whole numbers without a decimal point, booleans as true and false, NaN as null.
-
-    >>> import pyarrow as pa
-    >>> to_text(pa.array([1.0, 2.5, float("nan")])).to_pylist(), to_text(pa.array([True])).to_pylist()
-    (['1', '2.5', None], ['true'])
-    """
-    import pyarrow as pa
-
-    kind = distinct.type
-    if pa.types.is_string(kind):
-        return distinct
-    if pa.types.is_floating(kind):
-        return pa.array([_number_text(value) for value in distinct.cast(pa.float64()).to_pylist()], type=pa.string())
-    if pa.types.is_decimal(kind):
-        return pa.array([None if value is None else _decimal_text(str(value)) for value in distinct.to_pylist()], type=pa.string())
-    if pa.types.is_date(kind):
-        return distinct.cast(pa.date32()).cast(pa.string())
-    if pa.types.is_timestamp(kind):
-        return pa.array([None if value is None else value.isoformat() for value in distinct.to_pylist()], type=pa.string())
-    return distinct.cast(pa.string())
-
-
-def _number_text(value: float | None) -> str | None:
-    if value is None or value != value:
-        return None
-    return str(int(value)) if value.is_integer() and abs(value) < 2**63 else repr(value)
-
-
-def _decimal_text(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def value_text(value: Any) -> str:
-    """A single Python value as nominal text, by the same rules as `to_text`.
-
-    >>> value_text(1.0), value_text(True), value_text("A")
-    ('1', 'true', 'A')
-    """
-    import pyarrow as pa
-
-    if isinstance(value, str):
-        return value
-    text = to_text(pa.array([value.item() if isinstance(value, np.generic) else value]))[0].as_py()
-    if text is None:
-        raise DataError("a missing value cannot be a class or a filter; name a value that occurs in the column")
-    return str(text)
-
-
-def to_key_values(distinct: pa.Array) -> pa.Array:
-    """Distinct key values as int64 where all are whole numbers (also as text without leading zeros), otherwise as text."""
-    import pyarrow as pa
-
-    kind = distinct.type
-    if pa.types.is_integer(kind) and kind != pa.uint64():
-        return distinct.cast(pa.int64())
-    text = to_text(distinct)
-    integers = as_integers(text)
-    return text if integers is None else integers
-
-
-def as_integers(text: pa.Array) -> pa.Array | None:
-    """Text as int64 if that loses nothing: '7' is a number, '007' and 'd7' are not."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if len(text) == text.null_count:
-        return None
-    if not pc.all(pc.match_substring_regex(text, r"^(0|-?[1-9][0-9]{0,17})$")).as_py():
-        return None
-    return text.cast(pa.int64())
 
 
 def remap(codes: NDArray[np.int32], mapping: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -272,28 +200,6 @@ def _parse_dates(values: pa.ChunkedArray, place: str) -> pa.ChunkedArray:
     except pa.ArrowInvalid:
         row, value = first_failure(values.cast(pa.string()), pa.timestamp("us"))
         raise DataError(f"{place}: row {row + 1} holds '{value}', which is not a date; use ISO 8601 dates such as 1993-07-05") from None
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is text of any width."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def natural_type(kind: pa.DataType) -> str | None:
-    """The column type that an Arrow type stands for: nominal, numeric or date; None when there is none."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return "nominal"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_duration(kind):
-        return "numeric"
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return "date"
-    return None
 
 
 def _to_numpy(values: pa.ChunkedArray) -> NDArray[np.float64]:

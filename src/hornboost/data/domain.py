@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.convert import factorize, remap, to_key_values, to_text
+from hornboost.data.convert import factorize, remap
+from hornboost.data.values import to_key_values, to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

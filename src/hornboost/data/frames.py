@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.build import Built, encode_attribute
-from hornboost.data.convert import factorize, known_codes, natural_type, remap, to_text
+from hornboost.data.convert import factorize, known_codes, remap
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
+from hornboost.data.values import natural_type, to_text
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def array_column(values: NDArray[Any]) -> pa.ChunkedArray:
 def _as_text(values: Iterable[Any]) -> pa.ChunkedArray:
     import pyarrow as pa
 
-    from hornboost.data.convert import value_text
+    from hornboost.data.values import value_text
 
     return pa.chunked_array([pa.array([None if value is None or value != value else value_text(value) for value in values], pa.string())])
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornboost.data.convert import factorize, natural_type, to_key_values, to_text
+from hornboost.data.convert import factorize
 from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, ForeignKey, Schema, TableSchema, split_reference
 from hornboost.data.source import Source
+from hornboost.data.values import natural_type, to_key_values, to_text
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:

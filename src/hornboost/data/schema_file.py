@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hornboost.data.convert import value_text
 from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, Folds, ForeignKey, Schema, TableSchema, Task, split_reference
+from hornboost.data.values import value_text
 from hornboost.errors import DataError, did_you_mean
 
 DOCUMENTARY = ("description", "doc", "notes", "title")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hornboost.data.convert import natural_type
 from hornboost.data.frames import eager, series_column
 from hornboost.data.readers.inferred import infer_task
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
+from hornboost.data.values import natural_type
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hornboost.data.convert import as_integers, factorize, remap
+from hornboost.data.convert import factorize, remap
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.readers.csv import table_name
 from hornboost.data.readers.options import TASK_OPTIONS, check_options, listed, task_from_options
 from hornboost.data.schema import ForeignKey, TableSchema, split_reference
 from hornboost.data.source import ArrowSource, Source
+from hornboost.data.values import as_integers
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:

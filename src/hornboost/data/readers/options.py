@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hornboost.data.convert import value_text
 from hornboost.data.schema import Schema, Task
+from hornboost.data.values import value_text
 from hornboost.errors import DataError, did_you_mean
 
 TASK_OPTIONS = ("target", "key", "label", "positive", "negative", "where", "exclude_columns", "exclude_tables")
