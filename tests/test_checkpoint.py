@@ -12,6 +12,7 @@ import pytest
 import hornboost as hb
 from hornboost import C2RIBClassifier
 from hornboost.errors import ModelError
+from hornboost.model import checkpoint, seal
 
 
 class Stop(Exception):  # noqa: N818
@@ -181,3 +182,66 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be written"):
         C2RIBClassifier(db, random_state=1, checkpoint=tmp_path / "nowhere" / "run.json", callbacks=[seen.append]).fit(X, y)
     assert not seen
+
+
+def test_settings_without_effect_may_change(tmp_path: Path) -> None:
+    db, X, y = trains()
+    given: dict[str, Any] = {"rounds": 3, "random_state": 1, "checkpoint": tmp_path / "run.json"}
+    C2RIBClassifier(db, **given).fit(X, y)
+    idle = {"trend_window": 4, "threshold": 1.5, "stall": 3, "ranking": "existential", "validation_fraction": 0.3}
+    assert len(C2RIBClassifier(db, **given, **idle).fit(X, y).history_) == 3
+    (tmp_path / "run.json").unlink()
+    C2RIBClassifier(db, **given, features="margin", early_stopping=9).fit(X, y)
+    for name, value in idle.items():
+        with pytest.raises(ModelError, match="other settings"):
+            C2RIBClassifier(db, **given, features="margin", early_stopping=9, **{name: value}).fit(X, y)
+
+
+SPEC = ("runs", "east", 0, "specs")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("runs",), []),
+        (("runs", "east"), {}),
+        (("runs", "east", 0, "scored"), -1),
+        (("runs", "east", 0, "scored"), 10**400),
+        (SPEC, []),
+        ((*SPEC, 0, "table"), "car"),
+        ((*SPEC, 0, "parent"), 0),
+        ((*SPEC, 0, "tests"), [["nothing", "=", "x"]]),
+        ((*SPEC, 0, "tests"), [["train", "exec", "x"]]),
+        ((*SPEC, 0, "tests"), [["train", ">=", 1.0]]),
+        ((*SPEC, 0, "tests"), [["train", "=", 1]]),
+        ((*SPEC, 0, "tests"), [["train", ">=", "x"]]),
+        ((*SPEC, 1, "table"), "nowhere"),
+        ((*SPEC, 1, "parent"), 7),
+        ((*SPEC, 1, "parent"), 1),
+        ((*SPEC, 1, "join"), None),
+        ((*SPEC, 1, "join", "column"), "nothing"),
+        ((*SPEC, 1, "join", "column"), "length"),
+        ((*SPEC, 1, "join", "source"), [3, "train"]),
+        ((*SPEC, 1, "join", "source"), [-1, "train"]),
+        ((*SPEC, 1, "join", "source"), ["train"]),
+        ((*SPEC, 1, "join", "equal"), [["car", 0, "nothing"]]),
+        ((*SPEC, 1, "join", "equal"), [["car", 0, "train"]]),
+        (("refused",), [1]),
+        (("refused",), [[[], -1]]),
+    ],
+    ids=str,
+)
+def test_a_forged_checkpoint_is_refused_in_a_sentence(path: tuple[Any, ...], value: Any, tmp_path: Path) -> None:
+    db, X, y = trains()
+    place = tmp_path / "run.json"
+    given: dict[str, Any] = {"rounds": 2, "random_state": 1, "checkpoint": place}
+    C2RIBClassifier(db, **given).fit(X, y)
+    body = seal.unsealed(place.read_bytes(), "run.json", "checkpoint", checkpoint.VERSION, "")
+    path = tuple(next(iter(body["runs"])) if step == "east" else step for step in path)
+    at = body
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = value
+    place.write_bytes(seal.sealed("checkpoint", checkpoint.VERSION, body))
+    with pytest.raises(ModelError, match=r"run\.json: the checkpoint's content is not valid \(.*\); name another file"):
+        C2RIBClassifier(db, **given).fit(X, y)

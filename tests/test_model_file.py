@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 import hornboost as hb
 from hornboost.errors import ModelError
-from hornboost.model import file
+from hornboost.model import file, seal
 from hornboost.model.ensemble import Ensemble, Rule
 
 
@@ -154,7 +155,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(content: bytes, data: st.Da
 def signed(content: dict[str, object]) -> bytes:
     """A file with a valid checksum, whatever it holds."""
     unsigned = {name: value for name, value in content.items() if name != "checksum"}
-    return json.dumps({**unsigned, "checksum": file._digest(unsigned)}).encode()
+    return json.dumps({**unsigned, "checksum": seal.digest(unsigned)}).encode()
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,31 @@ def test_other_versions_and_contents_are_refused_although_the_checksum_fits(
         (("rules", 0, "clause"), 'risky="1" :- nowhere(a=A).'),
         (("rules", 0, "votes"), [1.0, 2.0, 3.0]),
         (("rules", 0, "votes"), ["x"]),
+        (("rules", 0, "votes"), [10**400]),
+        (("rules", 0, "votes"), [True]),
+        (("rules", 0, "coverage"), [1.0]),
+        (("rules", 0, "clause"), 'risky="2" :- loan(loan_id=A).'),
+        (("rules", 0, "clause"), 'risky="1" :- loan(amount=A).'),
         (("rules", 0, "origin"), "elsewhere"),
+        (("rules",), {}),
+        (("intercept",), [10**400]),
+        (("intercept",), -1),
+        (("calibration",), [[1.0]]),
+        (("relational",), 1),
+        (("training",), []),
+        (("training", "history"), -1),
+        (("training", "history"), [{"round": "x"}]),
+        (("training", "history"), [{"round": 1, "mean_margin": "<b>"}]),
+        (("training", "history"), [{"mean_margin": 1.0}]),
+        (("training", "estimator"), 3),
+        (("training", "parameters"), {"checkpoint": "elsewhere"}),
+        (("target", "positive"), "5"),
+        (("classes", "texts"), ["0", ""]),
+        (("classes", "texts"), ["1", "1"]),
+        (("classes",), {"dtype": "<U1", "values": ["no", "yes"], "texts": ["0", "1"]}),
+        (("classes",), {"dtype": "|i1", "values": [0, 300], "texts": ["0", "1"]}),
+        (("classes",), {"dtype": "<i8", "values": ["0", "1"], "texts": ["0", "1"]}),
+        (("classes",), {"dtype": "<U999999", "values": ["0", "1"] * 100, "texts": ["0", "1"] * 100}),
         (("classes", "dtype"), "datetime64"),
         (("classes", "values"), [{}, {}]),
         (("classes", "texts"), ["0"]),
@@ -190,6 +215,7 @@ def test_other_versions_and_contents_are_refused_although_the_checksum_fits(
         (("intercept",), []),
         (("schema",), {}),
         (("schema", "loan"), [{"name": 1, "type": "key"}]),
+        (("schema", "loan"), [{"name": "a", "type": "key"}, {"name": "a", "type": "key"}]),
         (("target", "table"), "account"),
         (("fingerprint",), "sha256:0"),
     ],
@@ -203,6 +229,76 @@ def test_invalid_content_is_refused_although_the_checksum_fits(content: bytes, p
     place[path[-1]] = value
     with pytest.raises(ModelError, match=r"^m.json: the model's content is not valid"):
         file.from_bytes(signed(parsed), "m.json")
+
+
+def test_numbers_without_bounds_and_nesting_without_end_are_refused(content: bytes) -> None:
+    endless = content.replace(b'"otherwise": []', b'"otherwise": [1e999]', 1)
+    assert endless != content
+    with pytest.raises(ModelError, match="damaged"):
+        file.from_bytes(endless, "m.json")
+    for depth in (40, 900, 100_000):
+        parsed = json.dumps({**json.loads(content), "more": None})
+        nested = parsed.replace('"more": null', '"more": ' + "[" * depth + "]" * depth)
+        with pytest.raises(ModelError, match=r"^m.json: "):
+            file.from_bytes(nested.encode(), "m.json")
+
+
+def test_a_key_signs_files_and_refuses_all_others(
+    model: hb.C2RIBClassifier, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, signed_, other = tmp_path / "plain.json", tmp_path / "signed.json", tmp_path / "other.json"
+    model.save(plain)
+    monkeypatch.setenv("HORNBOOST_KEY", "another secret")
+    model.save(other)
+    monkeypatch.setenv("HORNBOOST_KEY", "a secret")
+    model.save(signed_)
+    assert hb.load(signed_).to_sql() == model.to_sql()
+    with pytest.raises(ModelError, match=r"plain.json: HORNBOOST_KEY is set, and the model was written without a key"):
+        hb.load(plain)
+    with pytest.raises(ModelError, match=r"other.json: the model was written with another key"):
+        hb.load(other)
+    forged = json.loads(signed_.read_bytes())
+    forged["model"]["intercept"] = [99.0]
+    plain.write_bytes(signed(forged))
+    with pytest.raises(ModelError, match="changed without it"):
+        hb.load(plain)
+    for code in (1, "", "ü", None):
+        plain.write_bytes(signed({**forged, "hmac": code}))
+        with pytest.raises(ModelError, match=r"plain\.json"):
+            hb.load(plain)
+    monkeypatch.setenv("HORNBOOST_KEY", " ")
+    with pytest.raises(ModelError, match="HORNBOOST_KEY is empty"):
+        hb.load(signed_)
+    monkeypatch.delenv("HORNBOOST_KEY")
+    assert hb.load(signed_).to_sql() == model.to_sql()
+    hb.load(signed_).save(plain)
+    assert plain.read_bytes() == content
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_what_has_no_end_is_not_read_until_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(seal, "CEILING", 1 << 20)
+    monkeypatch.setattr(seal, "PATIENCE", 0.1)
+    (tmp_path / "big.json").write_bytes(content + b" " * (1 << 20))
+    os.mkfifo(tmp_path / "pipe")
+    for place, reason in (
+        ("/dev/zero", "it is a device"),
+        (tmp_path, "it is a folder"),
+        (tmp_path / "big.json", "it has more than 1 MB"),
+        (tmp_path / "pipe", "nothing came through the pipe"),
+    ):
+        with pytest.raises(ModelError, match=reason):
+            hb.load(place)
+        with pytest.raises(ModelError, match=reason):
+            hb.C2RIBClassifier(rounds=1, random_state=0, checkpoint=place).fit(np.zeros((4, 1)), [0, 1, 0, 1])
+
+
+def test_a_model_may_come_through_a_pipe(tmp_path: Path, content: bytes) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writer.start()
+    assert file.to_bytes(file.load(tmp_path / "pipe")) == content
+    writer.join()
 
 
 @pytest.mark.parametrize("content", [b"", b"null", b"[]", b"[" * 100_000, b'{"a": NaN}', b"\xff\xfe", b"9" * 5000, b"{}"])

@@ -212,13 +212,13 @@ def _check(engine: Engine, clause: Clause, body: tuple[Literal, ...]) -> None:
             if domain != columns[name].domain:
                 raise ClauseError(f"variable '{variable}' joins {where} with {literal.table}.{name}, which are keys of different things")
         for test in literal.tests:
-            _check_test(literal.table, columns[test.column], test)
+            check_test(literal.table, columns[test.column], test)
     for variable in {name for pair in clause.unequal for name in pair}:
         if variable not in domains:
             raise ClauseError(f"variable '{variable}' occurs in an inequality but in no literal{did_you_mean(variable, domains)}")
 
 
-def _check_test(table: str, column: Column, test: Test) -> None:
+def check_test(table: str, column: Column, test: Test) -> None:
     if test.op in (">=", "<=") and column.kind != "numeric":
         raise ClauseError(f"table '{table}': column '{column.name}' is {column.kind}, so it has no order for '{test.op}'; use = instead")
     if test.op == "=" and column.kind == "numeric":

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 RESUMABLE = frozenset({"rounds", "deadline", "callbacks", "learned"})
 """Settings that may change before a fit goes on from a checkpoint: no round depends on them."""
 
+OF_FEATURES = frozenset({"trend_window", "threshold", "stall", "ranking"})
+"""Settings without effect where no features evolve."""
+
+OF_STOPPING = frozenset({"validation_fraction"})
+"""Settings without effect without early stopping."""
+
 
 class C2RIBClassifier(RelationalClassifier):
     """Constrained confidence-rated boosting of first-order rules (Hoche and Wrobel 2001, 2002, 2003).
@@ -190,9 +196,10 @@ class C2RIBClassifier(RelationalClassifier):
             return None
         if not isinstance(self.random_state, Integral):
             raise ModelError(f"{self.checkpoint}: a fit without a seed cannot be gone on with; set random_state to a number")
-        told = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in RESUMABLE}
+        idle = RESUMABLE | (OF_FEATURES if self.features is None else set()) | (OF_STOPPING if self.early_stopping is None else set())
+        told = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in idle}
         told |= {"max_depth": self.max_depth, "max_entries": self.max_entries}
-        return Checkpoint(self.checkpoint, identity(problem, told.items()), problem.engine.refused)
+        return Checkpoint(self.checkpoint, identity(problem, told.items()), problem.engine)
 
     def _settings(self, deadline: float) -> Settings:
         window = self.trend_window if self.trend_window is not None else (10 if self.features in (None, "margin") else 3)

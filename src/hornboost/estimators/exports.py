@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,11 @@ from hornboost.data import Database
 from hornboost.data.table import Table
 from hornboost.errors import ModelError
 from hornboost.model.ensemble import Ensemble
+from hornboost.model.file import NOT_OF_THE_MODEL
 
 if TYPE_CHECKING:
     from hornboost.model.explain import Explanations
     from hornboost.model.file import SavedModel
-
-NOT_OF_THE_MODEL = frozenset({"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"})
-"""Parameters that do not change what is learned (or may not be written down), so that they change no byte of a model file."""
 
 ROUND_COLUMNS = (
     *("class", "round", "confidence", "mean_margin", "training_error", "activated", "error", "largest_vote"),
@@ -172,4 +171,8 @@ def _rounds(estimator: Any) -> list[dict[str, Any]]:
     if history is None:
         return []
     rows = history[[name for name in ROUND_COLUMNS if name in history.columns]].to_dict("records")
-    return [{name: list(value) if isinstance(value, tuple) else value for name, value in row.items() if value == value} for row in rows]
+    return [{name: list(value) if isinstance(value, tuple) else value for name, value in row.items() if _is_told(value)} for row in rows]
+
+
+def _is_told(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)

@@ -192,7 +192,7 @@ class _Parser:
     def _bound(self) -> str | float:
         if self.kind == "number" or self.token == "inf":
             return float(self._take())
-        if self.kind != "string" or not _is_date(self.token[1:-1]):
+        if self.kind != "string" or not is_date(self.token[1:-1]):
             self._fail("a number or an ISO date in double quotes")
         return self._string()
 
@@ -238,7 +238,8 @@ class _Parser:
         raise ClauseError(f"clause, position {self.position}: expected {what}, but {found}")
 
 
-def _is_date(text: str) -> bool:
+def is_date(text: str) -> bool:
+    """Whether a text is an ISO date or time, as a bound of a test may be."""
     try:
         return bool(_DATE.fullmatch(text) and datetime.fromisoformat(text))
     except ValueError:

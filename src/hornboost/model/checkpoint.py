@@ -18,17 +18,23 @@ import numpy as np
 
 from hornboost import __version__
 from hornboost.boosting.c2rib import Learned
+from hornboost.engine.fit_check import check_specs
 from hornboost.engine.tree import Join, Ref, Spec
-from hornboost.errors import ModelError
-from hornboost.logic.clause import Test
-from hornboost.model.file import sealed, unsealed, write_whole
+from hornboost.errors import HornBoostError, ModelError
+from hornboost.logic.clause import Op, Test
+from hornboost.logic.text import is_date
+from hornboost.model.file import write_whole
+from hornboost.model.part import LARGEST, Part
+from hornboost.model.seal import read_bytes, sealed, unsealed
 
 if TYPE_CHECKING:
     from hornboost.data.table import Table
+    from hornboost.engine import Engine
     from hornboost.search.problem import Problem
 
 VERSION = 1
 _ANEW = "name another file, or delete this one to begin anew"
+OPS: dict[str, Op] = {"=": "=", ">=": ">=", "<=": "<=", "missing": "missing"}
 SECONDS = 5.0
 """Between two writes while rounds follow each other; the end of a fit, however it comes, is written at once."""
 
@@ -36,12 +42,13 @@ SECONDS = 5.0
 class Checkpoint:
     """The rounds learned so far, class by class, and the joins refused on the way, for the fit that `identity` names."""
 
-    def __init__(self, path: str | PathLike[str], identity: str, refused: dict[tuple[Join, ...], int]) -> None:
-        """Go on from the file if there is one; one of another fit is an error. `refused` is the engine's own record of such joins."""
+    def __init__(self, path: str | PathLike[str], identity: str, engine: Engine) -> None:
+        """Go on from the file if there is one; one of another fit is an error. The engine has the record of refused joins."""
         self._path = Path(path)
         self._identity = identity
         self._runs: dict[str, list[Learned]] = {}
-        self._refused = refused
+        self._engine = engine
+        self._refused = engine.refused
         self._written = time.monotonic()
         content = self._content()
         if content is None:
@@ -81,23 +88,30 @@ class Checkpoint:
     def _content(self) -> bytes | None:
         """What the file holds, if it exists."""
         try:
-            return self._path.read_bytes()
+            return read_bytes(self._path, "checkpoint")
         except FileNotFoundError:
             return None
+        except ModelError:
+            raise
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ModelError(f"{self._path}: the checkpoint cannot be read ({reason}); name another file") from None
 
     def _read(self, content: bytes) -> None:
-        body = unsealed(content, str(self._path), "checkpoint", VERSION, _ANEW)
+        body = Part(unsealed(content, str(self._path), "checkpoint", VERSION, _ANEW))
         try:
-            identity = body["identity"]
-            self._runs = {label: [_learned(found) for found in rounds] for label, rounds in body["runs"].items()}
-            self._refused.update({tuple(_join_of(join) for join in joins): int(count) for joins, count in body["refused"]})
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise ModelError(f"{self._path}: the checkpoint's content is not valid; {_ANEW}") from None
+            identity = body["identity"].text()
+            runs = {label: [_learned(found) for found in rounds] for label, rounds in body["runs"].record().items()}
+            refused = dict(_refused(found) for found in body["refused"])
+            if identity == self._identity:
+                for specs in {found.specs for rounds in runs.values() for found in rounds}:
+                    check_specs(self._engine, specs)
+        except HornBoostError as error:
+            raise ModelError(f"{self._path}: the checkpoint's content is not valid ({error}); {_ANEW}") from None
         if identity != self._identity:
             raise ModelError(f"{self._path}: this checkpoint is of other data or other settings; {_ANEW}")
+        self._runs = runs
+        self._refused.update(refused)
 
 
 def identity(problem: Problem, settings: Iterable[tuple[str, Any]]) -> str:
@@ -124,8 +138,17 @@ def _round(found: Learned) -> dict[str, Any]:
     return {"scored": int(found.scored), "specs": [_spec(spec) for spec in found.specs]}
 
 
-def _learned(content: dict[str, Any]) -> Learned:
-    return Learned(tuple(_spec_of(spec) for spec in content["specs"]), int(content["scored"]))
+def _learned(content: Part) -> Learned:
+    return Learned(tuple(_spec_of(spec) for spec in content["specs"]), content["scored"].whole())
+
+
+def _refused(content: Part) -> tuple[tuple[Join, ...], int]:
+    joins, count = _fields(content, 2)
+    return tuple(_join_of(join) for join in joins), count.whole()
+
+
+def _fields(content: Part, n: int) -> list[Part]:
+    return list(content) if len(content) == n else content.fail(f"does not hold {n} values")
 
 
 def _spec(spec: Spec) -> dict[str, Any]:
@@ -133,9 +156,22 @@ def _spec(spec: Spec) -> dict[str, Any]:
     return {"table": spec.table, "parent": spec.parent, "tests": tests, "join": None if spec.join is None else _join(spec.join)}
 
 
-def _spec_of(content: dict[str, Any]) -> Spec:
-    join, tests = content["join"], tuple(Test(*test) for test in content["tests"])
-    return Spec(content["table"], content["parent"], None if join is None else _join_of(join), tests)
+def _spec_of(content: Part) -> Spec:
+    join = content.get("join")
+    tests = tuple(_test_of(test) for test in content["tests"])
+    return Spec(content["table"].text(), content["parent"].whole(-1), None if join is None else _join_of(join), tests)
+
+
+def _test_of(content: Part) -> Test:
+    column, operator, value = _fields(content, 3)
+    op: Op = OPS[operator.one_of(OPS)]
+    if op == "missing":
+        return Test(column.text(), op) if value.value is None else value.fail("is not null")
+    if op == "=":
+        return Test(column.text(), op, value.text())
+    if isinstance(value.value, str):
+        return Test(column.text(), op, value.value if is_date(value.value) else value.fail("is no ISO date"))
+    return Test(column.text(), op, value.number())
 
 
 def _join(join: Join) -> dict[str, Any]:
@@ -148,11 +184,16 @@ def _join(join: Join) -> dict[str, Any]:
     }
 
 
-def _join_of(content: dict[str, Any]) -> Join:
-    return Join(
-        content["table"],
-        content["column"],
-        None if content["source"] is None else Ref(*content["source"]),
-        tuple((column, Ref(node, other)) for column, node, other in content["equal"]),
-        tuple((column, Ref(node, other)) for column, node, other in content["unequal"]),
-    )
+def _join_of(content: Part) -> Join:
+    source = content.get("source")
+    equal, unequal = (tuple(_pair_of(pair) for pair in content[name]) for name in ("equal", "unequal"))
+    return Join(content["table"].text(), content["column"].text(), None if source is None else _ref_of(*_fields(source, 2)), equal, unequal)
+
+
+def _pair_of(content: Part) -> tuple[str, Ref]:
+    column, node, other = _fields(content, 3)
+    return column.text(), _ref_of(node, other)
+
+
+def _ref_of(node: Part, column: Part) -> Ref:
+    return Ref(node.whole(-LARGEST), column.text())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 import re
@@ -12,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +20,20 @@ from hornboost.data.describe import type_name
 from hornboost.errors import ClauseError, ModelError
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.model.part import Part
+from hornboost.model.seal import digest, read_bytes, sealed, unsealed
 
 if TYPE_CHECKING:
     from hornboost.data import Database
 
 VERSION = 1
 TYPES = frozenset({"key", "nominal", "numeric", "date"})
+LINKS = frozenset({"sigmoid", "softmax"})
+ORIGINS = frozenset({"learned", "prior"})
+NOT_OF_THE_MODEL = frozenset({"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"})
+"""Parameters that do not change what is learned (or may not be written down), so that they change no byte of a model file."""
+
+MOST_CLASS_BYTES = 1 << 28
 _DTYPE = re.compile(r"object|bool|<U\d{1,6}|<[iuf][1248]|\|[iu]1")
 
 
@@ -75,7 +81,7 @@ class SavedModel:
     @property
     def fingerprint(self) -> str:
         """A digest of the tables, columns and types that predicting needs."""
-        return _digest(self.used())
+        return digest(self.used())
 
     def check_schema(self, database: Database) -> None:
         """Refuse a database that lacks something the model needs, naming it."""
@@ -133,10 +139,9 @@ def from_bytes(content: bytes, place: str) -> SavedModel:
     """The model in a file's content; `place` names the file in errors."""
     body = unsealed(content, place, "model", VERSION, "give one that 'fit' or 'save' wrote")
     try:
-        return _model(body)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        what = error if isinstance(error, ModelError | ClauseError) else type(error).__name__
-        raise ModelError(f"{place}: the model's content is not valid ({what}); fit again") from None
+        return _model(Part(body))
+    except (ModelError, ClauseError) as error:
+        raise ModelError(f"{place}: the model's content is not valid ({error}); fit again") from None
 
 
 def save(model: SavedModel, path: str | Path) -> None:
@@ -147,10 +152,12 @@ def save(model: SavedModel, path: str | Path) -> None:
 def load(path: str | Path) -> SavedModel:
     """Read a model and check all of it."""
     try:
-        content = Path(path).read_bytes()
+        content = read_bytes(path, "model")
     except OSError as error:
         raise ModelError(f"{path}: the model cannot be read ({error.strerror}); check the path") from None
-    except ValueError:
+    except ModelError:
+        raise
+    except (TypeError, ValueError):
         raise ModelError(f"{str(path)!r} is no path; check it") from None
     return from_bytes(content, str(path))
 
@@ -213,67 +220,117 @@ def _payload(model: SavedModel) -> dict[str, Any]:
     }
 
 
-def _model(content: Mapping[str, Any]) -> SavedModel:
+def _model(content: Part) -> SavedModel:
     classes = _classes(content["classes"])
-    texts = tuple(_text(value) for value in content["classes"]["texts"])
-    intercept = _numbers(content["intercept"])
-    n_scores = len(intercept)
-    calibration = tuple(_pair(values) for values in content["calibration"])
-    rules = tuple(_rule(values, n_scores) for values in content["rules"])
-    if len(texts) != len(classes) or n_scores not in {1, len(texts)} or len(calibration) not in {0, n_scores}:
-        _fail("the numbers of classes and scores do not agree")
-    if content["link"] not in ("sigmoid", "softmax"):
-        _fail(f"there is no link {content['link']!r}")
-    schema = {_text(table): tuple(_saved_column(column) for column in columns) for table, columns in content["schema"].items()}
+    texts = content["classes"]["texts"].texts()
+    if len(texts) != len(classes) or len(set(texts)) != len(texts) or not texts:
+        content["classes"].fail("does not have one text for each class")
+    n_scores = len(content["intercept"])
+    if n_scores not in {1, len(texts)} or len(content["calibration"]) not in {0, n_scores}:
+        content["intercept"].fail("does not have one number for each score")
+    a_and_b = [pair.numbers(2) for pair in content["calibration"]]
     model = SavedModel(
-        Ensemble(texts, rules, intercept, content["link"], calibration),
+        Ensemble(
+            texts,
+            tuple(_rule(rule, n_scores, texts) for rule in content["rules"]),
+            content["intercept"].numbers(n_scores),
+            "softmax" if content["link"].one_of(LINKS) == "softmax" else "sigmoid",
+            tuple((a, b) for a, b in a_and_b),
+        ),
         classes,
         _target(content["target"]),
-        schema,
-        bool(content["relational"]),
-        dict(content["training"]),
+        {table: tuple(_saved_column(column) for column in columns) for table, columns in content["schema"].record().items()},
+        content["relational"].flag(),
+        _training(content["training"]),
     )
     _check_names(model)
-    if model.fingerprint != content["fingerprint"]:
-        _fail("the schema's fingerprint does not match")
+    if model.fingerprint != content["fingerprint"].value:
+        content["fingerprint"].fail("does not match the schema")
     return model
 
 
-def _target(content: Mapping[str, Any]) -> Target:
-    label, positive, negative = (None if content[name] is None else _text(content[name]) for name in ("label", "positive", "negative"))
-    key, classes = (tuple(_text(value) for value in content[name]) for name in ("key", "classes"))
-    return Target(_text(content["table"]), key, label, positive, negative, classes)
+def _target(content: Part) -> Target:
+    label, positive, negative = (None if (part := content.get(name)) is None else part.text() for name in ("label", "positive", "negative"))
+    classes = content["classes"].texts()
+    for side in (positive, negative):
+        if side is not None and side not in classes:
+            content.fail(f"names the class '{side}', which is none of its classes")
+    return Target(content["table"].text(), content["key"].texts(), label, positive, negative, classes)
+
+
+def _training(content: Part) -> dict[str, Any]:
+    """What is told about the fit: parameters that a new fit may take, and figures of its rounds."""
+    estimator = content.get("estimator")
+    if estimator is not None and not estimator.text().isidentifier():
+        estimator.fail("is no name of an estimator")
+    parameters = content.get("parameters")
+    for name, parameter in {} if parameters is None else parameters.record().items():
+        if name in NOT_OF_THE_MODEL:
+            parameter.fail("is no parameter of a model")
+    history = content.get("history")
+    for row in () if history is None else history:
+        row["round"].whole()
+        for name, value in row.record().items():
+            if name == "activated":
+                value.texts()
+            elif name not in ("round", "class"):
+                value.number()
+            elif isinstance(value.value, dict | list):
+                value.fail("is no class")
+    return dict(content.value)
 
 
 def _check_names(model: SavedModel) -> None:
     if model.target.table not in model.schema:
-        _fail(f"the schema does not hold the target table '{model.target.table}'")
-    known = {table: {column.name for column in columns} for table, columns in model.schema.items()}
+        raise ModelError(f"the schema does not hold the target table '{model.target.table}'")
+    known = {table: {column.name: column for column in columns} for table, columns in model.schema.items()}
+    for table, columns in model.schema.items():
+        if len(known[table]) < len(columns):
+            raise ModelError(f"the schema names a column of table '{table}' twice")
     for rule in model.ensemble.rules:
         if rule.clause.body[0].table != model.target.table:
-            _fail(f"a rule does not begin with the target table '{model.target.table}'")
+            raise ModelError(f"a rule does not begin with the target table '{model.target.table}'")
         for literal in rule.clause.body:
             names = [column for column, _ in literal.bindings] + [test.column for test in literal.tests]
-            if literal.table not in known or not known[literal.table].issuperset(names):
-                _fail(f"a rule names a column of table '{literal.table}' that the schema does not hold")
+            if literal.table not in known or not known[literal.table].keys() >= set(names):
+                raise ModelError(f"a rule names a column of table '{literal.table}' that the schema does not hold")
+            for column, variable in literal.bindings:
+                if known[literal.table][column].type != "key":
+                    raise ModelError(f"a rule binds '{variable}' to {literal.table}.{column}, which is no key")
 
 
-def _rule(content: Mapping[str, Any], n_scores: int) -> Rule:
-    votes, otherwise = _numbers(content["votes"]), _numbers(content["otherwise"])
-    if len(votes) != n_scores or len(otherwise) not in (0, n_scores):
-        _fail("a rule does not have a vote for each score")
-    if content["origin"] not in ("learned", "prior"):
-        _fail(f"there is no origin {content['origin']!r}")
-    return Rule(Clause.parse(_text(content["clause"])), votes, otherwise, _numbers(content["coverage"]), content["origin"])
+def _rule(content: Part, n_scores: int, classes: tuple[str, ...]) -> Rule:
+    clause = Clause.parse(content["clause"].text())
+    if clause.head.value not in classes:
+        content["clause"].fail(f"predicts '{clause.head.value}', which is none of the classes")
+    return Rule(
+        clause,
+        content["votes"].numbers(n_scores),
+        content["otherwise"].numbers(0, n_scores),
+        content["coverage"].numbers(0, len(classes)),
+        "prior" if content["origin"].one_of(ORIGINS) == "prior" else "learned",
+    )
 
 
-def _classes(content: Mapping[str, Any]) -> NDArray[Any]:
-    dtype = _text(content["dtype"])
-    if not _DTYPE.fullmatch(dtype):
-        _fail(f"there is no class type '{dtype}'")
-    if not all(isinstance(value, str | int | float | bool) for value in content["values"]):
-        _fail("a class is neither text nor a number")
-    return np.array(content["values"], dtype=dtype)
+def _classes(content: Part) -> NDArray[Any]:
+    name, values = content["dtype"].text(), [part.value for part in content["values"]]
+    if not _DTYPE.fullmatch(name):
+        content["dtype"].fail("is no type of classes")
+    dtype = np.dtype(name)
+    kinds: tuple[type, ...] = {"O": (str, int, float), "U": (str,), "b": (bool,), "f": (int, float)}.get(dtype.kind, (int,))
+    fits = all(isinstance(value, kinds) for value in values)
+    if fits and dtype.kind == "U":
+        fits = all(len(value) <= dtype.itemsize // 4 for value in values) and dtype.itemsize * len(values) <= MOST_CLASS_BYTES
+    if fits and dtype.kind in "iu":
+        fits = all(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max for value in values)
+    if fits and dtype.kind == "f":
+        fits = all(abs(value) <= float(np.finfo(dtype).max) for value in values)
+    if not fits:
+        content["values"].fail(f"are no classes of type '{name}'")
+    found = np.empty(len(values), object) if dtype.kind == "O" else np.array(values, dtype=dtype)
+    if dtype.kind == "O":
+        found[:] = values
+    return found
 
 
 def _dtype(classes: NDArray[Any]) -> str:
@@ -282,12 +339,13 @@ def _dtype(classes: NDArray[Any]) -> str:
     return "object" if classes.dtype.kind == "O" else classes.dtype.newbyteorder("<").str if classes.dtype.kind != "b" else "bool"
 
 
-def _saved_column(content: Mapping[str, Any]) -> SavedColumn:
-    if content["type"] not in TYPES:
-        _fail(f"there is no column type {content['type']!r}")
-    domain = content.get("domain")
+def _saved_column(content: Part) -> SavedColumn:
+    domain, given = content.get("domain"), content.get("given")
     return SavedColumn(
-        _text(content["name"]), content["type"], None if domain is None else _text(domain), bool(content.get("given", False))
+        content["name"].text(),
+        content["type"].one_of(TYPES),
+        None if domain is None else domain.text(),
+        False if given is None else given.flag(),
     )
 
 
@@ -298,55 +356,6 @@ def _floats(values: Iterable[float]) -> list[float]:
     return numbers
 
 
-def _numbers(values: Iterable[Any]) -> tuple[float, ...]:
-    return tuple(float(value) if isinstance(value, int | float) else _fail("a number is missing") for value in values)
-
-
-def _pair(values: Iterable[Any]) -> tuple[float, float]:
-    a, b = _numbers(values)
-    return a, b
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else _fail("a name is not text")
-
-
-def _fail(message: str) -> NoReturn:
-    raise ModelError(message)
-
-
 def _is_hidden(database: Database, table: str, column: str) -> bool:
     schema = database.schema.tables.get(table)
     return schema is not None and any(known.name == column for known in schema.columns)
-
-
-def sealed(noun: str, version: int, body: Mapping[str, Any]) -> bytes:
-    """A file that holds a model or the like: JSON with its format, a version and a checksum; equal bodies give equal bytes."""
-    content = {"format": f"hornboost-{noun}", "version": version, noun: body}
-    content["checksum"] = _digest(content)
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1)
-    return (text + "\n").encode("utf-8", "surrogatepass")
-
-
-def unsealed(content: bytes, place: str, noun: str, version: int, way_out: str) -> Any:
-    """The body of such a file, its format, version and checksum checked; `way_out` ends the sentence that refuses another file."""
-    try:
-        parsed = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=lambda name: _fail(f"'{name}' is no number"))
-    except (ValueError, RecursionError):
-        raise ModelError(f"{place}: the file is damaged, cut short or no {noun}; {way_out}") from None
-    if not isinstance(parsed, dict) or parsed.get("format") != f"hornboost-{noun}":
-        raise ModelError(f"{place}: this is no {noun} file of HornBoost; {way_out}")
-    found = parsed.get("version")
-    if found != version or isinstance(found, bool):
-        versions = f"format version {found!r}, and this HornBoost reads {version}"
-        raise ModelError(f"{place}: the {noun} has {versions}; install the one that wrote it, or {way_out}")
-    checksum = parsed.pop("checksum", None)
-    if checksum != _digest(parsed):
-        raise ModelError(f"{place}: the checksum does not match, so the file was changed or damaged; {way_out}")
-    return parsed.get(noun)
-
-
-def _digest(content: Any) -> str:
-    """SHA-256 of the canonical JSON."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -120,6 +120,8 @@ def refittable(estimator: str, parameters: dict[str, Any], database: Any) -> Any
     import hornboost
 
     try:
+        if not estimator.endswith("Classifier"):
+            raise TypeError("it is no classifier")
         return getattr(hornboost, estimator)(database=database, **parameters)
     except (AttributeError, TypeError) as error:
         raise ModelError(f"this HornBoost cannot fit a {estimator} as the model was fitted ({error})") from None

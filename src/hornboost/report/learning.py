@@ -28,14 +28,16 @@ def learning_figures(history: History, fold_histories: Sequence[History] = ()) -
     `fold_histories` are those of the fits of a cross-validation, with the held-out areas of their folds.
     """
     if any("aurpc" in row for row in history):
-        return [_learning_curve(history, fold_histories, over) for over in ("clauses_evaluated", "round") if over in history[0]]
+        return [
+            _learning_curve(history, fold_histories, over) for over in ("clauses_evaluated", "round") if all(over in row for row in history)
+        ]
     known = [(column, label) for column, label in PROGRESS if any(column in row for row in history)]
     return [_by_round(history, column, label, with_features=k == 0) for k, (column, label) in enumerate(known[:2])]
 
 
 def _learning_curve(history: History, fold_histories: Sequence[History], over: str) -> Figure:
     """The area on the training examples and on held-out ones (seed 003, Figures 2 and 4)."""
-    classes = list(dict.fromkeys(str(row["class"]) for row in history))[:MOST_CLASSES]
+    classes = list(dict.fromkeys(str(row.get("class", "")) for row in history))[:MOST_CLASSES]
     training = {value: _curve(history, value, over, "aurpc") for value in classes}
     held_out = {value: _curve(history, value, over, "aurpc_held_out") for value in classes}
     folds = [_curve(rows, classes[0], over, "aurpc_held_out") for rows in fold_histories] if len(classes) == 1 else []
@@ -68,10 +70,10 @@ def _curve(history: History, value: str, over: str, column: str) -> list[Point]:
     """The points of one class; clauses evaluated for the classes before it are not counted."""
     before = 0
     if over == "clauses_evaluated":
-        values = [str(row["class"]) for row in history]
+        values = [str(row.get("class", "")) for row in history]
         first = values.index(value) if value in values else 0
         before = int(history[first - 1][over]) if first else 0
-    return [(row[over] - before, float(row[column])) for row in history if str(row["class"]) == value and column in row]
+    return [(row[over] - before, float(row[column])) for row in history if str(row.get("class", "")) == value and column in row]
 
 
 def _mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:

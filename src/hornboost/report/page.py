@@ -99,7 +99,8 @@ def _evaluation(
 
     def evaluate() -> Evaluation:
         if hasattr(model, "training_"):
-            estimator = refittable(saved.training["estimator"], dict(saved.training["parameters"]), model.database)
+            told = saved.training
+            estimator = refittable(told.get("estimator", "model"), dict(told.get("parameters", {})), model.database)
         else:
             estimator = model
         if isinstance(cv, str):

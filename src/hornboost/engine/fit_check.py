@@ -1,0 +1,69 @@
+"""Whether a tree of joins that comes from outside, as from a checkpoint, fits the tables: the engine itself trusts what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hornboost.engine.compile import check_test
+from hornboost.engine.tree import Join, Spec
+from hornboost.errors import ClauseError, DataError
+
+if TYPE_CHECKING:
+    from hornboost.data.table import Column
+    from hornboost.engine.engine import Engine
+
+
+def check_specs(engine: Engine, specs: Sequence[Spec]) -> None:
+    """Refuse, in one sentence, a tree that does not hang together or names what the tables do not have."""
+    if not specs or specs[0].parent != -1 or specs[0].join is not None or specs[0].table != engine.database.target.table:
+        raise ClauseError("the tree does not begin with the target table")
+    for k, spec in enumerate(specs):
+        if k > 0:
+            if spec.join is None or spec.join.table != spec.table or not 0 <= spec.parent < k:
+                raise ClauseError(f"the literal of '{spec.table}' hangs nowhere in the tree")
+            _check_join(engine, specs, k, spec.join)
+        for test in spec.tests:
+            check_test(spec.table, _column(engine, specs, k, test.column), test)
+
+
+def _check_join(engine: Engine, specs: Sequence[Spec], k: int, join: Join) -> None:
+    path, node = set(), specs[k].parent
+    while node >= 0:
+        path.add(node)
+        node = specs[node].parent
+    pairs = [*join.equal, *join.unequal, *([] if join.source is None else [(join.column, join.source)])]
+    for name, ref in pairs:
+        if ref.node not in path:
+            raise ClauseError(f"the literal of '{join.table}' refers to one that is not above it")
+        mine = _key(join.table, name, _columns(engine, join.table))
+        theirs = _key(specs[ref.node].table, ref.column, _node_columns(engine, specs, ref.node))
+        if mine.domain != theirs.domain:
+            raise ClauseError(
+                f"{specs[ref.node].table}.{ref.column} is joined with {join.table}.{name}, which are keys of different things"
+            )
+
+
+def _column(engine: Engine, specs: Sequence[Spec], node: int, name: str) -> Column:
+    columns = _node_columns(engine, specs, node)
+    if name not in columns:
+        raise DataError.unknown_column(specs[node].table, name, columns)
+    return columns[name]
+
+
+def _key(table: str, name: str, columns: dict[str, Column]) -> Column:
+    if name not in columns:
+        raise DataError.unknown_column(table, name, columns)
+    if columns[name].kind != "key":
+        raise ClauseError(f"table '{table}': column '{name}' is {columns[name].kind}, not a key, so it cannot be joined")
+    return columns[name]
+
+
+def _node_columns(engine: Engine, specs: Sequence[Spec], node: int) -> dict[str, Column]:
+    return dict(engine.examples.columns) if node == 0 else _columns(engine, specs[node].table)
+
+
+def _columns(engine: Engine, table: str) -> dict[str, Column]:
+    if table not in engine.database.tables:
+        raise DataError.unknown_table(table, engine.database.tables)
+    return dict(engine.database.tables[table].columns)
