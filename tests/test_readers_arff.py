@@ -91,3 +91,47 @@ def test_options_state_the_task(tmp_path):
     with pytest.raises(DataError, match=r"table 'the_weather' has no column 'plya'; did you mean 'play'\?"):
         Database.from_arff(arff(tmp_path), label="plya")
     assert "note" not in Database.from_arff(arff(tmp_path), exclude_columns=["note"]).tables["the_weather"].columns
+
+
+SPARSE = """@relation r
+@attribute a numeric
+@attribute colour {red, blue, 'sea, deep'}
+@attribute class {yes, no}
+@data
+{0 1}
+{0 2, 2 no}
+{1 blue,0 3}
+{ 1 'sea, deep' , 2 no }
+{}
+"""
+
+
+def test_a_sparse_row_leaves_out_zeros_and_first_declared_values(tmp_path):
+    X, y = Database.from_arff(arff(tmp_path, SPARSE)).examples()
+    assert X["a"].tolist() == [1, 2, 3, 0, 0]
+    assert X["colour"].tolist() == ["red", "red", "blue", "sea, deep", "red"]
+    assert y.tolist() == ["yes", "no", "yes", "no", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SPARSE.replace("{0 1}", "{0 1, 0 2}"), r"line 6: ' 0 2}' is no sparse value"),
+        (SPARSE.replace("{0 1}", "{7 1}"), r"line 6: '7 1}' is no sparse value"),
+        (SPARSE.replace("{0 1}", "{0 1"), r"line 6: '0 1' is no sparse value"),
+        (SPARSE.replace("{0 1}", "0, red, yes"), r"line 7 has 2 values"),
+        (SPARSE.replace("a numeric", "a string").replace("{}", "{1 red}"), r"line 9: the sparse row leaves out 'a'"),
+        (SPARSE.replace("'sea, deep'}", "'sea, deep'"), r"line 3: the values of attribute 'colour' do not end in a brace"),
+        (TEXT.replace("sunny, 85", "'sunny\n, 85", 1), r"line 10: a quote is not closed on its line"),
+        (TEXT.replace("sunny, 85", "sunny" * 40_000 + ", 85", 1), r"line 10: the line cannot be read"),
+    ],
+)
+def test_lines_that_do_not_fit_are_named(tmp_path, text, message):
+    with pytest.raises(DataError, match=message) as caught:
+        Database.from_arff(arff(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_only_ends_of_lines_end_lines(tmp_path):
+    db = Database.from_arff(arff(tmp_path, SPARSE.replace("blue", "bl\x85u\u2028e")))
+    assert db.examples()[0]["colour"].tolist()[2] == "bl\x85u\u2028e"

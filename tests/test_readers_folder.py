@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 
 import numpy as np
 import pandas as pd
@@ -276,3 +277,71 @@ def test_a_csv_of_ten_thousand_columns_loads(tmp_path):
     db = Database.from_folder(tmp_path, target="wide", label="y", positive="a")
     assert {column.kind for column in db.tables["wide"].attributes} == {"numeric"}
     assert len(db.tables["wide"].attributes) == 9_999
+
+
+@pytest.mark.parametrize("name", ["../loan.csv", "link.csv", "{outside}", "sub/../../loan.csv"])
+def test_files_that_a_schema_names_lie_in_the_folder_unless_asked_otherwise(tmp_path, name):
+    (tmp_path / "folder" / "sub").mkdir(parents=True)
+    outside = tmp_path / "loan.csv"
+    outside.write_text(LOAN)
+    named = SCHEMA.replace("loan.csv", name.format(outside=outside))
+    folder = folder_of(tmp_path / "folder", named, loan__csv=None)
+    (folder / "link.csv").symlink_to(outside)
+    with pytest.raises(DataError, match=r"schema.toml: \[tables.loan\]: '.*' lies outside the folder 'folder'; move it there"):
+        Database.from_folder(folder)
+    assert len(Database.from_folder(folder, allow_outside=True).examples()[0]) == 2
+
+
+def test_a_link_within_the_folder_is_followed(tmp_path):
+    folder_of(tmp_path)
+    (tmp_path / "loan.csv").rename(tmp_path / "real.csv")
+    (tmp_path / "loan.csv").symlink_to("real.csv")
+    assert len(Database.from_folder(tmp_path).examples()[0]) == 2
+
+
+@pytest.mark.parametrize("name", ["", ".", "a\\u0000b", "x" * 5000])
+def test_names_that_name_no_file_are_refused(tmp_path, name):
+    with pytest.raises(DataError, match=r"schema.toml: (\[tables.loan\]|the file)"):
+        Database.from_folder(folder_of(tmp_path, SCHEMA.replace("loan.csv", name)))
+
+
+def test_held_out_files_lie_in_the_folder_too(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "test.csv").write_text(LOAN)
+    folder_of(tmp_path / "folder", SCHEMA + '\n[[folds]]\nname = "test"\nfile = "../test.csv"\n')
+    with pytest.raises(DataError, match="lies outside the folder"):
+        Database.from_folder(tmp_path / "folder").examples(held_out="test")
+    assert len(Database.from_folder(tmp_path / "folder", allow_outside=True).examples(held_out="test")[0]) == 2
+
+
+def test_folders_devices_and_damage_are_one_sentence(tmp_path):
+    (tmp_path / "empty.parquet").mkdir()
+    with pytest.raises(DataError, match=r"empty.parquet: the folder holds no .parquet file"):
+        Database.from_folder(tmp_path)
+    (tmp_path / "empty.parquet").rmdir()
+    (tmp_path / "loan.csv").mkdir()
+    with pytest.raises(DataError, match=r"loan.csv: the folder holds no .parquet file"):
+        Database.from_folder(tmp_path)
+    (tmp_path / "loan.csv").rmdir()
+    os.mkfifo(tmp_path / "loan.csv")
+    with pytest.raises(DataError, match=r"loan.csv: this is no file"):
+        Database.from_folder(tmp_path)
+    (tmp_path / "schema.toml").symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=r"schema.toml: this is no file"):
+        Database.from_folder(tmp_path)
+    (tmp_path / "loan.csv").unlink()
+    (tmp_path / "schema.toml").unlink()
+    (tmp_path / "loan.csv").write_text("x" * 200_000 + ",y\n1,2\n")
+    with pytest.raises(DataError, match="the first line cannot be read"):
+        Database.from_folder(tmp_path)
+
+
+def test_a_schema_that_is_nested_without_end_is_refused():
+    for depth in (10, 3_000, 100_000):
+        with pytest.raises(DataError):
+            parse_schema("a = " + "[" * depth + "]" * depth)
+
+
+def test_a_table_with_nothing_but_its_label_is_described(tmp_path):
+    folder_of(tmp_path, None, loan__csv="label\nyes\nno\n", account__csv=None)
+    assert Database.from_folder(tmp_path, target="loan", label="label").describe().empty

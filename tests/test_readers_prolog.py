@@ -8,6 +8,7 @@ import pytest
 from hornboost.data import Database
 from hornboost.data.readers.prolog import parse_program
 from hornboost.errors import DataError
+from hornboost.logic.prolog import atom
 
 BACKGROUND = """% trains
 :- modeh(1, east(+train)).
@@ -168,3 +169,73 @@ def test_srlearn_without_modes_or_folder_says_so(tmp_path):
         Database.from_srlearn(tmp_path, modes=["cancer(person)"])
     with pytest.raises(DataError, match=r"there is no folder"):
         Database.from_srlearn(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    "text", ["a\nb", "it's", "a\\b", "é", "\t", "X", "_", "", "a b", "a\x00", "\U0001f600", "[]", "!", 'say "a"', "\x85", "\\x41"]
+)
+def test_atoms_that_we_write_are_read_back(text):
+    assert parse_program(f"f({atom(text)}).", "x").facts["f", 1] == [[text]]
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (r"'a\nb'", "a\nb"),
+        ("'anb'", "anb"),
+        (r"'\x41\'", "A"),
+        (r"'\x41\b'", "Ab"),
+        (r"'\101\b'", "Ab"),
+        (r"'\x41'", "A"),
+        (r"'\u00e9\U0001F600'", "é\U0001f600"),
+        (r"'\a\b\f\r\t\v\0\'", "\a\b\f\r\t\v\0"),
+        (r"'it\'s'", "it's"),
+        ("'it''s'", "it's"),
+        ("'a\\\nb'", "ab"),
+        ("""'a""b'""", 'a""b'),
+        ('''"a""b"''', 'a"b'),
+        (r"'a\\'", "a\\"),
+    ],
+)
+def test_quoted_atoms_have_the_escapes_of_iso_prolog(written, text):
+    assert parse_program(f"f({written}).", "x").facts["f", 1] == [[text]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (r"f('c:\dir').", r"line 1: .* is no escape of Prolog; write"),
+        (r"f('\xD800\').", "is no escape of Prolog"),
+        (r"f('\x110000\').", "is no escape of Prolog"),
+        (r"f('\8').", "is no escape of Prolog"),
+        ("f(a). .", "line 1: there is no clause before the full stop; remove it"),
+        ("f(a).\n.\nf(b).", "line 2: there is no clause before the full stop"),
+        ("f().", "lacks an argument"),
+        ("f(a,,b).", "lacks an argument"),
+    ],
+)
+def test_what_prolog_would_not_read_is_refused(text, message):
+    with pytest.raises(DataError, match=message):
+        parse_program(text, "x")
+
+
+def test_files_that_import_each_other_are_read_once(tmp_path):
+    srlearn(tmp_path)
+    (tmp_path / "modes.txt").write_text('import: "more_bk.txt".\n')
+    (tmp_path / "more_bk.txt").write_text('import: "modes.txt".\n' + "".join(f"mode: {m}\n" for m in MODES))
+    check_srlearn(Database.from_srlearn(tmp_path))
+    (tmp_path / "more_bk.txt").write_text('import: "more_bk.txt".\n')
+    with pytest.raises(DataError, match="there are no modes"):
+        Database.from_srlearn(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../modes.txt", "link.txt", "{outside}"])
+def test_what_is_imported_lies_in_the_folder_unless_asked_otherwise(tmp_path, name):
+    folder = srlearn(tmp_path / "folder")
+    outside = tmp_path / "modes.txt"
+    outside.write_text("\n".join(MODES))
+    (folder / "link.txt").symlink_to(outside)
+    (folder / "modes.txt").write_text(f'import: "{name.format(outside=outside)}".\n')
+    with pytest.raises(DataError, match=r"modes.txt: import: '.*' lies outside the folder 'folder'"):
+        Database.from_srlearn(folder)
+    check_srlearn(Database.from_srlearn(folder, allow_outside=True))

@@ -48,6 +48,7 @@ class Database:
         *,
         frame: Any = None,
         folder: Path | None = None,
+        allow_outside: bool = False,
         inferred: Sequence[str] = (),
         warnings: Sequence[str] = (),
     ) -> None:
@@ -58,6 +59,7 @@ class Database:
         self._built = built
         self._hidden = frozenset(column for table, column in hidden_columns(schema, task) if table == task.table)
         self._folder = folder
+        self._allow_outside = allow_outside
         self._inferred = tuple(inferred)
         self._warnings = (*warnings, *built.warnings)
         self._frames = examples_frame(built, self._hidden, frame) if frame is not None else None
@@ -140,7 +142,7 @@ class Database:
         files = [folds for folds in self._schema.folds if folds.file is not None]
         for folds in files:
             if folds.name == name and self._folder is not None:
-                return Database(*read_held_out(self._folder, self._schema, self._task, folds))
+                return Database(*read_held_out(self._folder, self._schema, self._task, folds, self._allow_outside))
         raise DataError(f"there is no held-out file '{name}'{did_you_mean(name, [folds.name for folds in files])}")
 
     @property
@@ -235,15 +237,16 @@ class Database:
         return cls(*single_table(arrow_columns(X), name))
 
     @classmethod
-    def from_folder(cls, folder: str | Path, task: str | None = None, **options: Any) -> Database:
+    def from_folder(cls, folder: str | Path, task: str | None = None, *, allow_outside: bool = False, **options: Any) -> Database:
         """CSV, CSV.gz and Parquet files with a `schema.toml`, or without one by inference.
 
         `task` names a task of the schema. The options `target`, `key`, `label`, `positive`, `negative`, `where`, `exclude_columns`
-        and `exclude_tables` state the task where there is no schema, or change the schema's.
+        and `exclude_tables` state the task where there is no schema, or change the schema's. The files that a schema names must lie in
+        the folder, also after links are followed, unless `allow_outside` says that they may lie anywhere.
         """
         from hornboost.data.readers.folder import read_folder
 
-        return cls(**read_folder(Path(folder), task, options))
+        return cls(**read_folder(Path(folder), task, options, allow_outside))
 
     @classmethod
     def from_frames(cls, frames: Mapping[str, Any], target: str, **options: Any) -> Database:
@@ -298,14 +301,17 @@ class Database:
         return cls(**read_aleph(stem))
 
     @classmethod
-    def from_srlearn(cls, folder: str | Path, modes: Sequence[str] | None = None, part: str = "train") -> Database:
+    def from_srlearn(
+        cls, folder: str | Path, modes: Sequence[str] | None = None, part: str = "train", *, allow_outside: bool = False
+    ) -> Database:
         """A folder of srlearn or BoostSRL: `facts.txt`, `pos.txt`, `neg.txt` and modes, also as `train/train_facts.txt` and so on.
 
-        `modes` replaces the background file; `part` is "train" or "test" where the folder has both.
+        `modes` replaces the background file; `part` is "train" or "test" where the folder has both. What a background file imports
+        must lie in the folder unless `allow_outside`.
         """
         from hornboost.data.readers.srlearn import read_srlearn
 
-        return cls(**read_srlearn(folder, modes, part))
+        return cls(**read_srlearn(folder, modes, part, allow_outside))
 
     @classmethod
     def from_arff(cls, path: str | Path, label: str | None = None, **options: Any) -> Database:

@@ -69,7 +69,7 @@ def describe_frame(database: Database) -> Any:
                     "links": "; ".join(_link_text(link) for link in links),
                 }
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["table", "rows", "column", "type", "domain", "distinct", "missing", "links"])
 
 
 def _distinct(column: Column) -> int:

@@ -35,6 +35,8 @@ def read_schema(path: str | Path) -> Schema:
     """Read and check a `schema.toml`."""
     path = Path(path)
     location = f"{path.parent.name}/{path.name}" if path.parent.name else path.name
+    if path.exists() and not path.is_file():
+        raise DataError(f"{location}: this is no file; give the folder that holds schema.toml")
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
@@ -54,6 +56,8 @@ def parse_schema(text: str, location: str = "schema.toml") -> Schema:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{location}: this is not valid TOML: {error}") from None
+    except RecursionError:
+        raise DataError(f"{location}: its values are nested too deep; a schema nests at most three levels") from None
     reader = _Reader(location)
     reader.check("the file", "the file", raw)
     tables = {name: reader.table(name, item) for name, item in reader.mapping(raw, "tables").items()}

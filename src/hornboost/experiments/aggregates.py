@@ -31,7 +31,8 @@ OF_BAD = ("C²RIB^D of bad loans", "C²RIB of bad loans")
 
 def loans(data: Path, task: str, *, of_bad: bool = False) -> Database:
     """The loans without the standing orders, some of which pay the loan itself."""
-    return Database.from_folder(data / "financial", task=task, exclude_tables=["order"], **(BAD[task] if of_bad else {}))
+    options: dict[str, Any] = {"exclude_tables": ["order"]} | (BAD[task] if of_bad else {})
+    return Database.from_folder(data / "financial", task=task, **options)
 
 
 def learners(database: Database, seed: int) -> dict[str, Any]:

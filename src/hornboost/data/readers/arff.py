@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.IGNORECASE)
+SPARSE = re.compile(r"""[ \t]*(\d{1,9})[ \t]+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^ \t,{}'"]+)[ \t]*(?:,|(?=}))""")
 NUMERIC = frozenset(["numeric", "real", "integer"])
 JAVA_DATES = (("yyyy", "%Y"), ("MM", "%m"), ("dd", "%d"), ("HH", "%H"), ("mm", "%M"), ("ss", "%S"), ("'", ""))
 
@@ -30,14 +31,14 @@ class Attribute:
 
     name: str
     type: ColumnType
-    values: frozenset[str] | None = None
+    values: tuple[str, ...] | None = None
     date_format: str | None = None
 
 
 def read_arff(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Database` for an ARFF file; the last attribute is the label unless one is named."""
     path = Path(path)
-    lines = read_text(path).splitlines()
+    lines = re.split(r"\r\n|\n|\r", read_text(path))  # no other character ends a line, whatever str.splitlines thinks
     relation, attributes, start = _header(lines, path.name)
     columns = _data(lines, start, attributes, path.name)
     import pyarrow as pa
@@ -80,8 +81,10 @@ def _attribute(text: str, place: str) -> Attribute:
         raise DataError(f"{place}: '{text[:60]}' is no attribute; write @attribute name type")
     name, kind = _unquote(found[1]), found[2].strip()
     if kind.startswith("{"):
-        values: list[str] = next(_rows([kind.strip("{} ")]), [])
-        return Attribute(name, "nominal", frozenset(value.strip() for value in values))
+        if not kind.endswith("}"):
+            raise DataError(f"{place}: the values of attribute '{name}' do not end in a brace; write {{a, b}}")
+        values = [value.strip() for row in _rows([kind[1:-1]], place) for value in row]
+        return Attribute(name, "nominal", tuple(dict.fromkeys(values)))
     word, _, rest = kind.partition(" ")
     if word.lower() in NUMERIC:
         return Attribute(name, "numeric")
@@ -92,35 +95,52 @@ def _attribute(text: str, place: str) -> Attribute:
     raise DataError(f"{place}: attribute '{name}' has the type '{kind[:30]}'; only numeric, nominal, string and date can be read")
 
 
-def _rows(lines: list[str]) -> Any:
+def _rows(lines: list[str], *places: str) -> Iterator[list[str]]:
+    """The values of each line; `places` are named in errors."""
     text = "".join(lines[:100_000])
     quotes = '"' if '"' in text and "'" not in text else "'"
-    return csv.reader(lines, skipinitialspace=True, quotechar=quotes, escapechar="\\")
+    reader = csv.reader(lines, skipinitialspace=True, quotechar=quotes, escapechar="\\")
+    for number in range(len(lines)):
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            raise DataError(f"{places[number]}: the line cannot be read ({error}); correct it") from None
+        if reader.line_num != number + 1:
+            raise DataError(f"{places[number]}: a quote is not closed on its line; close it, or write \\{quotes} for the character")
+        yield row
 
 
 def _data(lines: list[str], start: int, attributes: list[Attribute], location: str) -> dict[str, pa.ChunkedArray]:
     numbers = [number for number in range(start, len(lines)) if lines[number].strip() and not lines[number].lstrip().startswith("%")]
-    rows = list(_rows([lines[number].strip() for number in numbers]))
-    if numbers and lines[numbers[0]].lstrip().startswith("{"):
-        rows = [_dense(row, attributes, f"{location}: line {number + 1}") for number, row in zip(numbers, rows, strict=True)]
-    for number, row in zip(numbers, rows, strict=True):
+    places = [f"{location}: line {number + 1}" for number in numbers]
+    texts = [lines[number].strip() for number in numbers]
+    if texts and texts[0].startswith("{"):
+        rows = [_dense(text, attributes, place) for text, place in zip(texts, places, strict=True)]
+    else:
+        rows = list(_rows(texts, *places))
+    for place, row in zip(places, rows, strict=True):
         if len(row) != len(attributes):
-            raise DataError(f"{location}: line {number + 1} has {len(row)} values for {len(attributes)} attributes; correct the line")
+            raise DataError(f"{place} has {len(row)} values for {len(attributes)} attributes; correct the line")
     columns = zip(*rows, strict=True) if rows else ([] for _ in attributes)
     return {attribute.name: _convert(attribute, column, numbers, location) for attribute, column in zip(attributes, columns, strict=True)}
 
 
-def _dense(row: list[str], attributes: list[Attribute], place: str) -> list[str]:
-    """A sparse row, `{1 x, 4 2.5}`: what it leaves out is 0."""
-    dense = ["0" if attribute.values is None else min(attribute.values) for attribute in attributes]
-    for cell in ",".join(row).strip("{} ").split(","):
-        position, _, value = cell.strip().partition(" ")
-        if not position:
-            continue
-        if not position.isdigit() or int(position) >= len(attributes):
-            raise DataError(f"{place}: '{cell}' is no sparse value; write {{position value, ...}}")
-        dense[int(position)] = _unquote(value.strip())
-    return dense
+def _dense(text: str, attributes: list[Attribute], place: str) -> list[str]:
+    """A sparse row, `{1 x, 4 2.5}`: a number that it leaves out is 0, a nominal value the first that is declared."""
+    dense: dict[int, str] = {}
+    at = 1
+    while text[at:].strip() != "}":
+        found = SPARSE.match(text, at)
+        if found is None or int(found[1]) >= len(attributes) or int(found[1]) in dense:
+            raise DataError(f"{place}: '{text[at : at + 40]}' is no sparse value; write {{position value, ...}}")
+        dense[int(found[1])] = _unquote(found[2])
+        at = found.end()
+    for position, attribute in enumerate(attributes):
+        if position not in dense:
+            if attribute.type != "numeric" and not attribute.values:
+                raise DataError(f"{place}: the sparse row leaves out '{attribute.name}', which has no first value; write it")
+            dense[position] = attribute.values[0] if attribute.values else "0"
+    return [dense[position] for position in range(len(attributes))]
 
 
 def _convert(attribute: Attribute, values: Any, numbers: list[int], location: str) -> pa.ChunkedArray:
@@ -137,7 +157,7 @@ def _convert(attribute: Attribute, values: Any, numbers: list[int], location: st
             pattern = pattern.replace(java, python)
         try:
             return pc.strptime(text, format=pattern, unit="us")
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise DataError(f"{place}: {str(error).splitlines()[0]}; correct the value or the date format") from None
     if attribute.values is not None:
         codes, distinct = factorize(text)

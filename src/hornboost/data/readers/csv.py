@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,8 +28,10 @@ def csv_header(path: Path) -> list[str]:
             names = next(csv.reader(lines), [])
     except UnicodeDecodeError:
         raise _not_utf8(path) from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path.name}: the file cannot be read ({error}); check that it is complete") from None
+    except csv.Error as error:
+        raise DataError(f"{path.name}: the first line cannot be read ({error}); write the column names there") from None
     if not names:
         raise DataError(f"{path.name}: the file is empty; write a line of column names first")
     for name, count in Counter(names).items():

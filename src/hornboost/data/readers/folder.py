@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.csv import csv_header, read_csv, table_name
+from hornboost.data.readers.inside import inside
 from hornboost.data.readers.options import task_from_options
 from hornboost.data.schema import Folds, Schema, TableSchema, Task
 from hornboost.data.schema_file import read_schema
@@ -27,15 +28,16 @@ class ParquetSource:
         import pyarrow.parquet as pq
 
         paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not paths:
+            raise DataError(f"{path.name}: the folder holds no .parquet file; put the parts of the table into it, or remove it")
         self.name = name
         self.location = path.name
         try:
             schemas = [pq.read_schema(part) for part in paths]
             text = [field.name for field in schemas[0] if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
             self._files = [pq.ParquetFile(part, read_dictionary=text) for part in paths]
-        except (pa.ArrowInvalid, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise DataError(f"{path.name}: the file is no Parquet that can be read ({reason}); write it again") from None
+        except (pa.ArrowException, OSError) as error:
+            raise _no_parquet(f"{path.name}: the file", error) from None
         if any(schema.names != schemas[0].names for schema in schemas):
             raise DataError(f"{path.name}: its files do not have the same columns; write them with the same columns")
         self.columns: list[str] = list(schemas[0].names)
@@ -44,15 +46,23 @@ class ParquetSource:
     def read(self, column: str) -> pa.ChunkedArray:
         import pyarrow as pa
 
-        parts = [file.read(columns=[column]).column(0) for file in self._files]
-        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+        try:
+            parts = [file.read(columns=[column]).column(0) for file in self._files]
+            return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+        except (pa.ArrowException, OSError, IndexError, TypeError) as error:
+            raise _no_parquet(f"{self.location}: the column '{column}'", error) from None
 
     def drop(self, column: str) -> None:
         pass
 
 
-def read_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `Database` for a folder."""
+def _no_parquet(place: str, error: Exception) -> DataError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return DataError(f"{place} is no Parquet that can be read ({reason}); write it again")
+
+
+def read_folder(folder: Path, task: str | None, options: Mapping[str, Any], allow_outside: bool = False) -> dict[str, Any]:
+    """The arguments of `Database` for a folder; files that its schema names must lie in it unless `allow_outside`."""
     if not folder.is_dir():
         raise DataError(f"there is no folder '{folder}'; give the folder that holds the tables and schema.toml")
     if not (folder / "schema.toml").exists():
@@ -62,11 +72,11 @@ def read_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> d
     schema = read_schema(folder / "schema.toml")
     chosen = task_from_options(schema, schema.task(task) if task or "target" not in options else None, options)
     tables = [table for table in schema.tables.values() if table.name not in chosen.exclude_tables]
-    sources = {table.name: open_table(folder, table, schema.location) for table in tables}
-    return {"schema": schema, "task": chosen, "sources": sources, "folder": folder}
+    sources = {table.name: open_table(folder, table, schema.location, allow_outside) for table in tables}
+    return {"schema": schema, "task": chosen, "sources": sources, "folder": folder, "allow_outside": allow_outside}
 
 
-def read_held_out(folder: Path, schema: Schema, task: Task, folds: Folds) -> tuple[Schema, Task, dict[str, Source]]:
+def read_held_out(folder: Path, schema: Schema, task: Task, folds: Folds, allow_outside: bool) -> tuple[Schema, Task, dict[str, Source]]:
     """Schema, task and source of a file of examples that are not in the target table."""
     table = schema.tables[task.table]
     only = TableSchema(table.name, table.columns, (), folds.file)
@@ -81,12 +91,14 @@ def read_held_out(folder: Path, schema: Schema, task: Task, folds: Folds) -> tup
         task.where,
         tuple(name for name in task.exclude_columns if name.removeprefix(table.name + ".") in names),
     )
-    return part, alone, {table.name: open_table(folder, only, schema.location)}
+    return part, alone, {table.name: open_table(folder, only, schema.location, allow_outside)}
 
 
-def open_table(folder: Path, table: TableSchema, location: str) -> Source:
+def open_table(folder: Path, table: TableSchema, location: str, allow_outside: bool) -> Source:
     """The file of a table."""
-    path = folder / table.file if table.file is not None else _find(folder, table.name)
+    found = None if table.file is not None else _find(folder, table.name)
+    name = table.file if table.file is not None else None if found is None else found.name
+    path = None if name is None else inside(folder, name, f"{location}: [tables.{table.name}]", allow_outside)
     if path is None or not path.exists():
         wanted = table.file or " or ".join(table.name + suffix for suffix in SUFFIXES)
         raise DataError(f"{location}: the file '{wanted}' of table '{table.name}' is not in the folder; add it or correct the schema")
@@ -99,6 +111,8 @@ def open_file(path: Path, name: str, types: Mapping[str, str] | None) -> Source:
         return ParquetSource(name, path)
     if not path.name.endswith((".csv", ".csv.gz")):
         raise DataError(f"{path.name}: only .csv, .csv.gz and .parquet files can be read; convert the file")
+    if not path.is_file():
+        raise DataError(f"{path.name}: this is no file; give one that holds a table")
     return ArrowSource(name, read_csv(path, types), path.name, csv_header(path))
 
 

@@ -18,17 +18,22 @@ from hornboost.errors import DataError, did_you_mean
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ESCAPE = r"""\\(?:x[0-9a-fA-F]+\\?|[0-7]+\\?|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)"""
 TOKEN = re.compile(
-    r"""(?P<skip>\s+|%[^\n]*|//[^\n]*|/\*.*?\*/)
-    |(?P<quoted>'(?:[^'\\]|''|\\.)*'|"(?:[^"\\]|""|\\.)*")
+    rf"""(?P<skip>\s+|%[^\n]*|//[^\n]*|/\*.*?\*/)
+    |(?P<quoted>'(?:[^'\\]|''|{ESCAPE})*'|"(?:[^"\\]|""|{ESCAPE})*")
     |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![A-Za-z0-9_]))
     |(?P<variable>[A-Z_][A-Za-z0-9_]*)
     |(?P<atom>[^\W\d_A-Z]\w*|\d\w+)
     |(?P<end>\.(?=\s|%|$))
-    |(?P<punctuation>[()\[\]{},|])
-    |(?P<symbol>[^\s\w()\[\]{},|'"%.]+|\.)""",
+    |(?P<punctuation>[()\[\]{{}},|])
+    |(?P<symbol>[^\s\w()\[\]{{}},|'"%.]+|\.)""",
     re.VERBOSE | re.DOTALL,
 )
+QUOTED = re.compile(rf"{ESCAPE}|''|\"\"", re.DOTALL)
+CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "e": "\x1b", "s": " ", "\n": ""}
+"""What a letter stands for after a backslash (ISO 13211-1, 6.4.2.1, and SWI-Prolog's \\e and \\s); an escaped end of line is nothing."""
+
 NUMBER_TYPES = frozenset(["int", "integer", "float", "real", "number", "num", "nat", "numeric", "double"])
 
 Token = tuple[str, str]
@@ -53,6 +58,8 @@ class Program:
 
 def read_text(path: Path) -> str:
     """The text of a file."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path.name}: this is no file; give one that holds text")
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
@@ -71,6 +78,8 @@ def clauses(text: str, location: str) -> Iterator[tuple[int, list[Token]]]:
             raise _error(location, text, position, f"cannot read {text[position : position + 20].splitlines()[0]!r}; check its quotes")
         kind = str(found.lastgroup)
         if kind == "end":
+            if not current:
+                raise _error(location, text, position, "there is no clause before the full stop; remove it")
             yield start, current
             current = []
         elif kind != "skip":
@@ -106,7 +115,13 @@ def _fact(tokens: list[Token], location: str, text: str, start: int) -> tuple[st
         raise _error(location, text, start, f"{problem}; facts must be ground, so quote it or write it in lower case")
     if tokens[0][0] not in ("atom", "quoted") or (len(tokens) > 1 and (tokens[1][1] != "(" or tokens[-1][1] != ")")):
         raise _error(location, text, start, f"'{_text(tokens)[:80]}.' is no fact; write predicate(constant, ...).")
-    return _constant(tokens[:1]), [_constant(part) for part in _arguments(tokens[2:-1])] if len(tokens) > 1 else []
+    parts = list(_arguments(tokens[2:-1])) if len(tokens) > 1 else []
+    if not all(parts):
+        raise _error(location, text, start, f"'{_text(tokens)[:80]}.' lacks an argument; write predicate(constant, ...).")
+    try:
+        return _constant(tokens[:1]), [_constant(part) for part in parts]
+    except ValueError as error:
+        raise _error(location, text, start, f"{error}; write '\\\\\\\\' for a backslash") from None
 
 
 def _arguments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -126,9 +141,23 @@ def _constant(tokens: Sequence[Token]) -> str:
     """A constant as plain text: quotes are taken off, a compound term stays as it is written."""
     if len(tokens) == 1 and tokens[0][0] == "quoted":
         token = tokens[0][1]
-        body = token[1:-1].replace(token[0] * 2, token[0])
-        return re.sub(r"\\(.)", r"\1", body)
+        return QUOTED.sub(lambda found: _character(found.group(), token[0]), token[1:-1])
     return _text(tokens)
+
+
+def _character(written: str, quote: str) -> str:
+    """What an escape or a doubled quote stands for."""
+    if written[0] != "\\":
+        return quote if written[0] == quote else written
+    name = written[1:].removesuffix("\\") or "\\"
+    if name in CONTROLS or name in "\\'\"`":
+        return CONTROLS.get(name, name)
+    digits, base = (name[1:], 16) if name[0] in "xuU" else (name, 8)
+    try:
+        code = int(digits, base)
+        return chr(code) if not 0xD800 <= code < 0xE000 else chr(-1)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{written!r} is no escape of Prolog") from None
 
 
 def _text(tokens: Sequence[Token]) -> str:
