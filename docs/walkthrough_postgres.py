@@ -102,7 +102,7 @@ def compare(folder: Path) -> str:
     scores = []
     for name in ("python.csv", "postgres.csv"):
         with (folder / name).open(newline="") as file:
-            scores.append({row["loan_id"]: float(row["score"]) for row in csv.DictReader(file)})
+            scores.append({row["loan_id"]: float(row["score_of_0"]) for row in csv.DictReader(file)})
     assert scores[0].keys() == scores[1].keys()
     return f"{max(abs(scores[0][key] - scores[1][key]) for key in scores[0]):.1g}"
 
@@ -126,12 +126,14 @@ of other banks' accounts are not something to learn from, so rules must not see 
     page.command("hornboost rules loans.json --top 8")
     page.text("## Explain\n\nScore all loans and take the one most likely to go bad.")
     page.command('hornboost predict loans.json "$BANK" -o python.csv && head -3 python.csv')
-    worst = min((line.split(",") for line in (page.folder / "python.csv").read_text().splitlines()[1:]), key=lambda row: float(row[1]))[0]
+    worst = max((line.split(",") for line in (page.folder / "python.csv").read_text().splitlines()[1:]), key=lambda row: float(row[1]))[0]
     page.command(f'hornboost explain loans.json "$BANK" --key {worst}')
     page.text("Every row named here can be looked up in the database.")
     page.text("## Score inside PostgreSQL\n\nThe model is one statement; the server needs nothing else.")
     page.command("hornboost sql loans.json --dialect postgres -o score.sql && head -12 score.sql && wc -l score.sql", lines=14)
-    page.command('psql "$BANK" -q -c "CREATE VIEW loan_score AS $(cat score.sql)" -c "SELECT * FROM loan_score ORDER BY score LIMIT 5"')
+    page.command(
+        'psql "$BANK" -q -c "CREATE VIEW loan_score AS $(cat score.sql)" -c "SELECT * FROM loan_score ORDER BY score_of_0 DESC LIMIT 5"'
+    )
     page.command('psql "$BANK" -q --csv -c "SELECT * FROM loan_score" > postgres.csv && wc -l postgres.csv')
     page.text(f"The largest difference between the {682} scores of `hornboost predict` and those of PostgreSQL is {compare(page.folder)}.")
 

@@ -61,7 +61,7 @@ def model(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def expected_scores(model: Path, folder: Path) -> pd.DataFrame:
     database = hb.Database.from_folder(folder)
     X, _ = database.examples()
-    return pd.DataFrame({"loan_id": X["loan_id"], "score": hb.load(model, database=database).decision_function(X)})
+    return pd.DataFrame({"loan_id": X["loan_id"], "score_of_1": hb.load(model, database=database).decision_function(X)})
 
 
 def test_fit_writes_the_model_that_the_library_learns(run: Any, folder: Path, model: Path, tmp_path: Path) -> None:
@@ -117,13 +117,48 @@ def test_predict_writes_keys_scores_probabilities_and_predictions(run: Any, mode
     result = run("predict", model, folder, "-o", tmp_path / "out.csv")
     assert result.code == 0, result.err
     frame = pd.read_csv(tmp_path / "out.csv", dtype={"prediction": str})
-    assert list(frame.columns) == ["loan_id", "score", "probability", "prediction"]
+    assert list(frame.columns) == ["loan_id", "score_of_1", "probability_of_1", "prediction"]
     wanted = expected_scores(model, folder)
-    assert frame["score"].tolist() == wanted["score"].tolist()
+    assert frame["score_of_1"].tolist() == wanted["score_of_1"].tolist()
     assert run("predict", model, folder).out == (tmp_path / "out.csv").read_text()
-    assert [row["score"] for row in json.loads(run("predict", model, folder, "--json").out)] == wanted["score"].tolist()
+    assert [row["score_of_1"] for row in json.loads(run("predict", model, folder, "--json").out)] == wanted["score_of_1"].tolist()
     assert run("predict", model, folder, "-o", tmp_path / "out.parquet").code == 0
-    assert pd.read_parquet(tmp_path / "out.parquet")["score"].tolist() == wanted["score"].tolist()
+    assert pd.read_parquet(tmp_path / "out.parquet")["score_of_1"].tolist() == wanted["score_of_1"].tolist()
+
+
+def test_the_stated_positive_class_is_what_scores_and_probabilities_speak_of_and_columns_name_it(
+    run: Any, folder: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "m.json"
+    assert run("fit", folder, "-o", output, "--rounds", 4, "--positive", "0").code == 0
+    records = json.loads(run("predict", output, folder, "--json").out)
+    assert list(records[0]) == ["loan_id", "score_of_0", "probability_of_0", "prediction"]
+    for row in records:
+        assert (row["probability_of_0"] >= 0.5) == (row["score_of_0"] >= 0) == (row["prediction"] == "0")
+    with duckdb.connect() as connection:
+        for name, frame in TABLES.items():
+            connection.register(name, frame)
+        rows = connection.sql(run("sql", output).out.rstrip().rstrip(";")).df().sort_values("loan_id").to_dict("records")
+    for row, scored in zip(sorted(records, key=lambda row: row["loan_id"]), rows, strict=True):
+        assert scored == pytest.approx(row, abs=1e-12)
+    first = records[0]
+    (one,) = json.loads(run("explain", output, folder, "--key", first["loan_id"], "--json").out)
+    assert (one["about"], one["score"]) == ("0", pytest.approx(first["score_of_0"]))
+    assert one["probability"] == pytest.approx(first["probability_of_0"])
+    assert f'for "0": probability {one["probability"]:.3f}' in run("explain", output, folder, "--key", first["loan_id"]).out
+    assert 'for "0", before any rule fires' in run("rules", output).out
+    assert json.loads(run("rules", output, "--json").out)["start"].keys() == {"0"}
+
+
+def test_a_key_with_the_name_of_an_output_is_not_overwritten(run: Any, tmp_path: Path) -> None:
+    n = 60
+    keys = [f"order{k}" for k in range(n)]
+    pd.DataFrame({"prediction": keys, "label": ["yes", "no"] * (n // 2)}).to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame({"ref": keys, "kind": ["u", "v"] * (n // 2)}).to_csv(tmp_path / "c.csv", index=False)
+    task = ["--target", "t", "--key", "prediction", "--label", "label", "--positive", "yes", "--link", "c.ref=t.prediction"]
+    assert run("fit", tmp_path, *task, "--rounds", 2, "-o", tmp_path / "m.json").code == 0
+    first = json.loads(run("predict", tmp_path / "m.json", tmp_path, "--json").out)[0]
+    assert (first["prediction"], first["hb_prediction"]) == ("order0", "yes")
 
 
 def test_predict_needs_no_label(run: Any, model: Path, tmp_path: Path) -> None:
@@ -162,7 +197,7 @@ def test_rules_prints_votes_and_rules_in_three_forms(run: Any, model: Path) -> N
 
 def test_explain_shows_a_witness_and_what_others_lacked(run: Any, model: Path, folder: Path) -> None:
     wanted = expected_scores(model, folder)
-    key = int(wanted["loan_id"][int(np.argmax(wanted["score"]))])
+    key = int(wanted["loan_id"][int(np.argmax(wanted["score_of_1"]))])
     text = run("explain", model, folder, "--key", key).out
     assert f'loan_id={key}: predicted "1"' in text
     assert "because of " in text
@@ -180,7 +215,7 @@ def test_the_printed_sql_scores_in_duckdb_as_predict_does(run: Any, model: Path,
         for name, frame in TABLES.items():
             connection.register(name, frame)
         rows = sorted(connection.execute(text).fetchall())
-    assert [row[1] for row in rows] == expected_scores(model, folder).sort_values("loan_id")["score"].tolist()
+    assert [row[1] for row in rows] == expected_scores(model, folder).sort_values("loan_id")["score_of_1"].tolist()
     assert "DOUBLE PRECISION" in run("sql", model, "--dialect", "postgres").out
     assert run("sql", model, "--dialect", "oracle").code == 1
 
@@ -238,7 +273,7 @@ def test_one_csv_file_is_enough_and_the_label_is_guessed_aloud(run: Any, tmp_pat
     with duckdb.connect() as connection:
         connection.register("patients", pd.read_csv(place))
         scores = dict(row[:2] for row in connection.execute(sql).fetchall())
-    assert scores == dict(zip(frame["id"], frame["score"], strict=True))
+    assert scores == dict(zip(frame["id"], frame["score_of_well"], strict=True))
 
 
 def test_arff_aleph_and_srlearn_are_sources_too(run: Any, tmp_path: Path) -> None:

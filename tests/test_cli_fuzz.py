@@ -199,7 +199,7 @@ def test_hostile_names_pass_through_every_verb_as_names(run: Any, tmp_path: Path
         scores = dict(row[:2] for row in connection.execute(sql).fetchall())
         assert {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()} == set(frames)
     frame = pd.read_csv(tmp_path / "out.csv")
-    assert dict(zip(frame["id"], frame["score"], strict=True)) == scores
+    assert dict(zip(frame["id"], frame["score_of_yes"], strict=True)) == scores
 
 
 def quoted(name: str) -> str:

@@ -83,7 +83,7 @@ def test_of_two_classes_the_scores_and_votes_are_those_of_the_positive_one() -> 
     db = database()
     model = Ensemble(("no", "yes"), (Rule(Clause.parse(CASH), (1.5,)),), (-0.5,))
     first = explain(model, db, db.encode(db.examples()[0]), positive="no")[0]
-    assert (first.score_of, first.score, first.start, first.fired[0].vote) == ("no", -1.0, 0.5, -1.5)
+    assert (first.about, first.score, first.start, first.fired[0].vote) == ("no", -1.0, 0.5, -1.5)
 
 
 def test_the_nearest_rules_come_first_and_as_many_as_asked_for() -> None:
@@ -151,7 +151,7 @@ def test_prefixes_grow_up_to_the_clause_and_cover_less_and_less(case: RandomCase
 def test_explanations_are_a_frame_a_text_and_plain_json() -> None:
     found = explained({CASH: 1.5, LARGE: 0.25})
     frame = found.frame()
-    assert list(frame.columns) == ["example", "loan", "prediction", "probability", "rule", "fired", "vote", "failed", "witness"]
+    assert list(frame.columns) == ["example", "loan", "prediction", "about", "probability", "rule", "fired", "vote", "failed", "witness"]
     assert frame[frame["fired"]]["witness"].tolist()[0] == 'trans: trans=8123, account=1, kind="cash", sum=5'
     rows = found.witnesses()
     assert rows["row"][0]["trans"] == 8123
@@ -160,7 +160,17 @@ def test_explanations_are_a_frame_a_text_and_plain_json() -> None:
     assert 'because of trans: trans=8123, account=1, kind="cash", sum=5' in text
     assert json.loads(json.dumps(found.to_json()))[0]["fired"][0]["witnesses"][0]["row"]["trans"] == 8123
     assert explained({})[0].missed == ()
-    assert list(Explanations().frame().columns) == ["example", "prediction", "probability", "rule", "fired", "vote", "failed", "witness"]
+    assert list(Explanations().frame().columns) == [
+        "example",
+        "prediction",
+        "about",
+        "probability",
+        "rule",
+        "fired",
+        "vote",
+        "failed",
+        "witness",
+    ]
 
 
 def problem(X: object, y: object, db: hb.Database | None = None, **engine: object) -> object:

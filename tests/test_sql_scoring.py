@@ -49,11 +49,18 @@ def expected(case: RandomCase, model: Ensemble) -> tuple[np.ndarray, np.ndarray,
     database = case.database()
     scores = model.scores(database, database.encode(database.examples()[0]))
     decision, p = model.decision(scores), model.probabilities(scores)
-    return decision, p[:, 1] if len(model.classes) == 2 else p, [model.classes[k] for k in model.choices(scores)]
+    about = int(positive(model))
+    decision = -decision if about == 0 and decision.ndim == 1 else decision
+    return decision, p[:, about] if len(model.classes) == 2 else p, [model.classes[k] for k in model.choices(scores)]
+
+
+def positive(model: Ensemble) -> str:
+    """Of the classes "0" and "1", either, so that both are tried."""
+    return str(len(model.rules) % 2)
 
 
 def statement(model: Ensemble, dialect: str) -> str:
-    return ensemble_to_sql(model, Target("target", ("row",)), dialect)
+    return ensemble_to_sql(model, Target("target", ("row",), positive=positive(model)), dialect)
 
 
 def check(rows: list[tuple[Any, ...]], case: RandomCase, model: Ensemble) -> None:
@@ -195,19 +202,51 @@ def test_a_single_table_is_scored_with_all_its_columns_under_the_name_it_has_in_
         connection.register("my table", X.assign(id=np.arange(len(X))))
         star = connection.sql(model.to_sql(table="my table")).df()
         keyed = connection.sql(model.to_sql(table="my table", key="id")).df()
-    assert list(keyed.columns) == ["id", "score", "probability", "prediction"]
-    assert keyed.sort_values("id")["score"].tolist() == model.decision_function(X).tolist()
-    assert star.sort_values("id")["score"].tolist() == model.decision_function(X).tolist()
+    assert list(keyed.columns) == ["id", "score_of_true", "probability_of_true", "prediction"]
+    assert keyed.sort_values("id")["score_of_true"].tolist() == model.decision_function(X).tolist()
+    assert star.sort_values("id")["score_of_true"].tolist() == model.decision_function(X).tolist()
     assert keyed["prediction"].isin(["true", "false"]).all()
 
 
 def test_an_output_column_gives_way_to_a_key_of_the_same_name() -> None:
-    text = ensemble_to_sql(Ensemble(("0", "1"), (), (0.5,)), Target("a", ("Score", "prediction")), "duckdb")
+    text = ensemble_to_sql(Ensemble(("0", "1"), (), (0.5,)), Target("a", ("Score_of_1", "prediction")), "duckdb")
     with duckdb.connect() as connection:
-        connection.execute('CREATE TABLE a AS SELECT 1 AS "Score", 2 AS prediction')
+        connection.execute('CREATE TABLE a AS SELECT 1 AS "Score_of_1", 2 AS prediction')
         frame = connection.sql(text).df()
-    assert list(frame.columns) == ["Score", "prediction", "hb_score", "probability", "hb_prediction"]
+    assert list(frame.columns) == ["Score_of_1", "prediction", "hb_score_of_1", "probability_of_1", "hb_prediction"]
     assert frame.iloc[0].tolist()[:3] == [1, 2, 0.5]
+
+
+@pytest.mark.parametrize("link", ["sigmoid", "softmax"])
+@pytest.mark.parametrize("n_scores", [1, 2])
+def test_a_target_without_key_keeps_its_columns_beside_those_of_the_prediction(n_scores: int, link: Any) -> None:
+    model = Ensemble(("no", "yes"), (), (0.5, 2.0)[:n_scores], link)
+    columns = ["prediction", "Score_of_no", "x"]
+    text = ensemble_to_sql(model, Target("a", positive="no"), "duckdb", columns=columns)
+    with duckdb.connect() as connection:
+        connection.execute('CREATE TABLE a AS SELECT 1 AS prediction, 2 AS "Score_of_no", 3 AS x')
+        connection.execute(f"CREATE VIEW scored AS {text}")
+        row = connection.sql("SELECT * FROM scored").df().iloc[0]
+    assert row[columns].tolist() == [1, 2, 3]
+    assert row["hb_score_of_no"] == (-0.5 if n_scores == 1 else -1.5)
+    assert row["probability_of_no"] < 0.5
+    assert row["hb_prediction"] == "yes"
+
+
+def test_classes_that_differ_in_case_or_length_alone_have_columns_of_their_own(postgres: Any) -> None:
+    long = "x" * 100
+    model = Ensemble(("A", "a", long, long + "y"), (), (1.0, 2.0, 3.0, 4.0), "softmax")
+    text = ensemble_to_sql(model, Target("a", ("id",)), "postgres")
+    with postgres.cursor() as cursor:
+        cursor.execute("CREATE TEMP TABLE a AS SELECT 7 AS id")
+        cursor.execute(f"CREATE TEMP VIEW scored AS {text}")
+        cursor.execute("SELECT * FROM scored")
+        frame = cursor.fetch_df()
+    postgres.rollback()
+    assert len({name.lower() for name in frame.columns}) == 1 + 4 + 4 + 1
+    assert frame["score_of_A"][0] == 1.0
+    assert frame["score_of_a_2"][0] == 2.0
+    assert frame["prediction"][0] == long + "y"
 
 
 def test_many_rules_and_many_conditions_stay_within_the_limits_of_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:

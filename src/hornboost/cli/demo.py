@@ -100,7 +100,7 @@ def _show_sql(data: Generated, model: Any, X: Any) -> None:
             connection.register(name, table)
         scored = connection.sql(text).df().sort_values("loan_id")
     scores = model.decision_function(X.sort_values("loan_id"))
-    difference = float(np.abs(scored["score"].to_numpy() - scores).max())
+    difference = float(np.abs(scored["score_of_1"].to_numpy() - scores).max())
     say()
     show_table(
         list(scored.columns), [[f"{v:.4f}" if isinstance(v, float) else v for v in row] for row in scored.head(3).itertuples(index=False)]

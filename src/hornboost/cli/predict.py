@@ -32,17 +32,12 @@ def predict(
     schema: shared.SqlSchema = None,
     as_json: shared.Json = False,
 ) -> None:
-    """Predict every example of SOURCE: keys, score, probability, prediction, as CSV (or Parquet by the name of the output)."""
+    """Predict every example of SOURCE: keys, score, probability, prediction, as CSV (or Parquet by the name of the output).
+
+    With two classes the score and the probability are those of the positive class, which their columns name.
+    """
     fitted, X, keys = load_with_examples(model, source, shared.task_options(target, None, None, None, task, None, link, schema))
-    frame = keys.copy()
-    decision, probabilities = fitted.decision_function(X), fitted.predict_proba(X)
-    names = fitted.ensemble_.classes
-    if decision.ndim == 1:
-        frame["score"], frame["probability"] = decision, probabilities[:, -1]
-    else:
-        for k, name in enumerate(names):
-            frame[f"score_{name}"], frame[f"probability_{name}"] = decision[:, k], probabilities[:, k]
-    frame["prediction"] = fitted.predict(X)
+    frame = predictions(fitted, X, keys)
     if as_json:
         show_json([{name: _cell(value) for name, value in row.items()} for row in frame.to_dict("records")])
     elif output is not None and output.suffix == ".parquet":
@@ -78,6 +73,23 @@ def explain(
         show_json(found.to_json())
     else:
         say(str(found))
+
+
+def predictions(fitted: FittedModel, X: Any, keys: pd.DataFrame) -> pd.DataFrame:
+    """What the model's SQL gives, under the same names: scores and probabilities are about the positive one of two classes."""
+    from hornboost.model.outputs import output_names
+
+    ensemble = fitted.ensemble_
+    about = ensemble.about(fitted.model.target.positive)
+    names = output_names(ensemble.classes, about, keys.columns)
+    decision, probabilities = fitted.decision_function(X), fitted.predict_proba(X)
+    if decision.ndim == 1:
+        is_turned = about == 0 and len(ensemble.classes) == 2
+        # 0 - x, not -x: a score of -0.0 puzzles whoever reads it
+        decision, probabilities = (0.0 - decision if is_turned else decision)[:, None], probabilities[:, [about]]
+    columns = {name: decision[:, k] for k, name in enumerate(names.scores)}
+    columns |= {name: probabilities[:, k] for k, name in enumerate(names.probabilities)}
+    return keys.assign(**columns, **{names.prediction: fitted.predict(X)})
 
 
 def load_with_examples(model: Path, source: str, options: Any) -> tuple[FittedModel, Any, pd.DataFrame]:

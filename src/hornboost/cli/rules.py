@@ -18,6 +18,7 @@ def rules(
 ) -> None:
     """Print the rules of MODEL with their votes, how many training examples they cover, and how many of those are of the class."""
     from hornboost.estimators.fitted import load
+    from hornboost.model.ensemble import vote_for
 
     fitted = load(model)
     if prolog:
@@ -27,12 +28,15 @@ def rules(
     frame = frame.iloc[frame["confidence"].abs().argsort(kind="stable")[::-1]]
     frame = frame.head(top) if top else frame
     ensemble, target = fitted.ensemble_, fitted.model.target
+    about = ensemble.about(target.positive)
+    spoken_of = range(len(ensemble.classes)) if len(ensemble.classes) > 2 else [about]
+    start = {ensemble.classes[k]: vote_for(ensemble.intercept, k) for k in spoken_of}
     if as_json:
         show_json(
             {
-                "target": {"table": target.table, "key": list(target.key), "label": target.label},
+                "target": {"table": target.table, "key": list(target.key), "label": target.label, "positive": target.positive},
                 "classes": list(ensemble.classes),
-                "intercept": list(ensemble.intercept),
+                "start": start,
                 "training": {name: value for name, value in fitted.training_.items() if name != "history"},
                 "rules": frame.to_dict("records"),
             }
@@ -42,8 +46,7 @@ def rules(
         covered = [float(row[f"covered {name}"]) for name in ensemble.classes if f"covered {name}" in row]
         known = sum(covered) if covered and all(value == value for value in covered) else None
         say(f"{row['confidence']:+.4f}  {row['rule']}" + (f"  % {known:g} covered, {row['precision']:.0%} right" if known else ""))
-    names = ensemble.classes[-1:] if len(ensemble.intercept) == 1 else ensemble.classes
-    for value, name in zip(ensemble.intercept, names, strict=True):
+    for name, value in start.items():
         say(f'{value:+.4f}  for "{name}", before any rule fires')
 
 

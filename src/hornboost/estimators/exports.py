@@ -41,14 +41,15 @@ class RuleExports:
     def explain(self, X: Any, missed: int = 3) -> Explanations:
         """For each example the rules that fired, their votes and one witness row per literal, and the nearest rules that did not fire.
 
-        Print the result, or take `frame()` and `witnesses()` of it.
+        Print the result, or take `frame()` and `witnesses()` of it. Score, probability and votes are of the class `about`: the positive
+        one of two classes, otherwise the predicted one.
 
         >>> import hornboost as hb
         >>> db = hb.datasets.trains(100, seed=1).database()
         >>> X, y = db.examples()
         >>> clf = hb.C2RIBClassifier(db, rounds=5, random_state=0).fit(X, y)
         >>> list(clf.explain(X[:2]).frame().columns)
-        ['example', 'train', 'prediction', 'probability', 'rule', 'fired', 'vote', 'failed', 'witness']
+        ['example', 'train', 'prediction', 'about', 'probability', 'rule', 'fired', 'vote', 'failed', 'witness']
         """
         from hornboost.data.frames import eager
         from hornboost.model.explain import explain, key_columns
@@ -78,7 +79,10 @@ class RuleExports:
     def to_sql(
         self, dialect: str = "duckdb", *, table: str | None = None, key: str | Sequence[str] | None = None, probability: bool = True
     ) -> str:
-        """One SELECT that scores every row of the target table: keys, score, probability, prediction.
+        """One SELECT that scores every row of the target table: its keys, score, probability, prediction.
+
+        With two classes the score and the probability are those of the positive class, which their columns name (`score_of_bad`,
+        `probability_of_bad`); with more each class has a column of both.
 
         `table` is the name of the target table where the statement will run, `key` the columns that identify its rows, if they are
         others than the model's. Dialects: duckdb, sqlite, postgres, spark, bigquery. SQLite computes `probability` only where its
@@ -95,7 +99,9 @@ class RuleExports:
                         "add it to the table or fit without it"
                     )
         ensemble, target = renamed(model.ensemble, model.target, table, key)
-        return ensemble_to_sql(ensemble, target, dialect, probability=probability)
+        columns = [column.name for column in model.schema[model.target.table]]
+        columns += [target.label] if target.label is not None else []
+        return ensemble_to_sql(ensemble, target, dialect, probability=probability, columns=columns)
 
     def to_prolog(self) -> str:
         """The rules as Prolog clauses, each after a comment with its vote; the first comments name the arguments of the facts."""

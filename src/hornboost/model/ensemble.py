@@ -107,12 +107,23 @@ class Ensemble:
             return np.column_stack([1.0 - p[:, 0], p[:, 0]])
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
+    def about(self, positive: str | None) -> int:
+        """Of two classes the position of the one that printed scores and probabilities speak of: the stated positive one, or the second."""
+        return self.classes.index(positive) if positive in self.classes else len(self.classes) - 1
+
     def choices(self, scores: Floats) -> NDArray[np.intp]:
         """The position in `classes` of each predicted class."""
         if len(self.classes) == 1:
             return np.zeros(len(scores), np.intp)
         decision = self.decision(scores)
         return (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
+
+
+def vote_for(votes: Sequence[float], about: int) -> float:
+    """What votes, or an intercept, say about one class: with a single score, or two, what speaks for the other speaks against it."""
+    if len(votes) == 1:
+        return votes[0] if about else 0.0 - votes[0]
+    return votes[about] - votes[1 - about] if len(votes) == 2 else votes[about]
 
 
 def merged(rules: Sequence[Rule]) -> tuple[Rule, ...]:

@@ -14,7 +14,7 @@ from hornboost.data.table import Table
 from hornboost.engine import Engine, State, clause_state
 from hornboost.engine.compile import root_first, tree_specs
 from hornboost.logic.clause import Clause, Literal
-from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.model.ensemble import Ensemble, Rule, vote_for
 from hornboost.model.scoring import Coverage
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ class Missed:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One prediction. `score` and the votes are about `score_of`: the positive one of two classes, otherwise the predicted class."""
+    """One prediction. Score, probability and votes are of the class `about`: the positive one of two, otherwise the predicted one."""
 
     keys: Mapping[str, Any]
     prediction: str
+    about: str
     probability: float
     score: float
-    score_of: str
     start: float
     fired: tuple[Fired, ...]
     missed: tuple[Missed, ...]
@@ -73,8 +73,7 @@ class Explanation:
 
     def __str__(self) -> str:
         name = ", ".join(f"{key}={_show(value)}" for key, value in self.keys.items()) or "example"
-        predicted = f'predicted "{self.prediction}" (probability {self.probability:.3f})'
-        lines = [f'{name}: {predicted}, score {self.score:+.4f} for "{self.score_of}"']
+        lines = [f'{name}: predicted "{self.prediction}"; for "{self.about}": probability {self.probability:.3f}, score {self.score:+.4f}']
         for fired in self.fired:
             lines.append(f"  {fired.vote:+.4f}  {fired.rule.clause}")
             lines += [f"           because of {witness}" for witness in fired.witnesses]
@@ -99,7 +98,8 @@ class Explanations(tuple[Explanation, ...]):
 
         rows = []
         for position, one in enumerate(self):
-            about = {"example": position, **one.keys, "prediction": one.prediction, "probability": one.probability}
+            about = {"example": position, **one.keys, "prediction": one.prediction}
+            about |= {"about": one.about, "probability": one.probability}
             for fired in one.fired:
                 shown = "; ".join(map(str, fired.witnesses))
                 about_rule = {"rule": str(fired.rule.clause), "fired": True, "vote": fired.vote}
@@ -108,7 +108,7 @@ class Explanations(tuple[Explanation, ...]):
                 about_rule = {"rule": str(missed.rule.clause), "fired": False, "vote": missed.vote}
                 rows.append({**about, **about_rule, "failed": missed.failed, "witness": None})
         keys = list(self[0].keys) if self else []
-        columns = ["example", *keys, "prediction", "probability", "rule", "fired", "vote", "failed", "witness"]
+        columns = ["example", *keys, "prediction", "about", "probability", "rule", "fired", "vote", "failed", "witness"]
         return pd.DataFrame(rows, columns=columns)
 
     def witnesses(self) -> pd.DataFrame:
@@ -139,8 +139,8 @@ def explain(
 ) -> Explanations:
     """Explain the prediction of each encoded example; `missed` is the number of rules that did not fire to show for each.
 
-    `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two classes the scores
-    are those of `positive`, or of the second.
+    `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two classes scores,
+    probabilities and votes are those of `positive`, or of the second.
     """
     coverage = ensemble.coverage(database)
     covered = coverage.covered(examples)[:, list(coverage.plan.of_clause)]
@@ -152,9 +152,9 @@ def explain(
     decision = ensemble.decision(scores)
     found = []
     for e in range(examples.n_rows):
-        about = int(choices[e]) if decision.ndim == 2 else _positive(ensemble, positive)
-        votes = [_vote(rule.votes, about) for rule in ensemble.rules]
-        otherwise = [_vote(rule.otherwise, about) if rule.otherwise else 0.0 for rule in ensemble.rules]
+        about = int(choices[e]) if decision.ndim == 2 else ensemble.about(positive)
+        votes = [vote_for(rule.votes, about) for rule in ensemble.rules]
+        otherwise = [vote_for(rule.otherwise, about) if rule.otherwise else 0.0 for rule in ensemble.rules]
         score = decision[e, about] if decision.ndim == 2 else decision[e] if about or len(ensemble.classes) == 1 else -decision[e]
         fired = [Fired(rule, votes[r], witnesses[r, e]) for r, rule in enumerate(ensemble.rules) if covered[e, r]]
         near = steps.nearest(e, covered[e], votes, otherwise)[:missed] if steps is not None else []
@@ -162,10 +162,10 @@ def explain(
             Explanation(
                 names[e],
                 ensemble.classes[choices[e]],
-                float(probabilities[e, choices[e]]),
-                float(score),
                 ensemble.classes[about],
-                _vote(ensemble.intercept, about) + sum(o for r, o in enumerate(otherwise) if not covered[e, r]),
+                float(probabilities[e, about]),
+                float(score),
+                vote_for(ensemble.intercept, about) + sum(o for r, o in enumerate(otherwise) if not covered[e, r]),
                 tuple(sorted(fired, key=lambda one: -abs(one.vote))),
                 tuple(near),
                 int((~covered[e]).sum()),
@@ -277,18 +277,6 @@ def _chosen_rows(state: State, covered: NDArray[np.intp]) -> list[NDArray[Any]]:
     return [state.entries[node].rows[at] for node, at in enumerate(entries)]
 
 
-def _positive(ensemble: Ensemble, named: str | None) -> int:
-    """Of two classes the one that the task calls positive, otherwise the second."""
-    return ensemble.classes.index(named) if named in ensemble.classes else len(ensemble.classes) - 1
-
-
-def _vote(votes: Sequence[float], about: int) -> float:
-    """What votes say about one class: with a single score, or two, its opposite speaks against the class."""
-    if len(votes) == 1:
-        return votes[0] if about else 0.0 - votes[0]
-    return votes[about] - votes[1 - about] if len(votes) == 2 else votes[about]
-
-
 def _key_values(database: Database, examples: Table) -> list[dict[str, Any]]:
     frame = decode_table(_only(examples, key_columns(database)), database.domains, np.arange(examples.n_rows))
     return [_cells(record) for record in frame.to_dict("records")] if len(frame.columns) else [{} for _ in range(examples.n_rows)]
@@ -329,9 +317,9 @@ def _plain(one: Explanation) -> dict[str, Any]:
     return {
         "keys": dict(one.keys),
         "prediction": one.prediction,
+        "about": one.about,
         "probability": one.probability,
         "score": one.score,
-        "score_of": one.score_of,
         "start": one.start,
         "fired": [
             {"rule": str(f.rule.clause), "vote": f.vote, "witnesses": [{"table": w.table, "row": dict(w.row)} for w in f.witnesses]}

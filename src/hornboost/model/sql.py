@@ -16,6 +16,7 @@ from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.logic.sql import coverage_condition
 from hornboost.logic.text import print_number
 from hornboost.model.ensemble import Ensemble
+from hornboost.model.outputs import output_names
 from hornboost.model.plan import Feature, Group, Plan
 
 if TYPE_CHECKING:
@@ -32,12 +33,14 @@ FLAGS = 1500
 """Rules whose coverage is held in columns, so that several scores share it."""
 
 
-def ensemble_to_sql(ensemble: Ensemble, target: Target, dialect: str = "duckdb", *, probability: bool = True) -> str:
+def ensemble_to_sql(
+    ensemble: Ensemble, target: Target, dialect: str = "duckdb", *, probability: bool = True, columns: Iterable[str] = ()
+) -> str:
     """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
 
-    `score` is the decision function. With two classes `probability` is that of `ensemble.classes[1]`, which a positive score speaks
-    for; with more there is a score and a probability for each class. SQLite needs its mathematical functions for `probability`;
-    leave it out where they are not compiled in.
+    With two classes the score and the probability are those of the target's positive class, and their columns are named after it; with
+    more there is a score and a probability for each class. `columns` are those of the target table, whose names are taken when it has no
+    key. SQLite needs its mathematical functions for probabilities; leave them out where they are not compiled in.
 
     >>> from hornboost.model.ensemble import Rule
     >>> rule = Rule(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").'), (1.5,))
@@ -52,20 +55,20 @@ def ensemble_to_sql(ensemble: Ensemble, target: Target, dialect: str = "duckdb",
     ), "hb_scored" AS (
       SELECT
         "t"."id",
-        CAST(-0.5e0 AS DOUBLE) + CASE WHEN "hb_1"."c1" THEN 1.5e0 ELSE 0 END AS "score"
+        CAST(-0.5e0 AS DOUBLE) + CASE WHEN "hb_1"."c1" THEN 1.5e0 ELSE 0 END AS "score_of_1"
       FROM "a" AS "t"
       LEFT JOIN "hb_1"
         ON "hb_1"."k1" = "t"."id"
     )
     SELECT
       "id",
-      "score",
-      CASE WHEN "score" > 0 THEN '1' ELSE '0' END AS "prediction"
+      "score_of_1",
+      CASE WHEN "score_of_1" > 0 THEN '1' ELSE '0' END AS "prediction"
     FROM "hb_scored"
     """
     if dialect not in DIALECTS:
         raise ModelError(f"there is no SQL dialect '{dialect}'{did_you_mean(dialect, DIALECTS)}")
-    return _Statement(ensemble, target, dialect, probability).text()
+    return _Statement(ensemble, target, dialect, probability, columns).text()
 
 
 def renamed(ensemble: Ensemble, target: Target, table: str | None, key: str | Sequence[str] | None) -> tuple[Ensemble, Target]:
@@ -92,7 +95,7 @@ class _Aggregate:
 
 
 class _Statement:
-    def __init__(self, ensemble: Ensemble, target: Target, dialect: str, probability: bool) -> None:
+    def __init__(self, ensemble: Ensemble, target: Target, dialect: str, probability: bool, columns: Iterable[str]) -> None:
         self._ensemble = ensemble
         self._target = target
         self._dialect = dialect
@@ -101,27 +104,29 @@ class _Statement:
         self._joined = [_is_aggregable(Plan.of([clause], target.table).root) for clause in clauses]
         self._clauses = clauses
         self._plan = Plan.of([clause for clause, joined in zip(clauses, self._joined, strict=True) if joined], target.table)
-        self._prefix = _free_prefix(literal.table for clause in clauses for literal in clause.body)
+        taken = tuple(target.key or columns)
+        self._prefix = _free_prefix([*(literal.table for clause in clauses for literal in clause.body), *(() if target.key else taken)])
         self._ctes: list[tuple[str, exp.Query]] = []
+        self._about = ensemble.about(target.positive)
+        self._names = output_names(ensemble.classes, self._about, taken, self._prefix)
 
     def text(self) -> str:
         from sqlglot import exp
 
         scored = self._prefix + "scored"
-        names = self._score_names()
         below = self._aggregates(self._plan.root)
         conditions = self._conditions(below)
         target = _table(self._target.table, "t")
-        if len(names) > 1 and len(conditions) <= FLAGS:
+        if len(self._ensemble.intercept) > 1 and len(conditions) <= FLAGS and self._target.key:
             covered = self._prefix + "covered"
             flags = [exp.alias_(cond, f"{self._prefix}r{number}", quoted=True) for number, cond in enumerate(conditions, start=1)]
             rows = exp.select(*self._keys("t"), *flags, copy=False).from_(target, copy=False)
             self._ctes.append((covered, self._with_joins(rows, below)))
             conditions = [_column("t", flag.alias) for flag in flags]
             target, below = _table(covered, "t"), []
-        root = exp.select(*self._keys("t"), *self._scores(names, conditions), copy=False).from_(target, copy=False)
+        root = exp.select(*self._keys("t"), *self._scores(conditions), copy=False).from_(target, copy=False)
         root = self._with_joins(root, below)
-        query = exp.select(*self._outputs(names), copy=False).from_(_table(scored), copy=False)
+        query = exp.select(*self._outputs(), copy=False).from_(_table(scored), copy=False)
         for name, cte in [*self._ctes, (scored, root)]:
             query = query.with_(exp.to_identifier(name, quoted=True), as_=cte, copy=False)
         return query.sql(dialect=self._dialect, pretty=True, max_text_width=140)
@@ -132,15 +137,6 @@ class _Statement:
         if not self._target.key:
             return [exp.Column(this=exp.Star(), table=exp.to_identifier(alias, quoted=True))]
         return [_column(alias, name) for name in self._target.key]
-
-    def _score_names(self) -> list[str]:
-        if len(self._ensemble.intercept) == 1:
-            return [self._named("score")]
-        return [self._named(f"score_{value}") for value in self._ensemble.classes]
-
-    def _named(self, name: str) -> str:
-        """The name of an output column, which no key has."""
-        return self._prefix + name if name.lower() in {key.lower() for key in self._target.key} else name
 
     def _conditions(self, below: Sequence[_Aggregate]) -> list[exp.Condition]:
         """When each rule covers the row of the target table known as "t"."""
@@ -153,10 +149,32 @@ class _Statement:
                 conditions.append(coverage_condition(clause, "t", self._dialect))
         return conditions
 
-    def _scores(self, names: Sequence[str], conditions: Sequence[exp.Condition]) -> list[exp.Expr]:
+    def _scores(self, conditions: Sequence[exp.Condition]) -> list[exp.Expr]:
+        """The columns of scores. With two classes it is one, unless each of two scores has a calibration of its own."""
         from sqlglot import exp
 
-        return [exp.alias_(self._sum(k, conditions), name, quoted=True, copy=False) for k, name in enumerate(names)]
+        sums = [self._sum(k, conditions) for k in range(len(self._ensemble.intercept))]
+        if self._is_one_score and len(sums) == 2:
+            sums = [_difference([exp.paren(one, copy=False) for one in sums], self._about)]
+        elif self._is_one_score and self._sign < 0:
+            sums = [exp.Neg(this=exp.paren(sums[0], copy=False))]
+        return [exp.alias_(one, name, quoted=True, copy=False) for one, name in zip(sums, self._score_columns, strict=True)]
+
+    @property
+    def _is_one_score(self) -> bool:
+        scores = len(self._ensemble.intercept)
+        return scores == 1 or (scores == 2 and self._ensemble.link == "softmax")
+
+    @property
+    def _sign(self) -> int:
+        """Whether the single score of two classes speaks for the class that the outputs speak of, or against it."""
+        return -1 if len(self._ensemble.classes) == 2 and self._about == 0 else 1
+
+    @property
+    def _score_columns(self) -> tuple[str, ...]:
+        if len(self._ensemble.intercept) == 2 and not self._is_one_score:
+            return self._prefix + "s1", self._prefix + "s2"
+        return self._names.scores
 
     def _sum(self, k: int, conditions: Sequence[exp.Condition]) -> exp.Expr:
         """The intercept and the votes for one score, added from left to right as Python does."""
@@ -221,49 +239,45 @@ class _Statement:
                 query = query.join(_table(name), on=exp.and_(*on, copy=False), join_type="left", copy=False)
         return query
 
-    def _outputs(self, names: Sequence[str]) -> list[exp.Expr]:
+    def _outputs(self) -> list[exp.Expr]:
         from sqlglot import exp
 
-        classes = self._ensemble.classes
-        scores = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
+        scores = [exp.column(exp.to_identifier(name, quoted=True)) for name in self._score_columns]
         outputs: list[exp.Expr]
         if self._target.key:
             outputs = [exp.column(exp.to_identifier(name, quoted=True)) for name in self._target.key]
-            outputs += [score.copy() for score in scores] if len(scores) != 2 else []
+            outputs += [score.copy() for score in scores] if self._score_columns == self._names.scores else []
         else:
             outputs = [exp.Star()]
-        if len(scores) == 2:
-            outputs.append(exp.alias_(_difference(scores), self._named("score"), quoted=True))
+        if self._score_columns != self._names.scores:
+            outputs.append(exp.alias_(_difference(scores, self._about), self._names.scores[0], quoted=True))
         if self._probability:
-            probabilities = self._probabilities(scores)
-            if len(classes) <= 2:
-                outputs.append(exp.alias_(probabilities[-1], self._named("probability"), quoted=True))
-            else:
-                pairs = zip(probabilities, classes, strict=True)
-                outputs += [exp.alias_(value, self._named(f"probability_{name}"), quoted=True) for value, name in pairs]
-        outputs.append(exp.alias_(self._choice(scores), self._named("prediction"), quoted=True))
+            pairs = zip(self._probabilities(scores), self._names.probabilities, strict=True)
+            outputs += [exp.alias_(value, name, quoted=True) for value, name in pairs]
+        outputs.append(exp.alias_(self._choice(scores), self._names.prediction, quoted=True))
         return outputs
 
     def _probabilities(self, scores: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """Of each class, or of the one of two that the outputs speak of."""
         from sqlglot import exp
 
         model = self._ensemble
         if len(model.classes) == 1:
             return [exp.cast(_number(1.0), "double")]
+        calibration = model.calibration or [(1.0, 0.0)] * len(scores)
+        if len(scores) == 1:
+            a, b = (1.0, 0.0) if model.link == "softmax" else calibration[0]
+            return [_sigmoid(scores[0] if (a, b) == (1.0, 0.0) else exp.paren(_affine(scores[0], a, self._sign * b)))]
         if model.link == "softmax":
-            if len(scores) <= 2:
-                return [_sigmoid(scores[0] if len(scores) == 1 else exp.paren(_difference(scores)))]
             largest = exp.Greatest(this=scores[0].copy(), expressions=[score.copy() for score in scores[1:]])
             shares = [_exponential(_at_least(exp.Sub(this=score.copy(), expression=largest.copy()), -700.0)) for score in scores]
         else:
-            pairs = zip(scores, model.calibration or [(1.0, 0.0)] * len(scores), strict=True)
-            shares = [_sigmoid(exp.paren(_affine(score, a, b))) for score, (a, b) in pairs]
-            if len(shares) == 1:
-                return shares
+            shares = [_sigmoid(exp.paren(_affine(score, a, b))) for score, (a, b) in zip(scores, calibration, strict=True)]
         total = shares[0]
         for share in shares[1:]:
             total = exp.Add(this=total.copy(), expression=share.copy())
-        return [exp.Div(this=share.copy(), expression=exp.paren(total.copy()), typed=True) for share in shares]
+        wanted = shares if len(shares) > 2 else [shares[self._about]]
+        return [exp.Div(this=share.copy(), expression=exp.paren(total.copy()), typed=True) for share in wanted]
 
     def _choice(self, scores: Sequence[exp.Expr]) -> exp.Expr:
         """The class with the largest score, the first of equals."""
@@ -273,8 +287,9 @@ class _Statement:
         if len(classes) == 1:
             return classes[0]
         if len(scores) <= 2:
-            score = scores[0].copy() if len(scores) == 1 else exp.paren(_difference(scores))
-            return exp.Case(ifs=[exp.If(this=exp.GT(this=score, expression=exp.Literal.number(0)), true=classes[1])], default=classes[0])
+            score = scores[0].copy() if len(scores) == 1 else exp.paren(_difference(scores, self._about))
+            positive = (exp.GT if self._about else exp.GTE)(this=score, expression=exp.Literal.number(0))
+            return exp.Case(ifs=[exp.If(this=positive, true=classes[self._about])], default=classes[1 - self._about])
         ifs = []
         for k in range(len(classes) - 1):
             wins = [exp.GTE(this=scores[k].copy(), expression=other.copy()) for j, other in enumerate(scores) if j != k]
@@ -305,10 +320,10 @@ def _row_condition(table: str, feature: Feature, dialect: str) -> exp.Condition:
     return coverage_condition(Clause(Head("", ""), (Literal(table, tuple(variables.items()), feature.tests),), unequal), "t", dialect)
 
 
-def _free_prefix(tables: Iterable[str]) -> str:
-    taken = {table.lower() for table in tables}
+def _free_prefix(names: Iterable[str]) -> str:
+    taken = {name.lower() for name in names}
     prefix = "hb_"
-    while any(table.startswith(prefix) for table in taken):
+    while any(name.startswith(prefix) for name in taken):
         prefix = "_" + prefix
     return prefix
 
@@ -349,10 +364,10 @@ def _affine(score: exp.Expr, a: float, b: float) -> exp.Expr:
     return exp.Add(this=exp.Mul(this=_number(a), expression=score.copy()), expression=_number(b))
 
 
-def _difference(scores: Sequence[exp.Expr]) -> exp.Expr:
+def _difference(scores: Sequence[exp.Expr], about: int) -> exp.Expr:
     from sqlglot import exp
 
-    return exp.Sub(this=scores[1].copy(), expression=scores[0].copy())
+    return exp.Sub(this=scores[about].copy(), expression=scores[1 - about].copy())
 
 
 def _number(value: float) -> exp.Expr:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from hornboost.logic.clause import Clause, Literal, Test
-from hornboost.model.ensemble import Rule
+from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.report.charts import bar_of_shares
 from hornboost.report.text import CELL, RULE, name, number, shown
 
@@ -51,10 +51,14 @@ class Card:
     tables: Sequence[str]
 
 
-def rule_cards(rules: Sequence[Rule], classes: Sequence[str], coverage: NDArray[np.float64], totals: NDArray[np.float64]) -> list[Card]:
-    """The rules of an ensemble; `coverage` counts the covered examples of each class (a row a rule), `totals` all of them."""
-    pairs = zip(rules, coverage.tolist(), strict=True)
-    return [_card(number, rule, classes, covered, totals.tolist()) for number, (rule, covered) in enumerate(pairs, start=1)]
+def rule_cards(ensemble: Ensemble, about: int, coverage: NDArray[np.float64], totals: NDArray[np.float64]) -> list[Card]:
+    """The rules of an ensemble; `coverage` counts the covered examples of each class (a row a rule), `totals` all of them.
+
+    `about` is the place of the one of two classes that is looked for.
+    """
+    css = [class_css(k, len(ensemble.classes), about) for k in range(len(ensemble.classes))]
+    pairs = zip(ensemble.rules, coverage.tolist(), strict=True)
+    return [_card(number, rule, ensemble.classes, css, covered, totals.tolist()) for number, (rule, covered) in enumerate(pairs, start=1)]
 
 
 def rule_lines(clause: Clause) -> list[Line]:
@@ -79,9 +83,9 @@ def rule_lines(clause: Clause) -> list[Line]:
     return lines
 
 
-def class_css(place: int, n: int) -> str:
-    """The colour of a class: with two, the second is the one that is looked for."""
-    return ("neg", "pos")[place] if n == 2 else f"c{place % 6}"
+def class_css(place: int, n: int, about: int = 1) -> str:
+    """The colour of a class; of two, `about` is the one that is looked for."""
+    return ("neg", "pos")[place == about] if n == 2 else f"c{place % 6}"
 
 
 def _line(literal: Literal, depth: int, joined: Sequence[str]) -> Line:
@@ -119,13 +123,13 @@ def _order(value: str | float) -> tuple[str, float]:
     return (value, 0.0) if isinstance(value, str) else ("", value)
 
 
-def _card(place: int, rule: Rule, classes: Sequence[str], coverage: Sequence[float], totals: Sequence[float]) -> Card:
+def _card(place: int, rule: Rule, classes: Sequence[str], css: Sequence[str], coverage: Sequence[float], totals: Sequence[float]) -> Card:
     k = list(classes).index(rule.clause.head.value)
     everything, covered = sum(totals), sum(coverage)
     precision = coverage[k] / covered if covered else 0.0
     prior = totals[k] / everything if everything else 0.0
     order = [k, *(j for j in range(len(classes)) if j != k)]
-    shares = [(coverage[j] / max(everything, 1), class_css(j, len(classes)), f"{name(classes[j])}: {number(coverage[j])}") for j in order]
+    shares = [(coverage[j] / max(everything, 1), css[j], f"{name(classes[j])}: {number(coverage[j])}") for j in order]
     label = f"covers {covered / everything:.1%} of the examples, {precision:.1%} of them of class {name(classes[k])}" if everything else ""
     otherwise = Rule(rule.clause, rule.otherwise).confidence(classes) if rule.otherwise else 0.0
     return Card(
@@ -134,7 +138,7 @@ def _card(place: int, rule: Rule, classes: Sequence[str], coverage: Sequence[flo
         lines=rule_lines(rule.clause),
         unequal=[(name(a), name(b)) for a, b in rule.clause.unequal],
         predicts=name(rule.clause.head.value),
-        css=class_css(k, len(classes)),
+        css=css[k],
         vote=rule.confidence(classes),
         otherwise=otherwise,
         covered=covered,

@@ -73,7 +73,7 @@ class Payload:
             "right": truth is None or truth == one.prediction,
             "probability": round(one.probability, 4),
             "score": round(one.score, 4),
-            "about": shown(one.score_of, NAME),
+            "about": shown(one.about, NAME),
             "start": round(one.start, 4),
             "why": reason,
             "fired": [self._fired(fired) for fired in best],

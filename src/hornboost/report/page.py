@@ -169,27 +169,30 @@ def _context(
     saved: Any, database: Database, labels: NDArray[Any] | None, scored: _Scored, payload: chosen_examples.Payload, n: int
 ) -> dict[str, Any]:
     from hornboost import __version__
+    from hornboost.model.ensemble import vote_for
     from hornboost.report.cards import class_css, rule_cards
     from hornboost.report.schema_graph import Graph
 
     ensemble, target, training = saved.ensemble, saved.target, saved.training
     classes = ensemble.classes
+    about = ensemble.about(target.positive)
+    spoken_of = range(len(classes)) if len(classes) > 2 else [about]
     rows = {table.name: table.n_rows for table in database.tables.values()} if saved.is_relational else {target.table: n}
     return {
         "version": __version__,
         "label": name(target.label or "class"),
         "target": name(target.table),
-        "positive": name(target.positive) if target.positive else None,
-        "classes": [(name(value), class_css(k, len(classes)), number(scored.totals[k])) for k, value in enumerate(classes)],
+        "about": name(classes[about]) if len(classes) == 2 else None,
+        "classes": [(name(value), class_css(k, len(classes), about), number(scored.totals[k])) for k, value in enumerate(classes)],
         "has_labels": labels is not None,
         "n_examples": number(n),
         "n_scored": number(len(scored.rows)),
         "n_rows": number(sum(rows.values())),
         "n_tables": len(database.tables),
-        "cards": rule_cards(ensemble.rules, classes, scored.coverage, scored.totals),
+        "cards": rule_cards(ensemble, about, scored.coverage, scored.totals),
         "fired": payload.fired,
         "examples": payload.examples,
-        "intercept": [(name(value), f"{vote:+.4f}") for value, vote in zip(_scored(ensemble), ensemble.intercept, strict=True)],
+        "intercept": [(name(classes[k]), f"{vote_for(ensemble.intercept, k):+.4f}") for k in spoken_of],
         "graph": Graph.of(database, [rule.clause for rule in ensemble.rules], rows),
         "warnings": [shown(warning, 300) for warning in database.warnings[:20]],
         "estimator": name(str(training.get("estimator", "model"))),
@@ -201,10 +204,6 @@ def _learning(saved: Any, evaluation: Evaluation | None) -> Sequence[Any]:
     from hornboost.report.learning import learning_figures
 
     return learning_figures(saved.training.get("history", []), () if evaluation is None else evaluation.histories)
-
-
-def _scored(ensemble: Any) -> Sequence[str]:
-    return [ensemble.classes[-1]] if len(ensemble.intercept) == 1 else ensemble.classes
 
 
 def _quality(evaluation: Evaluation | None, missing: str) -> dict[str, Any]:

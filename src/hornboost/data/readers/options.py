@@ -36,6 +36,12 @@ def task_from_options(schema: Schema, task: Task | None, options: Mapping[str, A
             changes[name] = listed(given[name])
     if "where" in given:
         changes["where"] = {str(column): listed(values) for column, values in given["where"].items()}
+    if changes.get("label", task.label) != task.label:
+        changes = {"positive": (), "negative": ()} | changes  # those of the schema are values of another column
+    elif "positive" in changes and "negative" not in changes and task.negative:
+        # the schema's two sides are still all that there is; the user says which of them is looked for
+        sides = (*task.positive, *task.negative)
+        changes["negative"] = tuple(value for value in sides if value not in changes["positive"])
     changed = replace(task, **changes)
     replace(schema, target=changed, tasks=(), location=schema.location).validate()
     return changed

@@ -117,7 +117,7 @@
   };
 
   const entries = data.examples.map((one, k) => {
-    const button = element("button", "", element("span", "key", one.key), element("span", "", `${data.label} = ${one.prediction} (${(100 * one.probability).toFixed(0)} %)`),
+    const button = element("button", "", element("span", "key", one.key), element("span", "", `${data.label} = ${one.prediction} (${one.about} with ${(100 * one.probability).toFixed(0)} %)`),
       one.right ? null : element("span", "wrong", `wrong: it is ${one.truth}`), element("span", "sofar", `${one.why} · ${one.fired.length + one.more[0]} rules fired`));
     button.type = "button";
     button.setAttribute("aria-expanded", "false");
