@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hornboost import exact
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayL
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         q = growth / n_a
         # q·φ₁ and q·φ₂ instead of φ₁ and φ₂, so that a tiny n_a does not overflow
-        log_q = np.log1p(q)
+        log_q = exact.log1ps(q)
         area = np.asarray(d / growth * (tp_a * log_q + d * (1.0 - log_q / q)))
         is_near = q < _SERIES_BELOW
         if is_near.any():
@@ -86,7 +87,7 @@ def aurpc_and_auroc(y: ArrayLike, score: ArrayLike) -> tuple[float, float]:
     (0.8873265360835136, 0.875)
     """
     tp, fp, _ = _ranked_counts(y, score, None, None)
-    auroc = float(np.dot(np.diff(fp, prepend=0.0), tp + np.r_[0.0, tp[:-1]]) / (2 * tp[-1] * fp[-1])) if fp[-1] else float("nan")
+    auroc = float(np.sum(np.diff(fp, prepend=0.0) * (tp + np.r_[0.0, tp[:-1]])) / (2 * tp[-1] * fp[-1])) if fp[-1] else float("nan")
     return _area(tp, fp), auroc
 
 

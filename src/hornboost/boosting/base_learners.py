@@ -5,6 +5,7 @@ Here are the protocol and its form for scikit-learn classifiers; a clause gives 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.boosting.lift import Codes, Floats
 from hornboost.boosting.pruning import pessimistic_collapse
 from hornboost.data.table import Table
@@ -232,8 +234,9 @@ def summable(weights: Floats, multiplicity: Floats, bits: int = 40) -> Floats:
     >>> summable(np.array([0.3, 0.1]), np.array([3.0, 1.0]))
     array([3., 1.])
     """
-    units = np.maximum(np.rint(weights / multiplicity * (2.0**bits / weights.sum())), 1.0) * multiplicity
-    return np.asarray(units * 2.0 ** (np.round(np.log2(multiplicity.sum())) - bits))
+    units = np.maximum(np.rint(weights / multiplicity * (2.0**bits / exact.total(weights))), 1.0) * multiplicity
+    mantissa, exponent = math.frexp(multiplicity.sum())
+    return np.ldexp(units, exponent - (mantissa < math.sqrt(0.5)) - bits)
 
 
 def rejection_sample(weights: Floats, seed: int, round: int, content: NDArray[np.uint64]) -> NDArray[np.intp]:

@@ -13,6 +13,7 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.boosting import kernels
 from hornboost.dtypes import WEIGHT_ONE
 from hornboost.engine import State, Visible
@@ -180,7 +181,7 @@ class _Run:
 
     def _update(self, state: State, c: float, w: Weights, in_G: NDArray[np.bool_]) -> tuple[float, float]:
         """D ← D / exp(y·h), normalised, each factor computed once; returns the mean margin and the training error."""
-        down, up = math.exp(-c), math.exp(c)
+        down, up = exact.exp(-c), exact.exp(c)
         norm = (1.0 - w.plus - w.minus) + w.plus * down + w.minus * up
         factors = np.array([1.0 / norm, up / norm, down / norm])
         margin, wrong = kernels.update(
@@ -222,7 +223,7 @@ class _Run:
         held = self.problem.weights - self.sample
         if not held.any():
             return math.nan
-        value = float(np.average(np.logaddexp(0.0, -2.0 * self.sign * self.votes), weights=held))
+        value = float(np.average(exact.softpluses(-2.0 * self.sign * self.votes), weights=held))
         if value < self.least_loss:
             self.least_loss, self.best_round = value, t
         return value

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.boosting.base_learners import Hypothesis, Rows, WeakLearner
 from hornboost.boosting.lift import Codes, Floats, has_empty, joint_weights, lift, log_votes, residual_wracc, sampling_factors
 from hornboost.engine.sampling import example_hash, uniform
@@ -89,14 +90,13 @@ def probabilities(scores: Floats) -> Floats:
     >>> probabilities(np.log([[3.0, 1.0]]))
     array([[0.75, 0.25]])
     """
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True), dtype=np.float64)
+    return exact.softmax(scores)
 
 
 def log_loss(scores: Floats, y: Codes, weights: Floats) -> float:
     """The weighted mean of -log Pr(y|x)."""
     top = scores.max(axis=1)
-    losses = top + np.log(np.exp(scores - top[:, None]).sum(axis=1)) - scores[np.arange(len(y)), y]
+    losses = top + exact.logs(exact.exps(scores - top[:, None]).sum(axis=1)) - scores[np.arange(len(y)), y]
     return float(np.average(losses, weights=weights))
 
 
@@ -130,7 +130,7 @@ class KBS:
         self.X, self.y, self.content, self.options = X, y, content, options
         class_weight = np.bincount(y, weights=weights, minlength=options.n_classes)
         occurring = class_weight > 0
-        self.log_prior = np.log(class_weight / class_weight.sum(), out=np.full(options.n_classes, -np.inf), where=occurring)
+        self.log_prior = exact.logs(class_weight / class_weight.sum())
         self.prior = np.where(occurring, 1.0 / occurring.sum(), 0.0) if options.stratify else class_weight / class_weight.sum()
         self.settled: list[tuple[int, NDArray[np.bool_]]] = []
         self.distribution = weights * np.divide(self.prior, class_weight, out=np.zeros_like(class_weight), where=occurring)[y]
@@ -247,7 +247,7 @@ class KBS:
         no weights make these cells independent of the class. They are settled: their examples leave the distribution for good.
         """
         if estimating is not None:
-            lifts = np.exp(log_votes(joint, self._pseudo_weight))
+            lifts = exact.exps(log_votes(joint, self._pseudo_weight))
             joint = self._joint(cells, len(joint))
         else:
             lifts = lift(joint)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -64,7 +66,7 @@ def log_votes(joint: Floats, pseudo_weight: float) -> Floats:
     votes = np.zeros_like(joint)
     if joint[seen].size:
         lifts = lift(joint[seen] / joint.sum() + pseudo_weight)
-        votes[seen] = np.log(lifts, out=np.zeros_like(lifts), where=lifts > 0)
+        votes[seen] = exact.logs(np.where(lifts > 0, lifts, 1.0))
     return votes
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.boosting.base_learners import Hypothesis, LeafCells, Rows, rejection_sample, round_seed, summable
 from hornboost.boosting.lift import Codes, Floats
 from hornboost.engine.sampling import example_hash
@@ -87,12 +88,12 @@ def boost_logit(X: Rows, y: Codes, weights: Floats, learner: RegressionLearner, 
     if n_classes == 1:
         model.stopped = "there is one class only"
         return model
-    distribution = weights / weights.sum()
+    distribution = weights / exact.total(weights)
     outputs = [1] if n_classes == 2 else list(range(n_classes))
     scores = np.zeros((len(y), n_classes))
     for number in range(1, rounds + 1):
         start = time.perf_counter()
-        probability = _softmax(scores)
+        probability = exact.softmax(scores)
         functions: list[Regression] = []
         values: list[Floats] = []
         for output in outputs:
@@ -107,17 +108,12 @@ def boost_logit(X: Rows, y: Codes, weights: Floats, learner: RegressionLearner, 
             model.stopped = "the base learner gave a value that is not finite"
             break
         scores += step
-        loss = float(distribution @ -np.log(np.maximum(_softmax(scores)[np.arange(len(y)), y], np.finfo(np.float64).tiny)))
+        loss = exact.dot(distribution, -exact.logs(np.maximum(exact.softmax(scores)[np.arange(len(y)), y], np.finfo(np.float64).tiny)))
         model.rounds.append(Round(functions, loss, time.perf_counter() - start))
         if np.abs(step).max() < 1e-9:
             model.stopped = "the base learner found nothing new"
             break
     return model
-
-
-def _softmax(scores: Floats) -> Floats:
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 class RegressorLearner:

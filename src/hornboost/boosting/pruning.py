@@ -33,8 +33,11 @@ def pessimistic_collapse(tree: Any, confidence: float = 0.25) -> NDArray[np.intp
 
 
 def _upper_errors(errors: NDArray[np.float64], size: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:
-    """Errors to be expected of `size` examples when `errors` were seen, at the upper limit of the binomial proportion."""
+    """Errors to be expected of `size` examples when `errors` were seen, at the upper limit of the binomial proportion.
+
+    The limit is rounded: its last digits are those of the C library.
+    """
     from scipy.stats import beta
 
     shape_a, shape_b = errors + 1.0, np.maximum(size - errors, 1e-9)
-    return np.asarray(size * beta.ppf(1.0 - confidence, shape_a, shape_b), dtype=np.float64)
+    return np.asarray(size * np.round(beta.ppf(1.0 - confidence, shape_a, shape_b), 9), dtype=np.float64)

@@ -14,6 +14,7 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.engine.sampling import example_hash, uniform
 from hornboost.engine.seeded import Position, SeededEngine
@@ -137,7 +138,7 @@ class _Run:
         if climb is None:
             return False
         r = min(self._r(climb), 1.0 - 0.5 / self.seeds.count)
-        alpha = 0.5 * math.log((1.0 + r) / (1.0 - r))
+        alpha = 0.5 * exact.log((1.0 + r) / (1.0 - r))
         clauses, gains = _hypothesis(climb, scheme.keeps_path, self.settings.excess)
         depth = self.weights.update([clause.covered for clause in clauses], gains, alpha)
         self.result.cells.add(depth, gains, alpha)
@@ -213,5 +214,5 @@ class _Seeds:
 
     def in_order(self, t: int) -> Iterator[int]:
         """Seeds of round t: the smallest of independent exponential times with the masses as rates, then the next, …"""
-        times = -np.log1p(-uniform(example_hash(self.seed, t, self.content))) / self.mass
+        times = -exact.log1ps(-uniform(example_hash(self.seed, t, self.content))) / self.mass
         return (int(self.example[k]) for k in np.argsort(times, kind="stable"))

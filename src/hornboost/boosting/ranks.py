@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.dtypes import WEIGHT, WEIGHT_ONE
 from hornboost.engine import fixed_point
 from hornboost.errors import DataError
@@ -54,7 +55,7 @@ class PairWeights:
         for clause in covered:
             depth += clause
         h = np.cumsum([0.0, *gains])
-        factors = np.array([[math.exp(alpha * (value - 1.0)) for value in h], [math.exp(-alpha * value) for value in h]])
+        factors = np.array([[exact.exp(alpha * (value - 1.0)) for value in h], [exact.exp(-alpha * value) for value in h]])
         raw = np.rint(self.units * factors[self.y, depth]).astype(WEIGHT)
         positive = int(raw[self.positives].sum())
         scales = np.array([WEIGHT_ONE / (int(raw.sum()) - positive), WEIGHT_ONE / positive])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
+
 
 def sigmoid_calibration(scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]) -> tuple[float, float]:
     """(a, b) of p = 1/(1 + exp(−(a·s + b))) by Newton's method on the log-loss; a > 0, so that the order of the scores is kept.
@@ -19,23 +21,24 @@ def sigmoid_calibration(scores: NDArray[np.float64], positive: NDArray[np.bool_]
     target = np.where(positive, (n_plus + 1.0) / (n_plus + 2.0), 1.0 / (n_minus + 2.0))
     scale = float(np.sqrt(np.average(scores**2, weights=weights))) or 1.0
     x = scores / scale
-    a, b = 1.0, float(np.log(n_plus / n_minus))
+    a, b = 1.0, exact.log(n_plus / n_minus)
 
     def log_loss(a: float, b: float) -> float:
         s = a * x + b
-        return float(np.sum(weights * (np.logaddexp(0.0, s) - target * s)))
+        return float(np.sum(weights * (exact.softpluses(s) - target * s)))
 
     best = log_loss(a, b)
     for _ in range(100):
-        p = 1.0 / (1.0 + np.exp(-np.clip(a * x + b, -700, 700)))
+        p = exact.sigmoids(a * x + b)
         residual, curvature = weights * (p - target), weights * p * (1.0 - p)
-        gradient = np.array([np.sum(residual * x), np.sum(residual)])
-        hessian = np.array([[np.sum(curvature * x * x), np.sum(curvature * x)], [np.sum(curvature * x), np.sum(curvature)]])
-        step = np.linalg.solve(hessian + 1e-9 * np.eye(2), gradient)
+        by_a, by_b = float(np.sum(residual * x)), float(np.sum(residual))
+        aa, ab, bb = float(np.sum(curvature * x * x)) + 1e-9, float(np.sum(curvature * x)), float(np.sum(curvature)) + 1e-9
+        determinant = aa * bb - ab * ab
+        step_a, step_b = (bb * by_a - ab * by_b) / determinant, (aa * by_b - ab * by_a) / determinant
         size = 1.0
-        while size > 1e-10 and log_loss(a - size * step[0], b - size * step[1]) > best:
+        while size > 1e-10 and log_loss(a - size * step_a, b - size * step_b) > best:
             size /= 2.0
-        a, b = float(a - size * step[0]), float(b - size * step[1])
+        a, b = a - size * step_a, b - size * step_b
         before, best = best, log_loss(a, b)
         if before - best < 1e-12 * max(1.0, abs(best)):
             break
@@ -54,17 +57,17 @@ def common_slope(
     >>> round(common_slope(scores, positive, np.ones(4)), 3)  # Platt's targets are 3/4 and 1/4
     0.674
     """
-    n_plus, n_minus = weights @ positive, weights @ ~positive
+    mass = weights[:, None]
+    n_plus, n_minus = (mass * positive).sum(axis=0), (mass * ~positive).sum(axis=0)
     if (n_plus == 0).any() or (n_minus == 0).any() or not scores.any():
         return 1.0
     target = np.where(positive, (n_plus + 1.0) / (n_plus + 2.0), 1.0 / (n_minus + 2.0))
-    mass = weights[:, None]
     scale = float(np.sqrt(np.mean(mass * scores**2) / np.mean(weights)))
     x = scores / scale
     low, high = 0.0, 1e3
     for _ in range(60):  # the derivative of the log-loss rises with a: bisection needs no safeguards
         a = 0.5 * (low + high)
-        p = 1.0 / (1.0 + np.exp(-np.clip(a * x, -700, 700)))
+        p = exact.sigmoids(a * x)
         if np.sum(mass * (p - target) * x) > 0:
             high = a
         else:

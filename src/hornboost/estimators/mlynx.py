@@ -11,6 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from hornboost import exact
 from hornboost.data.mirror import mirrored
 from hornboost.estimators.patterns import MINING_CONSTRAINTS, mine, mining_settings
 from hornboost.estimators.relational import RelationalClassifier
@@ -133,7 +134,7 @@ class MLynxClassifier(RelationalClassifier):
         if n_classes == 1:
             return Ensemble(problem.labels, (), (0.0,))
         bayes = BernoulliBayes.fit(found.covered(chosen).T, problem.classes, n_classes, problem.weights, self.laplace)
-        yes, no = np.log(bayes.p) * self.shares_, np.log1p(-bayes.p) * self.shares_
+        yes, no = exact.logs(bayes.p) * self.shares_, exact.log1ps(-bayes.p) * self.shares_
         rules = tuple(
             Rule(found.clause(k), tuple(yes[:, i].tolist()), tuple(no[:, i].tolist()), tuple(found.support[k].tolist()))
             for i, k in enumerate(chosen)

@@ -14,6 +14,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d
 
+from hornboost import exact
 from hornboost.boosting.rankboost import HISTORY, Callback, Ranked, Settings, Voter, WeakLearner, rank_boost
 from hornboost.boosting.ranks import Floats
 from hornboost.data.table import Column
@@ -377,7 +378,7 @@ def _calibration(run: Ranked) -> tuple[float, float]:
     cells = run.cells
     n_minus, n_plus = cells.weight.sum(axis=1)
     if cells.score.size == 1:
-        return 1.0, math.log(n_plus / n_minus)
+        return 1.0, exact.log(n_plus / n_minus)
     scores: Floats = np.tile(cells.score, 2)
     weights = np.maximum(cells.weight.ravel(), 0.0)
     return sigmoid_calibration(scores, np.repeat([False, True], cells.score.size), weights)

@@ -8,16 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["conditional_mutual_information", "coverage_information", "entropy", "mutual_information", "x_log_x"]
+from hornboost.exact import x_log_x
 
-
-def x_log_x(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The products x ln x, with their limit 0 at x = 0.
-
-    >>> x_log_x(np.array([0.0, 1.0]))
-    array([0., 0.])
-    """
-    return x * np.log(np.where(x > 0.0, x, 1.0))
+__all__ = ["conditional_mutual_information", "coverage_information", "entropy", "mutual_information"]
 
 
 def entropy(masses: ArrayLike) -> float:

@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.jit import inner, jit
+from hornboost.exact import scalars
+from hornboost.exact.kernels import log, log1p
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
+
+_LN_2 = scalars.log(2.0)
 
 
 @jit
@@ -124,7 +128,7 @@ def product_conditional_entropy(
             for row in range(n_classes):
                 mass = table[code, row]
                 if mass > 0.0:
-                    result -= mass * np.log(mass / cell)
+                    result -= mass * log(mass / cell)
                 table[code, row] = 0.0
             is_touched[code] = False
     return result
@@ -159,8 +163,11 @@ def mdl_place(sums: Floats, tie: float) -> int:
             mass += sums[row, stop] - sums[row, first]
         entropies -= _n_classes(sums, first, stop) * _entropy_bits(sums, first, stop) / mass
     # log2(3^k − 2), also for many classes
-    delta = k * np.log2(3.0) + np.log1p(-2.0 * 3.0**-k) / np.log(2.0) - entropies
-    return at if (whole - rest[at]) / n > (np.log2(n - 1.0) + delta) / n else 0
+    vanishing = 2.0
+    for _ in range(k):
+        vanishing /= 3.0
+    delta = (k * log(3.0) + log1p(-vanishing)) / _LN_2 - entropies
+    return at if (whole - rest[at]) / n > (log(n - 1.0) / _LN_2 + delta) / n else 0
 
 
 @inner
@@ -172,10 +179,10 @@ def _entropy_bits(sums: Floats, first: int, stop: int) -> Any:
         mass = sums[row, stop] - sums[row, first]
         total += mass
         if mass > 0.0:
-            result -= mass * np.log(mass)
+            result -= mass * log(mass)
     if total > 0.0:
-        result += total * np.log(total)
-    return result / np.log(2.0)
+        result += total * log(total)
+    return result / _LN_2
 
 
 @inner

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hornboost import exact
+
 __all__ = ["Progress", "ProgressMonitor", "margins", "mean_margin"]
 
 
@@ -75,12 +77,12 @@ class ProgressMonitor:
         if len(self.ratios) == 3 and all(map(math.isfinite, self.ratios)):
             before, r1, r2 = self.ratios
             if before < r1 > r2:  # step 5a: predict(2) = r1 and predict(3) = r2 for predict(x) = a / ln(x/b)
-                self.log_b = (r1 * math.log(2.0) - r2 * math.log(3.0)) / (r1 - r2)
-                self.a = r1 * (math.log(2.0) - self.log_b)
+                self.log_b = (r1 * exact.log(2.0) - r2 * exact.log(3.0)) / (r1 - r2)
+                self.a = r1 * (exact.log(2.0) - self.log_b)
                 self.offset = self.t - 3
         if self.a is None or self.log_b is None:
             return ratio
-        log_x_over_b = math.log(self.t - self.offset) - self.log_b
+        log_x_over_b = exact.log(self.t - self.offset) - self.log_b
         return self.a / log_x_over_b if log_x_over_b != 0.0 else math.nan
 
 

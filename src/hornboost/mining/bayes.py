@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hornboost import exact
 from hornboost.mining import kernels
 
 
@@ -29,37 +30,50 @@ class BernoulliBayes:
     @classmethod
     def fit(cls, X: Any, classes: ArrayLike, n_classes: int, weights: ArrayLike | None = None, laplace: float = 1.0) -> BernoulliBayes:
         """Count on a boolean matrix, dense or sparse, with class codes 0 … n_classes - 1; `laplace` is added to either outcome."""
-        X = _boolean(X)
-        member = np.zeros((X.shape[0], n_classes))
-        member[np.arange(X.shape[0]), np.asarray(classes)] = 1.0 if weights is None else np.asarray(weights, dtype=np.float64)
-        by_class = member.sum(axis=0)
-        true_by_class = np.asarray(X.T @ member).T
-        with np.errstate(divide="ignore"):
-            log_prior = np.log(by_class / by_class.sum())
+        labels = np.asarray(classes)
+        mass = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
+        by_class = np.bincount(labels, mass, minlength=n_classes).astype(np.float64)
+        true_by_class = weight_by_class(X, labels, n_classes, mass).T
+        log_prior = exact.logs(by_class / by_class.sum())
         return cls(log_prior, (true_by_class + laplace) / (by_class[:, None] + 2.0 * laplace))
 
     @property
     def log_odds(self) -> NDArray[np.float64]:
         """What column i adds to class j where it is true: ln p_ij / (1 - p_ij)."""
-        return np.log(self.p) - np.log1p(-self.p)
+        return exact.logs(self.p) - exact.log1ps(-self.p)
 
     def discriminants(self, X: Any) -> NDArray[np.float64]:
         """g_j(x) = ln p(x | c_j) + ln p(c_j), a column a class."""
-        constant = np.log1p(-self.p).sum(axis=1) + self.log_prior
+        constant = exact.log1ps(-self.p).sum(axis=1) + self.log_prior
         g: NDArray[np.float64] = np.asarray(_boolean(X) @ self.log_odds.T) + constant
         return g
 
     def posteriors(self, X: Any) -> NDArray[np.float64]:
         """p(c_j | x), a column a class."""
-        g = self.discriminants(X)
-        likelihood = np.exp(g - g.max(axis=1, keepdims=True))
-        posterior: NDArray[np.float64] = likelihood / likelihood.sum(axis=1, keepdims=True)
-        return posterior
+        return exact.softmax(self.discriminants(X))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The code of the maximum a posteriori class, the first one where several are equal."""
         best: NDArray[np.int64] = np.argmax(self.discriminants(X), axis=1)
         return best
+
+
+def weight_by_class(X: Any, classes: NDArray[Any], n_classes: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each column of a boolean matrix, dense or sparse, the weight by class of the rows where it is true, added in row order.
+
+    >>> weight_by_class(np.array([[1, 0], [1, 1]]), np.array([0, 1]), 2, np.array([0.5, 1.0]))
+    array([[0.5, 1. ],
+           [0. , 1. ]])
+    """
+    if hasattr(X, "tocsc"):
+        rows, column = X.nonzero()
+        order = np.lexsort((rows, column))
+        rows, column = rows[order], column[order]
+    else:
+        X = np.asarray(X)
+        column, rows = np.nonzero(X.T)
+    table = np.bincount(column * n_classes + classes[rows], weights[rows], minlength=X.shape[1] * n_classes)
+    return np.asarray(table.reshape(-1, n_classes), dtype=np.float64)
 
 
 def best_prefix(

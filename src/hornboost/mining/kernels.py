@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.jit import inner, jit
+from hornboost.exact.kernels import exp, log
 
 _PAIRS = np.uint64(0x5555555555555555)
 _NIBBLES = np.uint64(0x3333333333333333)
@@ -79,7 +80,7 @@ def information_with(
             for against in range(n_other):
                 joint = used[value, against]
                 if joint > 0.0:
-                    information += joint * np.log(joint * total / (by_value[value] * by_other[against]))
+                    information += joint * log(joint * total / (by_value[value] * by_other[against]))
         out[k] = max(information / total, 0.0)
 
 
@@ -97,7 +98,9 @@ def best_prefix(
     """
     cells = np.empty((n_values.max(), by_class.size))
     g = np.empty((codes.shape[1], by_class.size))
-    g[:] = np.log(by_class / by_class.sum())
+    total = by_class.sum()
+    for c in range(by_class.size):
+        g[:, c] = log(by_class[c] / total)
     best, least_error, least_loss = 0, np.inf, np.inf
     for k in range(codes.shape[0]):
         likely = cells[: n_values[k]]
@@ -106,7 +109,7 @@ def best_prefix(
             likely[codes[k, row], classes[row]] += weights[row]
         for c in range(by_class.size):
             for value in range(n_values[k]):
-                likely[value, c] = np.log(likely[value, c] / (by_class[c] + n_values[k]))
+                likely[value, c] = log(likely[value, c] / (by_class[c] + n_values[k]))
         error = 0.0
         for row in range(codes.shape[1]):
             first = 0
@@ -123,8 +126,8 @@ def best_prefix(
             most = g[row].max()
             likelihood = 0.0
             for c in range(by_class.size):
-                likelihood += np.exp(g[row, c] - most)
-            loss += weights[row] * (np.log(likelihood) + most - g[row, classes[row]])
+                likelihood += exp(g[row, c] - most)
+            loss += weights[row] * (log(likelihood) + most - g[row, classes[row]])
         loss = round(loss, 9)
         if error < least_error or loss < least_loss:
             best, least_error, least_loss = k + 1, error, loss

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.table import Table
 from hornboost.logic.clause import Clause, Head
+from hornboost.mining.bayes import weight_by_class
 from hornboost.mining.language import Language
 from hornboost.mining.queries import Limits, Miner, thresholds
 
@@ -112,9 +113,7 @@ def find_patterns(
         clauses = [language.clause(query.body, Head("", "")) for query in mined.queries]
         matrix = cover(clauses)
         columns = [column.tobytes() for column in np.packbits(matrix, axis=0).T.copy()]
-        members = np.zeros((len(classes), len(labels)))
-        members[np.arange(len(classes)), classes] = weights
-        support = matrix.T.astype(np.float64) @ members
+        support = weight_by_class(matrix, classes, len(labels), weights)
     else:
         columns = [query.covered for query in mined.queries]
         support = np.array([query.support for query in mined.queries]).reshape(len(columns), len(labels))

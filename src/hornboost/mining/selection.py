@@ -14,8 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.mining import kernels
 from hornboost.mining.bayes import best_prefix
+from hornboost.search.qualities import RESOLUTION, comparable
 
 MEMORY = 256 * 2**20
 """Bytes of pairwise information that a search keeps; beyond them a row is computed again when it is asked for."""
@@ -24,6 +26,10 @@ _BLOCK = 1024
 
 _GROUPS = 16
 """So many distinct weights are counted apart, by whole words of bits; of more, each example's is added."""
+
+
+_TABLED = 1 << 20
+"""Up to this total, the logarithms of whole weights are looked up."""
 
 
 class Columns(Protocol):
@@ -59,6 +65,9 @@ class BooleanColumns:
         self.n_features = len(self._packed)
         self.n_values = np.full(self.n_features, 2)
         self._total = float(weights.sum())
+        self._of_count: NDArray[np.float64] | None = None
+        if self._total <= _TABLED and np.all(weights == np.rint(weights)):
+            self._of_count = exact.x_log_x(np.arange(int(self._total) + 1))
         everything = self._pack(np.ones((1, len(weights)), dtype=bool))
         self._true = self._shared(np.concatenate([everything, self._packed]), 0)[1:]
 
@@ -67,15 +76,15 @@ class BooleanColumns:
         members = np.stack([classes == j for j in range(n_classes)])
         stacked = np.concatenate([self._pack(members), self._packed])
         joint = np.stack([self._shared(stacked, j)[n_classes:] for j in range(n_classes)])
-        cells = _x_log_x(joint).sum(axis=0) + _x_log_x(by_class[:, None] - joint).sum(axis=0)
-        return self._information(cells, _x_log_x(by_class).sum())
+        cells = self._x_log_x(joint).sum(axis=0) + self._x_log_x(by_class[:, None] - joint).sum(axis=0)
+        return self._information(cells, self._x_log_x(by_class).sum())
 
     def pairwise(self, column: int) -> NDArray[np.float64]:
         both = self._shared(self._packed, column)
         only, other = self._true[column] - both, self._true - both
-        cells = _x_log_x(both) + _x_log_x(only) + _x_log_x(other) + _x_log_x(self._total - only - other - both)
+        cells = self._x_log_x(both) + self._x_log_x(only) + self._x_log_x(other) + self._x_log_x(self._total - only - other - both)
         own = self._true[column]
-        return self._information(cells, _x_log_x(own) + _x_log_x(self._total - own))
+        return self._information(cells, self._x_log_x(own) + self._x_log_x(self._total - own))
 
     def codes(self, subset: list[int]) -> NDArray[Any]:
         return np.unpackbits(self._packed[subset].view(np.uint8), axis=1, bitorder="little")[:, self._places]
@@ -87,9 +96,15 @@ class BooleanColumns:
         return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
     def _information(self, cells: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-        own = _x_log_x(self._true) + _x_log_x(self._total - self._true)
-        information: NDArray[np.float64] = np.maximum((cells - own - other + _x_log_x(self._total)) / self._total, 0.0)
+        own = self._x_log_x(self._true) + self._x_log_x(self._total - self._true)
+        information: NDArray[np.float64] = np.maximum((cells - own - other + self._x_log_x(self._total)) / self._total, 0.0)
         return information
+
+    def _x_log_x(self, x: Any) -> NDArray[np.float64]:
+        """x ln x, looked up where all weights are whole."""
+        if self._of_count is None:
+            return exact.x_log_x(x)
+        return np.asarray(self._of_count[np.asarray(x, dtype=np.intp)])
 
     def _shared(self, packed: NDArray[np.uint64], column: int) -> NDArray[np.float64]:
         """The weight on which both `column` and each of `packed` are true."""
@@ -180,11 +195,11 @@ class _Construction:
         self._redundancy += self._information.pairwise(column)
 
     def best(self) -> tuple[int, float]:
-        """The candidate of the largest mRMR, equation (5), the first one where several are equal, and its mRMR."""
-        score = self._information.relevance - self._redundancy / max(len(self.chosen), 1)
+        """The candidate of the largest mRMR, equation (5), the first one where several are equal to 2**-40, and its mRMR."""
+        score = comparable(self._information.relevance - self._redundancy / max(len(self.chosen), 1))
         score[~self._free] = -np.inf
         column = int(np.argmax(score))
-        return column, float(score[column])
+        return column, float(score[column]) / RESOLUTION
 
     def candidate(self, u: float) -> int:
         """The candidate at the fraction u of those left, in column order."""
@@ -262,12 +277,6 @@ def shares(history: Sequence[Restart]) -> dict[int, float]:
     """
     counts = Counter(column for restart in history for column in restart.columns)
     return {column: count / len(history) for column, count in sorted(counts.items(), key=lambda found: (-found[1], found[0]))}
-
-
-def _x_log_x(x: Any) -> NDArray[np.float64]:
-    x = np.asarray(x, dtype=np.float64)
-    product: NDArray[np.float64] = x * np.log(np.where(x > 0.0, x, 1.0))
-    return product
 
 
 def encode(X: Any, weights: NDArray[np.float64]) -> Columns:

@@ -10,6 +10,7 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.data.table import Table
 from hornboost.logic.clause import Clause
 from hornboost.model.scoring import Coverage
@@ -99,10 +100,9 @@ class Ensemble:
             return np.ones((len(scores), 1))
         if self.link == "softmax":
             both = np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if scores.shape[1] == 1 else scores
-            odds = np.exp(both - both.max(axis=1, keepdims=True))
-            return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+            return exact.softmax(both)
         a, b = np.array(self.calibration or [(1.0, 0.0)] * scores.shape[1]).T
-        p = 1.0 / (1.0 + np.exp(-np.clip(a * scores + b, -700, 700)))
+        p = exact.sigmoids(a * scores + b)
         if scores.shape[1] == 1:
             return np.column_stack([1.0 - p[:, 0], p[:, 0]])
         return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hornboost import exact
+
 Floats = NDArray[np.float64]
 
 
@@ -21,7 +23,8 @@ def z_tilde(w_plus: ArrayLike, w_minus: ArrayLike) -> Floats:
 
 def z(w_plus: float, w_minus: float) -> float:
     """(√w₊ − √w₋)², what a clause and the default clause are compared by (seed 000, Table 1, function 6)."""
-    return (math.sqrt(w_plus) - math.sqrt(w_minus)) ** 2
+    root = math.sqrt(w_plus) - math.sqrt(w_minus)
+    return root * root
 
 
 def confidence(w_plus: float, w_minus: float, n: float) -> float:
@@ -30,9 +33,9 @@ def confidence(w_plus: float, w_minus: float, n: float) -> float:
     >>> round(confidence(0.5, 0.0, 10), 6)
     1.198948
     """
-    return 0.5 * math.log((w_plus + 0.5 / n) / (w_minus + 0.5 / n))
+    return 0.5 * exact.log((w_plus + 0.5 / n) / (w_minus + 0.5 / n))
 
 
 def loss(w_plus: float, w_minus: float, vote: float) -> float:
     """The weight left on the pruning set by a clause that votes `vote` (seed 000, Table 1, function 5)."""
-    return (1.0 - (w_plus + w_minus)) + w_plus * math.exp(-vote) + w_minus * math.exp(vote)
+    return (1.0 - (w_plus + w_minus)) + w_plus * exact.exp(-vote) + w_minus * exact.exp(vote)

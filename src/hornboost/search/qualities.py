@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Weights = NDArray[np.int64]
 
-_RESOLUTION = 2.0**40
+RESOLUTION = 2.0**40
 """Qualities are compared in steps of 2**-40, so that conditions that divide the examples alike are ties."""
 
 
@@ -23,7 +23,7 @@ def wracc(stats: Weights, totals: Weights, label: int) -> Floats:
     array([0.1, 0. ])
     """
     total = float(totals.sum())
-    return np.asarray(stats[:, label] / total - _covered(stats) * (totals[label] / total**2))
+    return np.asarray(stats[:, label] / total - _covered(stats) * (totals[label] / (total * total)))
 
 
 def largest_wracc(stats: Weights, totals: Weights) -> Floats:
@@ -64,13 +64,13 @@ def explained_squares(weight: Floats, response: Floats, total_weight: float, tot
     outside, apart = total_weight - weight, total_response - response
     inner = np.divide(response**2, weight, out=np.zeros_like(response), where=weight > 0)
     outer = np.divide(apart**2, outside, out=np.zeros_like(apart), where=outside > 0)
-    gain = inner + outer - total_response**2 / total_weight
+    gain = inner + outer - total_response * total_response / total_weight
     return np.asarray(np.where((weight > 0) & (outside > 0), gain, 0.0))
 
 
 def comparable(values: Floats) -> Floats:
     """Values in steps of 2**-40."""
-    return np.asarray(np.rint(values * _RESOLUTION))
+    return np.asarray(np.rint(values * RESOLUTION))
 
 
 def _covered(stats: Weights) -> Weights:

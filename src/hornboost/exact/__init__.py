@@ -1,0 +1,119 @@
+"""Functions with the same bits on every processor, for whatever decides what is learned or is saved with a model.
+
+Safe without them are numpy's and Python's + - * / and square roots (IEEE 754 fixes them), `np.sum`, `np.cumsum` and `np.bincount` (which
+add in one order everywhere), and sums of integers. Not safe are `np.log`, `math.log`, `exp`, `log1p`, `**` with a broken exponent, and
+matrix products, `np.dot`, `np.einsum` and `np.linalg`, whose order of summation is that of the processor's own code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hornboost.exact.scalars import exp, log, log1p
+
+__all__ = ["dot", "exp", "exps", "log", "log1p", "log1ps", "logs", "sigmoids", "softmax", "softpluses", "total", "x_log_x"]
+
+Floats = NDArray[np.float64]
+
+
+def total(values: NDArray[Any] | Iterable[float]) -> float:
+    """The sum of all numbers, rounded once, so that their order does not matter.
+
+    >>> total(np.array([1e16, 1.0, -1e16]))
+    1.0
+    """
+    return math.fsum(values.ravel().tolist() if isinstance(values, np.ndarray) else values)
+
+
+def dot(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """The sum of the products, each rounded before they are added exactly.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return total(np.multiply(a, b))
+
+
+def logs(x: ArrayLike) -> Floats:
+    """The natural logarithm of each number; -inf at 0.
+
+    >>> logs([1.0, 0.0])
+    array([  0., -inf])
+    """
+    from hornboost.exact import kernels
+
+    return _mapped(kernels.logs, x)
+
+
+def log1ps(x: ArrayLike) -> Floats:
+    """ln(1 + x) of each number.
+
+    >>> log1ps([0.0, -1.0])
+    array([  0., -inf])
+    """
+    from hornboost.exact import kernels
+
+    return _mapped(kernels.log1ps, x)
+
+
+def exps(x: ArrayLike) -> Floats:
+    """The exponential of each number.
+
+    >>> exps([[0.0, -1000.0]])
+    array([[1., 0.]])
+    """
+    from hornboost.exact import kernels
+
+    return _mapped(kernels.exps, x)
+
+
+def x_log_x(x: ArrayLike) -> Floats:
+    """The products x ln x, with their limit 0 at x = 0.
+
+    >>> x_log_x([0.0, 1.0])
+    array([0., 0.])
+    """
+    numbers = np.asarray(x, dtype=np.float64)
+    return np.asarray(numbers * logs(np.where(numbers > 0.0, numbers, 1.0)))
+
+
+def sigmoids(x: ArrayLike) -> Floats:
+    """1/(1 + exp(-x)) of each number.
+
+    >>> sigmoids([0.0, 1000.0])
+    array([0.5, 1. ])
+    """
+    return np.asarray(1.0 / (1.0 + exps(-np.clip(x, -700, 700))))
+
+
+def softpluses(x: ArrayLike) -> Floats:
+    """ln(1 + exp(x)) of each number, the loss of a score against its class.
+
+    >>> softpluses([1000.0, -1000.0])
+    array([1000.,    0.])
+    """
+    numbers = np.asarray(x, dtype=np.float64)
+    return np.asarray(np.maximum(numbers, 0.0) + log1ps(exps(-np.abs(numbers))))
+
+
+def softmax(scores: Floats) -> Floats:
+    """Probabilities in proportion to exp(score), a row an example.
+
+    >>> softmax(np.array([[0.0, 0.0], [0.0, -1000.0]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    odds = exps(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _mapped(kernel: Any, x: ArrayLike) -> Floats:
+    numbers = np.asarray(x, dtype=np.float64, order="C")
+    out = np.empty(numbers.shape)
+    kernel(numbers.reshape(-1), out.reshape(-1))
+    return out
