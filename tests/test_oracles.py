@@ -19,7 +19,8 @@ from sqlglot import exp
 import naive
 from hornboost import Database
 from hornboost.engine import covers
-from hornboost.logic import Clause, coverage_condition, subsumes
+from hornboost.logic import Clause, subsumes
+from hornboost.sql.clause import coverage_condition
 from random_databases import RandomCase, RandomColumn, RandomTable, cases
 
 Coverage = list[list[bool]]

@@ -19,9 +19,10 @@ import hornboost as hb
 from hornboost.data.build import Target
 from hornboost.errors import ModelError
 from hornboost.logic.clause import Clause, Literal
-from hornboost.model import sql
 from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.model.sql import DIALECTS, ensemble_to_sql
+from hornboost.model.sql import ensemble_to_sql
+from hornboost.sql import statement
+from hornboost.sql.dialects import DIALECTS
 from random_databases import RandomCase, cases
 from test_oracles import as_sqlite, numbered, quoted
 
@@ -59,7 +60,7 @@ def positive(model: Ensemble) -> str:
     return str(len(model.rules) % 2)
 
 
-def statement(model: Ensemble, dialect: str) -> str:
+def scoring(model: Ensemble, dialect: str) -> str:
     return ensemble_to_sql(model, Target("target", ("row",), positive=positive(model)), dialect)
 
 
@@ -80,7 +81,7 @@ def test_duckdb_scores_as_python_does(case: RandomCase, kind: str) -> None:
     with duckdb.connect() as connection:
         for table in case.tables:
             connection.register(table.name, numbered(table))
-        check(connection.execute(statement(model, "duckdb")).fetchall(), case, model)
+        check(connection.execute(scoring(model, "duckdb")).fetchall(), case, model)
 
 
 @databases(40)
@@ -93,7 +94,7 @@ def test_sqlite_scores_as_python_does(case: RandomCase, kind: str) -> None:
         connection.execute(f"CREATE TABLE {quoted(table.name)} ({', '.join(names)})")
         rows = [[position, *(as_sqlite(column, row[column.name]) for column in table.columns)] for position, row in enumerate(table.rows)]
         connection.executemany(f"INSERT INTO {quoted(table.name)} VALUES ({', '.join('?' * len(names))})", rows)
-    found = connection.execute(statement(model, "sqlite")).fetchall()
+    found = connection.execute(scoring(model, "sqlite")).fetchall()
     connection.close()
     check(found, case, model)
 
@@ -106,7 +107,7 @@ def test_postgresql_scores_as_python_does(postgres: Any, case: RandomCase, kind:
         for table in case.tables:
             cursor.execute(f"DROP TABLE IF EXISTS {quoted(table.name)}")
             cursor.adbc_ingest(table.name, numbered(table), mode="create")
-        cursor.execute(statement(model, "postgres"))
+        cursor.execute(scoring(model, "postgres"))
         rows = cursor.fetchall()
     postgres.rollback()
     check(rows, case, model)
@@ -284,5 +285,5 @@ def test_a_rule_on_a_column_that_came_with_the_examples_has_no_sql() -> None:
 
 
 def test_the_limits_leave_room() -> None:
-    assert sql.TERMS < 1000
-    assert sql.COLUMNS < 1664
+    assert statement.TERMS < 1000
+    assert statement.COLUMNS < 1664

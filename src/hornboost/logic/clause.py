@@ -141,6 +141,6 @@ class Clause:
 
     def to_sql(self, dialect: str = "duckdb", key: str | Sequence[str] | None = None) -> str:
         """One SELECT of the key columns of the target rows that the clause covers."""
-        from hornboost.logic.sql import clause_to_sql
+        from hornboost.sql.clause import clause_to_sql
 
         return clause_to_sql(self, dialect, key)

@@ -55,6 +55,13 @@ class Group:
             return False
         return all(ref.node == 1 for ref in (self.join.source, *(ref for _, ref in self.join.equal)))
 
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        """Of a group that is local: pairs of a column of its table and the column of the row above that it equals."""
+        assert self.join is not None
+        assert self.join.source is not None
+        return ((self.join.column, self.join.source.column), *((column, ref.column) for column, ref in self.join.equal))
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:

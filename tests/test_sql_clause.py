@@ -1,4 +1,4 @@
-"""The SQL and Prolog of clauses, on hand-worked cases; random ones are in `test_oracles.py`."""
+"""The SQL of clauses, on hand-worked cases; random ones are in `test_oracles.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 from hornboost.errors import ClauseError
-from hornboost.logic import Clause, coverage_condition
+from hornboost.logic import Clause
+from hornboost.sql.clause import coverage_condition
 
 DIALECTS = ["duckdb", "sqlite", "postgres", "spark", "bigquery"]
 
@@ -75,8 +76,9 @@ def test_branches_become_separate_subqueries_and_shared_variables_nested_ones() 
     body = clause("t(k=K), r(k=K, j=J), s(j=J), r(k=K, x>=1)")
     assert body.to_sql("sqlite") == (
         'SELECT "t0"."k" FROM "t" AS "t0" WHERE '
-        'EXISTS(SELECT 1 FROM "r" AS "t1" WHERE "t1"."k" = "t0"."k" AND EXISTS(SELECT 1 FROM "s" AS "t2" WHERE "t2"."j" = "t1"."j")) AND '
-        'EXISTS(SELECT 1 FROM "r" AS "t3" WHERE "t3"."k" = "t0"."k" AND CAST("t3"."x" AS REAL) >= 1)'
+        'EXISTS(SELECT 1 FROM "r" AS "t1" WHERE "t1"."k" COLLATE BINARY = "t0"."k" AND '
+        'EXISTS(SELECT 1 FROM "s" AS "t2" WHERE "t2"."j" COLLATE BINARY = "t1"."j")) AND '
+        'EXISTS(SELECT 1 FROM "r" AS "t3" WHERE "t3"."k" COLLATE BINARY = "t0"."k" AND CAST("t3"."x" AS REAL) >= 1)'
     )
 
 
@@ -84,8 +86,9 @@ def test_a_subquery_refers_only_to_the_query_around_it() -> None:
     body = clause("t(k=K, l=L), r(k=K, j=J), s(j=J, l=L), u(j=J)")
     assert body.to_sql("sqlite") == (
         'SELECT "t0"."k", "t0"."l" FROM "t" AS "t0" WHERE '
-        'EXISTS(SELECT 1 FROM "r" AS "t1" CROSS JOIN "s" AS "t2" WHERE "t1"."k" = "t0"."k" AND "t2"."j" = "t1"."j" AND "t2"."l" = "t0"."l" '
-        'AND EXISTS(SELECT 1 FROM "u" AS "t3" WHERE "t3"."j" = "t2"."j"))'
+        'EXISTS(SELECT 1 FROM "r" AS "t1" CROSS JOIN "s" AS "t2" WHERE "t1"."k" COLLATE BINARY = "t0"."k" AND '
+        '"t2"."j" COLLATE BINARY = "t1"."j" AND "t2"."l" COLLATE BINARY = "t0"."l" '
+        'AND EXISTS(SELECT 1 FROM "u" AS "t3" WHERE "t3"."j" COLLATE BINARY = "t2"."j"))'
     )
 
 
@@ -123,25 +126,5 @@ def test_an_unknown_dialect_is_named() -> None:
 
 def test_the_condition_stands_under_any_alias() -> None:
     condition = coverage_condition(clause("t(k=K), r(k=K)"), "t1", "sqlite")
-    assert condition.sql("sqlite") == 'EXISTS(SELECT 1 FROM "r" AS "t1_" WHERE "t1_"."k" = "t1"."k")'
+    assert condition.sql("sqlite") == 'EXISTS(SELECT 1 FROM "r" AS "t1_" WHERE "t1_"."k" COLLATE BINARY = "t1"."k")'
     assert coverage_condition(clause("t(k=K)"), "x").sql("duckdb") == "TRUE"
-
-
-def test_prolog_patterns_say_what_they_can_and_goals_the_rest() -> None:
-    text = 'drug(drug=D, lumo<=-1.2), atom(drug=D, atom=A, element="c", charge is missing), bond(a=A, b=V1, kind="7"), A != V1'
-    assert clause(text).to_prolog().splitlines() == [
-        "% drug(drug, lumo)",
-        "% atom(drug, atom, element, charge)",
-        "% bond(a, b, kind)",
-        r"y(D, '1') :- drug(D, V2), number(V2), V2 =< -1.2, atom(D, A, c, []), bond(A, V1, '7'), D \== [], A \== [], V1 \== [], A \== V1.",
-    ]
-
-
-def test_prolog_takes_the_arguments_in_the_order_of_the_columns_given() -> None:
-    text = 'drug(drug=D), atom(drug=D, element="C", charge>=0.1, seen>="1998-01-01")'
-    columns = {"drug": ["drug", "lumo"], "atom": ["atom", "drug", "element", "charge", "seen"]}
-    assert clause(text).to_prolog(columns).splitlines()[-1] == (
-        "y(D, '1') :- drug(D, _), atom(_, D, 'C', V1, V2), number(V1), V1 >= 0.1, atom(V2), V2 @>= '1998-01-01', D \\== []."
-    )
-    with pytest.raises(ClauseError, match="names the column 'element' of table 'atom', which 'columns' does not list"):
-        clause(text).to_prolog({"drug": ["drug"], "atom": ["drug", "charge", "seen"]})

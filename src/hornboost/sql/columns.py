@@ -1,0 +1,48 @@
+"""Columns in a statement: where they are, and how their values are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from hornboost.errors import ModelError
+from hornboost.sql import names
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from hornboost.sql.dialects import Dialect
+
+
+class ColumnType(NamedTuple):
+    """What a column is to a rule (key, nominal, numeric, date) and what it is stored as, in the words of `docs/values.md`.
+
+    `stored` is "text", "boolean", "integer", "double", "float", "decimal(s)", "decimal", "date", "time", "timestamp", "timestamptz" or
+    "duration"; None where that is not known.
+    """
+
+    kind: str | None = None
+    stored: str | None = None
+
+
+Types = Mapping[tuple[str, str], ColumnType]
+"""The types of columns by table and name; a column that is not in it is of unknown type."""
+
+
+class Place(NamedTuple):
+    """A column of a table that goes by an alias."""
+
+    table: str
+    alias: str
+    name: str
+    type: ColumnType = ColumnType()
+
+    @property
+    def column(self) -> exp.Column:
+        """The column in SQL."""
+        return names.column(self.alias, self.name)
+
+    def refusal(self, dialect: Dialect, problem: str, way_out: str) -> ModelError:
+        """The sentence that says why there is no SQL that agrees with Python."""
+        what = f"the column '{self.name}' of table '{self.table}' is stored as {self.type.stored}"
+        return ModelError(f"{what}, and {dialect.title} {problem}; {way_out}")

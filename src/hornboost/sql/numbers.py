@@ -1,0 +1,61 @@
+"""Numeric columns: comparisons of doubles, in which NaN is missing as it is in Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hornboost.sql.columns import Place
+from hornboost.sql.dialects import Dialect
+from hornboost.sql.literals import double, text
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_WITHOUT_NAN = frozenset({"integer", "boolean"})
+"""What cannot hold NaN; the numeric of PostgreSQL can."""
+
+
+def compare_number(place: Place, op: str, value: float | None, dialect: Dialect) -> exp.Condition:
+    """Whether the number in a column is at least (`>=`), at most (`<=`) or exactly (`=`) a value."""
+    from sqlglot import exp
+
+    operator = {">=": exp.GTE, "<=": exp.LTE, "=": exp.EQ}[op]
+    number = as_double(place, dialect)
+    condition: exp.Condition = operator(this=number, expression=double(value, dialect))
+    if op == ">=" and dialect.nan_above_all and place.type.stored not in _WITHOUT_NAN:
+        return exp.and_(condition, exp.NEQ(this=number.copy(), expression=_nan()), copy=False)
+    return condition
+
+
+def as_double(place: Place, dialect: Dialect) -> exp.Expr:
+    """The column as a double; NULL where a text is empty."""
+    from sqlglot import exp
+
+    stored = place.type.stored
+    if stored in ("duration", "time", "date", "timestamp", "timestamptz"):
+        raise place.refusal(dialect, "has no number for it that is Python's", "store it as a number")
+    value: exp.Expr = place.column
+    if stored == "boolean" and dialect.name == "postgres":
+        value = exp.cast(value, "int")
+    if stored == "text":
+        value = exp.Nullif(this=exp.Trim(this=value), expression=text(""))
+    return exp.cast(value, "double")
+
+
+def is_missing_number(place: Place, dialect: Dialect) -> exp.Condition:
+    """NULL or NaN."""
+    from sqlglot import exp
+
+    stored, number = place.type.stored, as_double(place, dialect)
+    null = exp.Is(this=number if stored == "text" else place.column, expression=exp.null())
+    if dialect.nan_text is None or stored in _WITHOUT_NAN:
+        return null
+    if dialect.nan_above_all:
+        return exp.or_(null, exp.EQ(this=number.copy(), expression=_nan()), copy=False)
+    return exp.or_(null, exp.IsNan(this=number.copy()), copy=False)
+
+
+def _nan() -> exp.Expr:
+    from sqlglot import exp
+
+    return exp.cast(text("NaN"), "double")

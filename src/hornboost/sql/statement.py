@@ -1,0 +1,166 @@
+"""The SQL of an ensemble: each joined table is aggregated once by its join columns, and the votes are added to a score.
+
+A common table expression holds, for each key, which conditions some row of the table satisfies; a clause whose literals close on
+each other (a variable shared beyond neighbours, or `A != B`) is an EXISTS of its own instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hornboost.logic.clause import Clause, Head, Literal
+from hornboost.sql import literals, names
+from hornboost.sql.clause import covering
+from hornboost.sql.conditions import Conditions
+from hornboost.sql.outputs import Outputs
+from hornboost.sql.shapes import Feature, Group
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+TERMS = 200
+"""Votes added in one expression: SQLite allows a depth of 1000."""
+
+COLUMNS = 500
+"""Conditions in one common table expression: PostgreSQL allows 1664 columns."""
+
+FLAGS = 1500
+"""Rules whose coverage is held in columns, so that several scores share it."""
+
+
+@dataclass(eq=False)
+class _Aggregate:
+    """The common table expressions of a group (more than one when it has many conditions) and where each feature is in them."""
+
+    group: Group
+    names: list[str]
+    columns: dict[int, exp.Column] = field(default_factory=dict)
+
+
+class Statement:
+    """One SELECT that scores the rows of the target table.
+
+    `features` gives for each rule the feature of `root` that it covers the rows of, or its clause if that must stand by itself.
+    """
+
+    def __init__(self, outputs: Outputs, key: Sequence[str], root: Group, features: Sequence[int | Clause], conditions: Conditions) -> None:
+        self._outputs = outputs
+        self._key = key
+        self._root = root
+        self._features = features
+        self._write = conditions
+        self._ctes: list[tuple[str, exp.Query]] = []
+
+    def text(self, *, probability: bool) -> str:
+        """The statement in its dialect."""
+        from sqlglot import exp
+
+        outputs, prefix = self._outputs, self._outputs.prefix
+        below = self._aggregates(self._root)
+        covered = list(self._covered(below))
+        target = names.table(self._root.table, "t")
+        if len(outputs.model.intercept) > 1 and len(covered) <= FLAGS and self._key:
+            flags = [names.named(condition, f"{prefix}r{number}") for number, condition in enumerate(covered, start=1)]
+            rows = exp.select(*self._keys("t"), *flags, copy=False).from_(target, copy=False)
+            self._ctes.append((prefix + "covered", self._with_joins(rows, self._root, below)))
+            covered = [names.column("t", flag.alias) for flag in flags]
+            target, below = names.table(prefix + "covered", "t"), []
+        scores = outputs.scores([self._sum(k, covered) for k in range(len(outputs.model.intercept))])
+        root = exp.select(*self._keys("t"), *scores, copy=False).from_(target, copy=False)
+        self._ctes.append((prefix + "scored", self._with_joins(root, self._root, below)))
+        query = exp.select(*outputs.columns(self._key, probability=probability), copy=False)
+        query = query.from_(names.table(prefix + "scored"), copy=False)
+        for name, cte in self._ctes:
+            query = query.with_(names.identifier(name), as_=cte, copy=False)
+        return self._write.dialect.text(query, pretty=True)
+
+    def _keys(self, alias: str) -> list[exp.Expr]:
+        return [names.column(alias, name) for name in self._key] or [names.every_column(alias)]
+
+    def _covered(self, below: Sequence[_Aggregate]) -> Iterator[exp.Condition]:
+        """When each rule covers the row of the target table known as "t"."""
+        for feature in self._features:
+            if isinstance(feature, Clause):
+                yield covering(feature, "t", self._write)
+            else:
+                yield self._condition(self._root, self._root.features[feature], below)
+
+    def _sum(self, k: int, covered: Sequence[exp.Condition]) -> exp.Expr:
+        """The intercept and the votes for one score, added from left to right as Python does."""
+        from sqlglot import exp
+
+        model = self._outputs.model
+        blocks: list[exp.Expr] = []
+        total: exp.Expr = exp.cast(literals.number(model.intercept[k]), "double")
+        terms = 0
+        for rule, condition in zip(model.rules, covered, strict=True):
+            vote, otherwise = rule.votes[k], rule.otherwise[k] if rule.otherwise else 0.0
+            if vote == 0.0 == otherwise:
+                continue
+            if terms == TERMS:
+                blocks, total, terms = [*blocks, exp.paren(total, copy=False)], exp.cast(literals.number(0.0), "double"), 0
+            case = exp.Case(ifs=[exp.If(this=condition.copy(), true=literals.number(vote))], default=literals.number(otherwise))
+            total, terms = exp.Add(this=total, expression=case), terms + 1
+        for block in reversed(blocks):
+            total = exp.Add(this=block, expression=exp.paren(total, copy=False))
+        return total
+
+    def _condition(self, group: Group, feature: Feature, below: Sequence[_Aggregate]) -> exp.Condition:
+        """What a row known as "t" must satisfy."""
+        from sqlglot import exp
+
+        own = covering(_row_clause(group.table, feature), "t", self._write)
+        parts = [] if own == exp.true() else [own]
+        parts += [below[at].columns[place].copy() for at, place in feature.needs]
+        return exp.and_(*parts, copy=False) if parts else exp.true()
+
+    def _aggregates(self, group: Group) -> list[_Aggregate]:
+        return [self._aggregate(below, group.table) for below in group.groups]
+
+    def _aggregate(self, group: Group, above: str) -> _Aggregate:
+        """Add the common table expressions of a group, those that it needs itself first."""
+        from sqlglot import exp
+
+        below = self._aggregates(group)
+        result = _Aggregate(group, [])
+        place = self._write.place
+        keys = [self._write.key(place(group.table, "t", own), place(above, "t", outer)) for own, outer in group.links]
+        for start in range(0, len(group.features), COLUMNS):
+            name = f"{self._outputs.prefix}{len(self._ctes) + 1}"
+            columns: list[exp.Expr] = [names.named(key.copy(), f"k{number}") for number, key in enumerate(keys, start=1)]
+            for number, feature in enumerate(group.features[start : start + COLUMNS], start=1):
+                found = self._write.some(self._condition(group, feature, below))
+                columns.append(names.named(found, f"c{number}"))
+                result.columns[start + number - 1] = names.column(name, f"c{number}")
+            query = exp.select(*columns, copy=False).from_(names.table(group.table, "t"), copy=False)
+            query = self._with_joins(query, group, below).group_by(*(key.copy() for key in keys), copy=False)
+            self._ctes.append((name, query))
+            result.names.append(name)
+        return result
+
+    def _with_joins(self, query: exp.Select, group: Group, below: Sequence[_Aggregate]) -> exp.Select:
+        """The query on the rows of a group, with the aggregates of the groups below at its side."""
+        from sqlglot import exp
+
+        place = self._write.place
+        for aggregate in below:
+            table, links = aggregate.group.table, aggregate.group.links
+            outer = [self._write.key(place(group.table, "t", theirs), place(table, "t", own)) for own, theirs in links]
+            for name in aggregate.names:
+                on = [exp.EQ(this=names.column(name, f"k{number}"), expression=key.copy()) for number, key in enumerate(outer, start=1)]
+                query = query.join(names.table(name), on=exp.and_(*on, copy=False), join_type="left", copy=False)
+        return query
+
+
+def _row_clause(table: str, feature: Feature) -> Clause:
+    """What a feature asks of the row alone, as a clause with one literal."""
+    variables: dict[str, str] = {}
+    for one, other in (*feature.same, *feature.differ):
+        variables.setdefault(one, f"V{len(variables)}")
+        variables.setdefault(other, f"V{len(variables)}")
+    for one, other in feature.same:
+        variables[other] = variables[one]
+    unequal = tuple((variables[one], variables[other]) for one, other in feature.differ)
+    return Clause(Head("", ""), (Literal(table, tuple(variables.items()), feature.tests),), unequal)
