@@ -234,7 +234,7 @@ def test_further_columns_of_the_rows_become_attributes_and_hidden_ones_do_not():
     assert "status" not in root.columns
     assert (root.columns["total"].kind, root.columns["total"].values.tolist()) == ("numeric", [1, 2, 3, 4])
     assert (root.columns["colour"].kind, root.columns["colour"].values.tolist()) == ("nominal", [1, 0, -1, 1])
-    assert (root.columns["day"].is_date, root.columns["day"].values.tolist()) == (True, [1.0] * 4)
+    assert (root.columns["day"].is_date, root.columns["day"].values.tolist()) == (True, [86_400e6] * 4)
 
 
 def test_a_missing_column_of_the_rows_is_named_with_the_nearest():
@@ -362,9 +362,9 @@ def test_keys_that_came_as_floats_because_of_a_missing_one_are_whole_numbers():
     assert to_key_values(pa.array([1.0, 2.0])).to_pylist() == [1, 2]
 
 
-def test_dates_are_days_and_nan_is_missing_beside_null():
-    days, is_date = to_numbers(pa.chunked_array([pa.array(["1970-01-03T12:00:00"]).cast(pa.timestamp("us"))]), "c")
-    assert (days.tolist(), is_date) == ([2.5], True)
+def test_dates_are_microseconds_and_nan_is_missing_beside_null():
+    moments, is_date = to_numbers(pa.chunked_array([pa.array(["1970-01-03T12:00:00"]).cast(pa.timestamp("us"))]), "c")
+    assert (moments.tolist(), is_date) == ([2.5 * 86_400e6], True)
     numbers, _ = to_numbers(pa.chunked_array([[1.0, float("nan"), None]]), "c")
     assert np.isnan(numbers).tolist() == [False, True, True]
 

@@ -161,7 +161,8 @@ def signed(content: dict[str, object]) -> bytes:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "format version 2"),
+        ({"version": 3}, "format version 3"),
+        ({"version": 0}, "format version 0"),
         ({"version": "1"}, "format version '1'"),
         ({"version": True}, "format version True"),
         ({"format": "pickle"}, "no model file"),

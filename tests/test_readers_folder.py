@@ -60,7 +60,7 @@ def test_csv_is_read_with_quotes_line_breaks_and_empty_fields_as_missing(tmp_pat
     assert list(town.categories) == ['a "big", one\nby the sea']
     assert town.values.tolist() == [0, -1]
     np.testing.assert_array_equal(db.tables["loan"].columns["amount"].values, [2.5, np.nan])
-    np.testing.assert_array_equal(db.tables["loan"].columns["granted"].values, [1.0, np.nan])
+    np.testing.assert_array_equal(db.tables["loan"].columns["granted"].values, [86_400e6, np.nan])
     assert db.tables["loan"].columns["granted"].is_date
     assert db.links[0].dangling == 1
 

@@ -150,7 +150,7 @@ def test_column_types_of_duckdb_are_read_or_left_out_with_a_warning():
         "h": "numeric",
         "i": "numeric",
     }
-    assert db.tables["t"].columns["w"].values.tolist() == [1.5]
+    assert db.tables["t"].columns["w"].values.tolist() == [1.5 * 86_400e6]
     assert np.isnan(db.tables["t"].columns["n"].values).all()
     assert [warning.split(": ")[1].split(" ")[0] for warning in db.warnings] == ["t.l", "t.s", "t.c"]
 
@@ -169,7 +169,7 @@ def test_column_types_of_postgres_are_read_or_left_out_with_a_warning(postgres):
     assert {name: column.kind for name, column in columns.items()} == {
         "id": "key", "m": "nominal", "d": "numeric", "whole": "numeric", "w": "numeric", "b": "nominal", "f": "numeric", "c": "nominal",
     }  # fmt: skip
-    assert columns["w"].values.tolist() == [1.5]
+    assert columns["w"].values.tolist() == [1.5 * 86_400e6]
     assert list(columns["m"].categories) == ["bad"]
     assert np.isnan(columns["f"].values).all()
     assert any("t.l is left out" in warning for warning in db.warnings)

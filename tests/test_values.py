@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornboost.data.values import moments, to_key_values, to_text
+from hornboost.data.values import check_key, moments, to_key_values, to_text
+from hornboost.errors import DataError
 from hornboost.logic.moment import LAST, exact_moment, moment_of, moment_text
 
 
@@ -53,8 +54,8 @@ def test_keys_of_19_digits_are_whole_numbers_and_longer_ones_text():
 
 def test_floats_that_cannot_tell_neighbours_apart_are_no_keys():
     assert to_key_values(pa.array([float(2**53), None])).to_pylist() == [2**53, None]
-    with pytest.raises(ValueError, match="beyond 2\\^53"):
-        to_key_values(pa.array([float(2**53 + 2)]))
+    with pytest.raises(DataError, match=r"t.k: keys beyond 2\^53 came as floats, .* 'Int64'"):
+        check_key(pa.chunked_array([[float(2**53 + 2), None]]), "t.k")
 
 
 @given(st.integers(-LAST, LAST))

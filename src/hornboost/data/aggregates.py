@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.describe import Link
 from hornboost.data.table import Column, Table
+from hornboost.logic.moment import DAY
 
 if TYPE_CHECKING:
     import duckdb
@@ -392,7 +393,8 @@ def _arrow_column(column: Column) -> pa.Array:
     import pyarrow as pa
 
     missing = ~np.isfinite(column.values) if column.kind == "numeric" else column.values < 0
-    return pa.array(column.values, mask=missing if missing.any() else None)
+    values = column.numbers / DAY if column.is_date else column.values  # dates are shown, and subtracted, in days
+    return pa.array(values, mask=missing if missing.any() else None)
 
 
 def _workers() -> int:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.convert import encode_nominal, factorize, to_days, to_numbers
+from hornboost.data.convert import encode_nominal, factorize, factorize_keys, to_moments, to_numbers
 from hornboost.data.domain import Domain
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
+from hornboost.data.values import stored_type
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -215,11 +216,12 @@ def _encode(
     done: dict[tuple[str, str], Column] = {}
     for name, places in members.items():
         parts = [_read_key(sources[table], column) for table, column in places]
+        stored = [stored_type(sources[table].read(column).type) for table, column in places]
         for table, column in places:
             sources[table].drop(column)
         domains[name], codes = Domain.merge(name, parts)
-        for (table, column), column_codes in zip(places, codes, strict=True):
-            done[table, column] = Column(column, "key", column_codes, domain=name)
+        for (table, column), column_codes, kind in zip(places, codes, stored, strict=True):
+            done[table, column] = Column(column, "key", column_codes, domain=name, stored=kind)
     tables = {}
     for item in visible:
         columns = {}
@@ -233,12 +235,7 @@ def _encode(
 
 
 def _read_key(source: Source, column: str) -> tuple[NDArray[np.int32], pa.Array]:
-    values = source.read(column)
-    try:
-        return factorize(values)
-    except NotImplementedError:
-        place = f"{source.location}: table '{source.name}', key column '{column}'"
-        raise DataError(f"{place}: values of type '{values.type}' cannot be keys; convert them to text or whole numbers") from None
+    return factorize_keys(source.read(column), f"{source.location}: table '{source.name}', key column '{column}'")
 
 
 def encode_column(column: ColumnSchema, source: Source) -> Column:
@@ -249,16 +246,17 @@ def encode_column(column: ColumnSchema, source: Source) -> Column:
 
 def encode_attribute(name: str, kind: str, values: pa.ChunkedArray, place: str) -> Column:
     """Encode values as a nominal, numeric or date attribute; `place` names them in errors."""
+    stored = stored_type(values.type)
     if kind == "nominal":
         try:
             codes, categories = encode_nominal(values)
         except NotImplementedError:
             raise DataError(f"{place}: values of type '{values.type}' are no text; convert the column or leave it out") from None
-        return Column(name, "nominal", codes, categories=categories)
+        return Column(name, "nominal", codes, categories=categories, stored=stored)
     if kind == "date":
-        return Column(name, "numeric", to_days(values, place), is_date=True)
+        return Column(name, "numeric", to_moments(values, place), is_date=True, stored=stored)
     numbers, is_date = to_numbers(values, place)
-    return Column(name, "numeric", numbers, is_date=is_date)
+    return Column(name, "numeric", numbers, is_date=is_date, stored=stored)
 
 
 def _read_fold_columns(schema: Schema, sources: Mapping[str, Source]) -> dict[str, tuple[NDArray[np.int32], NDArray[np.object_]]]:

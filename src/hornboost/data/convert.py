@@ -1,4 +1,4 @@
-"""From Arrow columns to the arrays that the engine reads: codes and distinct values, text, numbers, days."""
+"""From Arrow columns to the arrays that the engine reads: codes and distinct values, numbers, moments."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.values import is_text, to_text
+from hornboost.data.values import check_key, is_text, moments, nearest_doubles, to_key_values, to_text
 from hornboost.errors import DataError
+from hornboost.logic.moment import DAY, LAST, exact_moment
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DAY_MICROSECONDS = 86_400_000_000
 DENSE_SPAN = 4
 """Integers that spread over at most this many times their number are coded by a lookup table instead of a hash table."""
 
@@ -27,6 +27,7 @@ def factorize(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
     ([0, -1, 1, 0], ['b', 'a'])
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if pa.types.is_dictionary(values.type):
         return _factorize_dictionary(values)
@@ -36,7 +37,16 @@ def factorize(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
             return dense
     if pa.types.is_null(values.type):
         return np.full(len(values), -1, dtype=np.int32), pa.array([], type=pa.string())
+    if pa.types.is_floating(values.type):
+        values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 is 0.0
     return _factorize_dictionary(values.dictionary_encode())
+
+
+def factorize_keys(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.int32], pa.Array]:
+    """Codes and distinct keys, as 64-bit integers or text; `place` names the column where it cannot be a key."""
+    check_key(values, place)
+    codes, distinct = factorize(values)
+    return codes, to_key_values(distinct)
 
 
 def known_codes(values: pa.ChunkedArray, categories: NDArray[np.object_]) -> NDArray[np.int32] | None:
@@ -114,18 +124,21 @@ def encode_nominal(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[
 
 
 def to_numbers(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.float64], bool]:
-    """float64 values with NaN for missing, and whether they are days since 1970-01-01; `place` names the column in errors."""
+    """float64 values with NaN for missing, and whether they are microseconds since 1970-01-01; `place` names the column in errors."""
     import pyarrow as pa
 
     kind = values.type
     if pa.types.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return to_days(values, place), True
+        return to_moments(values, place), True
     if pa.types.is_duration(kind):
-        return _to_numpy(values.cast(pa.duration("us")).cast(pa.int64())) / DAY_MICROSECONDS, False
+        return _to_numpy(values.cast(pa.duration("us")).cast(pa.int64())) / DAY, False
     if is_text(kind):
         return parse_numbers(values, place), False
+    if pa.types.is_decimal(kind):
+        codes, distinct = factorize(values)
+        return np.append(nearest_doubles(distinct), np.nan)[codes], False
     try:
         return _to_numpy(values.cast(pa.float64(), safe=False)), False
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -162,44 +175,69 @@ def first_failure(text: pa.ChunkedArray, kind: pa.DataType) -> tuple[int, str]:
     return row, distinct[int(codes[row])].as_py()
 
 
-def to_days(values: pa.ChunkedArray, place: str) -> NDArray[np.float64]:
-    """Dates, times or ISO 8601 text as days since 1970-01-01.
+def to_moments(values: pa.ChunkedArray, place: str) -> NDArray[np.float64]:
+    """Dates, times or ISO 8601 text as microseconds since 1970-01-01 in UTC; plain numbers count days.
 
     >>> import pyarrow as pa
-    >>> to_days(pa.chunked_array([["1970-01-02", None]]), "t").tolist()
-    [1.0, nan]
+    >>> to_moments(pa.chunked_array([["1970-01-02", None, "-infinity"]]), "t").tolist()
+    [86400000000.0, nan, -inf]
     """
     import pyarrow as pa
 
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        values, kind = values.cast(kind.value_type), kind.value_type
     if pa.types.is_null(kind):
         return np.full(len(values), np.nan)
-    if is_text(kind):
-        values = _parse_dates(values, place)
-        kind = values.type
-    if pa.types.is_date(kind):
-        return _to_numpy(values.cast(pa.date32()).cast(pa.int32()))
-    if pa.types.is_timestamp(kind):
-        return _to_numpy(values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())) / DAY_MICROSECONDS
+    if pa.types.is_dictionary(kind) or is_text(kind):
+        codes, distinct = factorize(values)
+        return np.append(_moments_of(distinct, codes, place), np.nan)[codes]
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return np.concatenate([np.empty(0), *(_as_doubles(chunk) for chunk in values.chunks)])
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _to_numpy(values.cast(pa.float64()))
+        return _to_numpy(values.cast(pa.float64(), safe=False)) * DAY
     raise DataError(f"{place}: values of type '{kind}' are not dates; use ISO 8601 dates such as 1993-07-05")
 
 
-def _parse_dates(values: pa.ChunkedArray, place: str) -> pa.ChunkedArray:
+def _moments_of(distinct: pa.Array, codes: NDArray[np.int32], place: str) -> NDArray[np.float64]:
     import pyarrow as pa
 
-    try:
-        return values.cast(pa.date32())
-    except pa.ArrowInvalid:
-        pass
-    try:
-        return values.cast(pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        row, value = first_failure(values.cast(pa.string()), pa.timestamp("us"))
-        raise DataError(f"{place}: row {row + 1} holds '{value}', which is not a date; use ISO 8601 dates such as 1993-07-05") from None
+    if not is_text(distinct.type):
+        return to_moments(pa.chunked_array([distinct]), place)
+    parsed = parse_moments(distinct)
+    if isinstance(parsed, str):
+        row = int((codes == distinct.index(pa.scalar(parsed, distinct.type)).as_py()).argmax())
+        advice = "use ISO 8601 dates such as 1993-07-05"
+        raise DataError(f"{place}: row {row + 1} holds '{parsed}', which is not a date; {advice}")
+    return _as_doubles(parsed)
+
+
+def parse_moments(distinct: pa.Array) -> pa.Array | str:
+    """Text as dates or as timestamps, the empty one as null; the first text that is neither, if there is one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = distinct.cast(pa.string())
+    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    for kind in (pa.date32(), pa.timestamp("us")):
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    counts = []
+    for word in text.to_pylist():
+        try:
+            counts.append(None if word is None else exact_moment(word.strip()))
+        except ValueError:
+            return str(word)
+    return pa.array(counts, pa.int64()).view(pa.timestamp("us"))
+
+
+def _as_doubles(values: pa.Array) -> NDArray[np.float64]:
+    """Dates and times as numbers: the infinities as such, NaN for null."""
+    counts = moments(values)
+    numbers = np.where(np.abs(counts) >= LAST, np.copysign(np.inf, counts), counts.astype(np.float64))
+    if values.null_count:
+        numbers[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return numbers
 
 
 def _to_numpy(values: pa.ChunkedArray) -> NDArray[np.float64]:

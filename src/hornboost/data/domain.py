@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.convert import factorize, remap
-from hornboost.data.values import to_key_values, to_text
+from hornboost.data.convert import factorize, factorize_keys, remap
+from hornboost.data.values import to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,11 +34,11 @@ class Domain:
 
     @classmethod
     def merge(cls, name: str, parts: Sequence[tuple[NDArray[np.int32], pa.Array]]) -> tuple[Domain, list[NDArray[np.int32]]]:
-        """One dictionary over the (codes, distinct values) of several columns, and each column's codes into it."""
+        """One dictionary over what `factorize_keys` found in several columns, and each column's codes into it."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        distinct = [to_key_values(values) for _, values in parts]
+        distinct = [values for _, values in parts]
         if all(values.type == pa.int64() for values in distinct):
             chunks = [part.drop_null() for part in distinct]
             values = factorize(pa.chunked_array(chunks))[1] if len(chunks) > 1 else chunks[0]
@@ -68,8 +68,8 @@ class Domain:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        parts = [factorize(column) for column in columns]
-        distinct = [to_key_values(values) for _, values in parts]
+        parts = [factorize_keys(column, f"the keys '{self.name}'") for column in columns]
+        distinct = [values for _, values in parts]
         known = self.values
         if any(values.type != known.type for values in distinct):
             known, distinct = to_text(known), [to_text(values) for values in distinct]

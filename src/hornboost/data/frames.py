@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
 from hornboost.data.values import natural_type, to_text
 from hornboost.errors import DataError, did_you_mean
+from hornboost.logic.moment import LAST, moment_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +125,7 @@ def _encode_keys(columns: Mapping[str, pa.ChunkedArray], table: Table, domains: 
     encoded = {}
     for domain, names in members.items():
         codes = domains[domain].encode_together([columns[name] for name in names])
-        encoded.update({name: Column(name, "key", code, domain=domain) for name, code in zip(names, codes, strict=True)})
+        encoded.update({name: replace(table.columns[name], values=code) for name, code in zip(names, codes, strict=True)})
     return encoded
 
 
@@ -133,16 +135,19 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     assert column.categories is not None
     codes = known_codes(values, column.categories)
     if codes is not None:
-        return Column(column.name, "nominal", codes, categories=column.categories)
-    codes, distinct = factorize(values)
-    texts = to_text(distinct).to_pylist()
+        return replace(column, values=codes)
+    try:
+        codes, distinct = factorize(values)
+        texts = to_text(distinct).to_pylist()
+    except NotImplementedError:
+        raise DataError(f"{place}: values of type '{values.type}' are no text; convert the column") from None
     categories = column.categories
     unknown = {text for text in texts if text is not None} - set(categories)
     if unknown:
         categories = np.array(sorted({*categories, *unknown}), dtype=object)
     code_of = {category: code for code, category in enumerate(categories)}
     mapping = [-1 if text is None else code_of[text] for text in texts]
-    return Column(column.name, "nominal", remap(codes, np.array(mapping, dtype=np.int32)), categories=categories)
+    return replace(column, values=remap(codes, np.array(mapping, dtype=np.int32)), categories=categories)
 
 
 def examples_frame(built: Built, hidden: Iterable[str], frame: Any) -> tuple[Any, Any]:
@@ -171,19 +176,40 @@ def examples_frame(built: Built, hidden: Iterable[str], frame: Any) -> tuple[Any
     return X, y.to_native()
 
 
-def decode_table(table: Table, domains: Mapping[str, Domain], rows: NDArray[np.int64]) -> Any:
+def _identifiers(values: pa.Array) -> Any:
+    """Keys in pandas; beside missing ones whole numbers are of type Int64, as floats would not keep them."""
+    import pandas as pd
+    import pyarrow as pa
+
+    return values.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get if values.null_count else None)
+
+
+def _moments(numbers: NDArray[np.float64]) -> NDArray[np.datetime64]:
+    """Microseconds as dates and times; infinity as the last microsecond that 64 bits count, as DuckDB has it."""
+    within = np.abs(numbers) < LAST
+    counts = np.where(within, numbers, 0.0).astype(np.int64)
+    counts[~within] = np.where(numbers[~within] > 0, LAST, -LAST)
+    return np.where(np.isnan(numbers), np.datetime64("NaT", "us"), counts.view("datetime64[us]"))
+
+
+def _moment_texts(numbers: NDArray[np.float64]) -> NDArray[np.object_]:
+    return np.array([None if np.isnan(number) else moment_text(number) for number in numbers], object)
+
+
+def decode_table(table: Table, domains: Mapping[str, Domain], rows: NDArray[np.int64], dates_as_text: bool = False) -> Any:
     """Rows of an encoded table as a pandas DataFrame."""
     import pandas as pd
 
     values: dict[str, Any] = {}
     for column in table.columns.values():
         if column.kind == "key":
-            values[column.name] = domains[str(column.domain)].decode(column.codes[rows]).to_pandas()
+            values[column.name] = _identifiers(domains[str(column.domain)].decode(column.codes[rows]))
         elif column.kind == "nominal":
             assert column.categories is not None
             values[column.name] = np.append(column.categories, np.array([None], dtype=object))[column.codes[rows]]
         elif column.is_date:
-            values[column.name] = pd.to_datetime(column.numbers[rows], unit="D")
+            numbers = column.numbers[rows]
+            values[column.name] = _moment_texts(numbers) if dates_as_text else _moments(numbers)
         else:
             values[column.name] = column.numbers[rows]
     return pd.DataFrame(values, index=pd.RangeIndex(rows.size))

@@ -12,7 +12,7 @@ import numpy as np
 from hornboost.data.convert import factorize
 from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, ForeignKey, Schema, TableSchema, split_reference
 from hornboost.data.source import Source
-from hornboost.data.values import natural_type, to_key_values, to_text
+from hornboost.data.values import EXACT, natural_type, to_key_values, to_text
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ class _Inference:
 
         kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
         if pa.types.is_floating(kind):
-            return 0 < values.null_count < len(values) and bool(pc.all(pc.equal(pc.floor(values), values)).as_py())
+            exact = pc.and_(pc.equal(pc.floor(values), values), pc.less_equal(pc.abs(values), pa.scalar(float(EXACT), values.type)))
+            return 0 < values.null_count < len(values) and bool(pc.all(exact).as_py())
         whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
         return bool(whole or (natural_type(kind) == "nominal" and not pa.types.is_boolean(kind) and not pa.types.is_null(kind)))
 

@@ -20,7 +20,9 @@ class Column:
 
     - key: `values` are int32 codes into the dictionary of `domain` (columns of one domain can be joined), -1 is null;
     - nominal: `values` are int32 codes into `categories` (sorted strings), -1 is missing;
-    - numeric: `values` are float64, NaN is missing; with `is_date`, days since 1970-01-01.
+    - numeric: `values` are float64, NaN is missing; with `is_date`, microseconds since 1970-01-01 in UTC.
+
+    `stored` is the type of the values that were read (`data.values.stored_type`), where that is known.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Column:
     domain: str | None = None
     categories: NDArray[np.object_] | None = None
     is_date: bool = False
+    stored: str | None = None
 
     @property
     def codes(self) -> NDArray[np.int32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ EXACT = 2**53
 
 LAST_DAY = 2**31 - 1
 """The day by which DuckDB writes the date `infinity`, its negative being `-infinity`."""
+
+
+_STORED = re.compile(r"text|boolean|integer|double|float|decimal\([1-9]\d?\)|date|timestamp|timestamptz|time|duration", re.ASCII)
 
 
 def stored_type(kind: pa.DataType) -> str | None:
@@ -49,6 +53,15 @@ def stored_type(kind: pa.DataType) -> str | None:
         (types.is_duration, "duration"),
     ]
     return next((name for holds, name in named if holds(kind)), None)
+
+
+def is_stored_type(text: str) -> bool:
+    """Whether a text is a name that `stored_type` gives.
+
+    >>> is_stored_type("decimal(2)"), is_stored_type("integer"), is_stored_type("blob")
+    (True, True, False)
+    """
+    return _STORED.fullmatch(text) is not None
 
 
 def natural_type(kind: pa.DataType) -> str | None:
@@ -122,6 +135,21 @@ def _counts(values: pa.Array) -> NDArray[np.int64]:
     return np.asarray(values.view(width).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
 
 
+def nearest_doubles(decimals: pa.Array) -> NDArray[np.float64]:
+    """Decimals as the doubles nearest to them, which Arrow's own cast misses now and then; anything at a null."""
+    import pyarrow as pa
+
+    scale = max(decimals.type.scale, 0)
+    try:
+        digits = pa.Array.from_buffers(pa.decimal128(38, 0), len(decimals), decimals.cast(pa.decimal128(38, scale)).buffers())
+        whole = _counts(digits.cast(pa.int64()))
+        if scale <= 22 and int(np.abs(whole).max(initial=0)) < EXACT:
+            return np.asarray(whole / 10.0**scale, np.float64)  # both sides are exact, so the quotient is rounded once
+    except pa.ArrowInvalid:
+        pass
+    return np.array([float(value or 0) for value in decimals.to_pylist()], np.float64)
+
+
 def _float_text(number: Any) -> str | None:
     """The shortest text that reads back as the same number of its width; a whole one below 2^63 has neither point nor exponent."""
     if np.isnan(number):
@@ -146,21 +174,30 @@ def value_text(value: Any) -> str:
 
 
 def to_key_values(distinct: pa.Array) -> pa.Array:
-    """Distinct key values as int64 where all are whole numbers (also as text without leading zeros), otherwise as text.
-
-    A float beyond 2^53 is refused with a ValueError: it may have been another whole number before it became a float.
-    """
+    """Distinct key values as int64 where all are whole numbers (also as text without leading zeros), otherwise as text."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = distinct.type
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return distinct.cast(pa.int64())
-    if pa.types.is_floating(kind) and pc.any(pc.greater(pc.abs(distinct.cast(pa.float64())), float(EXACT))).as_py():
-        raise ValueError("whole numbers beyond 2^53 are kept as floats, which cannot tell them from their neighbours")
     text = to_text(distinct)
     integers = as_integers(text)
     return text if integers is None else integers
+
+
+def check_key(values: pa.ChunkedArray, place: str) -> None:
+    """Refuse values that cannot be keys: those without a text, and floats that may have been other whole numbers before."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if stored_type(kind) in (None, "duration"):
+        raise DataError(f"{place}: values of type '{kind}' cannot be keys; convert them to text or whole numbers")
+    if pa.types.is_floating(kind):
+        bounds = pc.min_max(values.cast(pa.float64())).as_py().values()
+        if any(bound is not None and abs(bound) > EXACT for bound in bounds):
+            reason = "keys beyond 2^53 came as floats, which cannot tell them from their neighbours"
+            raise DataError(f"{place}: {reason}; pass them as whole numbers (in pandas 'Int64') or as text")
 
 
 def as_integers(text: pa.Array) -> pa.Array | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING, UNSEEN
 from hornboost.logic.clause import Test
+from hornboost.logic.moment import moment_of, moment_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,7 +108,7 @@ class Attributes:
         if offset == 2 * size:
             return Test(column.name, "missing")
         value = float(values[size - 1 - offset if offset < size else offset - size])
-        return Test(column.name, ">=" if offset < size else "<=", _iso_date(value) if column.is_date else value)
+        return Test(column.name, ">=" if offset < size else "<=", moment_text(value) if column.is_date else value)
 
 
 def _running(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -143,22 +144,6 @@ def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     return distinct[order], rank[indices]
 
 
-def _iso_date(days: float) -> str:
-    """Days since 1970-01-01 as an ISO date, with the time of day when there is one."""
-    if days == int(days):
-        return str(np.datetime64(int(days), "D"))
-    return str(np.datetime64(round(days * 86_400_000_000), "us"))
-
-
-def days_since_epoch(text: str) -> float:
-    """An ISO date or date-time as days since 1970-01-01.
-
-    >>> days_since_epoch("1970-01-02T12:00")
-    1.5
-    """
-    return float((np.datetime64(text, "us") - np.datetime64("1970-01-01", "us")) / np.timedelta64(86_400_000_000, "us"))
-
-
 def satisfies(column: Column, test: Test, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_]:
     """Which rows pass a test; a missing value satisfies no comparison."""
     values = column.values if rows is None else column.values[rows]
@@ -169,7 +154,7 @@ def satisfies(column: Column, test: Test, rows: NDArray[np.int32] | None = None)
             return np.asarray(values == float(test.value or "nan"))
         return np.asarray(values == code_of(column, str(test.value)))
     assert test.value is not None
-    threshold = days_since_epoch(test.value) if isinstance(test.value, str) else test.value
+    threshold = moment_of(test.value) if isinstance(test.value, str) else test.value
     return np.asarray(values >= threshold if test.op == ">=" else values <= threshold)
 
 

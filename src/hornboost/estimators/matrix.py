@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.errors import DataError
+from hornboost.logic.moment import DAY
 
 _MAX_VALUES = 255
 
@@ -95,5 +96,5 @@ def _numbers(column: Any, name: str) -> NDArray[np.float64]:
 
 def _days(column: Any) -> NDArray[np.float64]:
     """Days since 1970-01-01."""
-    milliseconds = column.cast(nw.Datetime("ms")).dt.timestamp("ms")
-    return np.asarray(milliseconds.cast(nw.Float64).to_numpy(), dtype=np.float64) / 86_400_000.0
+    microseconds = column.cast(nw.Datetime("us")).dt.timestamp("us")
+    return np.asarray(microseconds.cast(nw.Float64).to_numpy(), dtype=np.float64) / DAY

@@ -8,11 +8,11 @@ Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have thei
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import NoReturn
 
 from hornboost.errors import ClauseError
 from hornboost.logic.clause import Clause, Head, Literal, Op, Test
+from hornboost.logic.moment import is_moment
 
 _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.)*")
@@ -24,7 +24,6 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NAME = re.compile(r"[^\W\d]\w*")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
 _KEYWORDS = frozenset({"is", "missing"})
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
@@ -192,7 +191,7 @@ class _Parser:
     def _bound(self) -> str | float:
         if self.kind == "number" or self.token == "inf":
             return float(self._take())
-        if self.kind != "string" or not is_date(self.token[1:-1]):
+        if self.kind != "string" or not is_moment(self.token[1:-1]):
             self._fail("a number or an ISO date in double quotes")
         return self._string()
 
@@ -236,11 +235,3 @@ class _Parser:
         else:
             found = f"found {' '.join(self.token.split())}"
         raise ClauseError(f"clause, position {self.position}: expected {what}, but {found}")
-
-
-def is_date(text: str) -> bool:
-    """Whether a text is an ISO date or time, as a bound of a test may be."""
-    try:
-        return bool(_DATE.fullmatch(text) and datetime.fromisoformat(text))
-    except ValueError:
-        return False

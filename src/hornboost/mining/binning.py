@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Column
 from hornboost.logic.clause import Test
+from hornboost.logic.moment import DAY, moment_text
 
 Condition = tuple[Test, ...]
 
@@ -58,13 +57,9 @@ def _intervals(column: Column, gaps: list[tuple[float, float]]) -> list[tuple[fl
         return []
     lows, highs = [-np.inf], []
     for low, high in gaps:
-        if column.is_date:
-            day = np.floor(low) + 1.0
-            highs.append(day - 1.0)
-            lows.append(day)
-        else:
-            highs.append(between(low, high))
-            lows.append(highs[-1])
+        end, begin = _days_apart(low, high) if column.is_date else (between(low, high),) * 2
+        highs.append(end)
+        lows.append(begin)
     highs.append(np.inf)
     intervals = []
     for low, high in zip(lows, highs, strict=True):
@@ -74,8 +69,19 @@ def _intervals(column: Column, gaps: list[tuple[float, float]]) -> list[tuple[fl
     return intervals
 
 
+def _days_apart(low: float, high: float) -> tuple[float, float]:
+    """Where an interval of times ends and the next begins: on two days, at a midnight, or within a day."""
+    if np.isinf(low):
+        return low, high
+    midnight = (np.floor(low / DAY) + 1.0) * DAY
+    if midnight > high:
+        within = np.floor(low + (high - low) / 2)
+        return within, within
+    return (low, midnight) if low == midnight - DAY else (midnight, midnight)
+
+
 def _shown(column: Column, value: float) -> float | str:
-    return (date(1970, 1, 1) + timedelta(days=value)).isoformat() if column.is_date else float(value)
+    return moment_text(value) if column.is_date else float(value)
 
 
 def between(low: float, high: float) -> float:

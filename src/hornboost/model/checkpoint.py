@@ -5,6 +5,7 @@ Every random choice comes from the seed, the round and the example, so a round n
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -22,7 +23,7 @@ from hornboost.engine.fit_check import check_specs
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import HornBoostError, ModelError
 from hornboost.logic.clause import Op, Test
-from hornboost.logic.text import is_date
+from hornboost.logic.moment import is_moment
 from hornboost.model.file import write_whole
 from hornboost.model.part import LARGEST, Part
 from hornboost.model.seal import read_bytes, sealed, unsealed
@@ -152,8 +153,13 @@ def _fields(content: Part, n: int) -> list[Part]:
 
 
 def _spec(spec: Spec) -> dict[str, Any]:
-    tests = [[test.column, test.op, test.value] for test in spec.tests]
+    tests = [[test.column, test.op, _bound(test.value)] for test in spec.tests]
     return {"table": spec.table, "parent": spec.parent, "tests": tests, "join": None if spec.join is None else _join(spec.join)}
+
+
+def _bound(value: str | float | None) -> str | float | None:
+    """JSON has no infinite numbers: they are written as text."""
+    return repr(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _spec_of(content: Part) -> Spec:
@@ -169,8 +175,10 @@ def _test_of(content: Part) -> Test:
         return Test(column.text(), op) if value.value is None else value.fail("is not null")
     if op == "=":
         return Test(column.text(), op, value.text())
+    if value.value in ("inf", "-inf"):
+        return Test(column.text(), op, float(value.text()))
     if isinstance(value.value, str):
-        return Test(column.text(), op, value.value if is_date(value.value) else value.fail("is no ISO date"))
+        return Test(column.text(), op, value.value if is_moment(value.value) else value.fail("is no ISO date"))
     return Test(column.text(), op, value.number())
 
 

@@ -262,7 +262,7 @@ def rule_witnesses(engine: Engine, clause: Clause, covered: NDArray[np.intp]) ->
             continue
         mentioned = (*(column for column, _ in literal.bindings), *(test.column for test in literal.tests))
         table = _only(engine.examples, mentioned) if node == 0 else engine.database.tables[literal.table]
-        frame = decode_table(table, engine.database.domains, chosen[node].astype(np.int64))
+        frame = decode_table(table, engine.database.domains, chosen[node].astype(np.int64), dates_as_text=True)
         records = [_cells(record) for record in frame.to_dict("records")]
         keys = [column.name for column in table.keys]
         rows[position] = [Witness(literal.table, record, tuple(dict.fromkeys((*keys, *mentioned)))) for record in records]
@@ -293,15 +293,11 @@ def _only(table: Table, names: Sequence[str]) -> Table:
 
 
 def _cells(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """Plain values; a missing one is None, a date its ISO text."""
-    cells: dict[str, Any] = {}
-    for name, value in record.items():
-        if hasattr(value, "isoformat"):
-            text = value.isoformat() if value == value else None
-            cells[str(name)] = text.removesuffix("T00:00:00") if text else None
-        else:
-            cells[str(name)] = None if value is None or value != value else value.item() if isinstance(value, np.generic) else value
-    return cells
+    """Plain values; a missing one is None."""
+    import pandas as pd
+
+    cells = {str(name): None if pd.isna(value) else value for name, value in record.items()}
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in cells.items()}
 
 
 def _show(value: Any) -> str:

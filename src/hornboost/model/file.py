@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.build import Target
 from hornboost.data.describe import type_name
+from hornboost.data.values import is_stored_type
 from hornboost.errors import ClauseError, ModelError
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble, Rule
@@ -26,7 +27,9 @@ from hornboost.model.seal import digest, read_bytes, sealed, unsealed
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-VERSION = 1
+VERSION = 2
+"""Version 1 did not tell how columns are stored; it is read as well."""
+
 TYPES = frozenset({"key", "nominal", "numeric", "date"})
 LINKS = frozenset({"sigmoid", "softmax"})
 ORIGINS = frozenset({"learned", "prior"})
@@ -41,13 +44,14 @@ _DTYPE = re.compile(r"object|bool|<U\d{1,6}|<[iuf][1248]|\|[iu]1")
 class SavedColumn:
     """A column that the model was trained with; `given` ones came with the examples and are not in the database.
 
-    Key columns of one `domain` can be joined.
+    Key columns of one `domain` can be joined; `stored` is the type of the values behind them, as `data.values.stored_type` names it.
     """
 
     name: str
     type: str
     domain: str | None = None
     given: bool = False
+    stored: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +127,10 @@ def saved_schema(ensemble: Ensemble, database: Database, given: Mapping[str, str
     names = {target} | {literal.table for rule in ensemble.rules for literal in rule.clause.body}
     schema = {}
     for name in sorted(names):
-        columns = [SavedColumn(column.name, type_name(column), column.domain) for column in database.tables[name].columns.values()]
+        columns = [
+            SavedColumn(column.name, type_name(column), column.domain, stored=column.stored)
+            for column in database.tables[name].columns.values()
+        ]
         if name == target:
             columns += [SavedColumn(column, kind, given=True) for column, kind in given.items()]
         schema[name] = tuple(columns)
@@ -340,12 +347,13 @@ def _dtype(classes: NDArray[Any]) -> str:
 
 
 def _saved_column(content: Part) -> SavedColumn:
-    domain, given = content.get("domain"), content.get("given")
+    domain, given, stored = content.get("domain"), content.get("given"), content.get("stored")
     return SavedColumn(
         content["name"].text(),
         content["type"].one_of(TYPES),
         None if domain is None else domain.text(),
         False if given is None else given.flag(),
+        None if stored is None else stored.value if is_stored_type(stored.text()) else stored.fail("is no type of stored values"),
     )
 
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING
-from hornboost.engine.attributes import code_of, days_since_epoch
+from hornboost.engine.attributes import code_of
 from hornboost.engine.tree import NO_CODES, Codes, Join, Ref
 from hornboost.errors import ClauseError, DataError
 from hornboost.logic.clause import Clause, Test
+from hornboost.logic.moment import moment_of
 from hornboost.model.plan import Group, Plan
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class Coverage:
         if column.kind != "numeric":
             raise ClauseError(f"table '{table}': column '{column.name}' is {column.kind} and has no order for '{test.op}'; use = instead")
         assert test.value is not None
-        bound = days_since_epoch(test.value) if isinstance(test.value, str) else test.value
+        bound = moment_of(test.value) if isinstance(test.value, str) else test.value
         return (bound, np.inf) if test.op == ">=" else (-np.inf, bound)
 
     def _constant(self, column: Column, table: str, value: str) -> float:

@@ -40,7 +40,7 @@ def sealed(noun: str, version: int, body: Mapping[str, Any]) -> bytes:
 
 
 def unsealed(content: bytes, place: str, noun: str, version: int, way_out: str) -> Any:
-    """The body of such a file, all that surrounds it checked; `way_out` ends the sentence that refuses another file."""
+    """The body of such a file, up to a version, all that surrounds it checked; `way_out` ends the sentence that refuses another file."""
     try:
         parsed = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError):
@@ -48,7 +48,7 @@ def unsealed(content: bytes, place: str, noun: str, version: int, way_out: str) 
     if not isinstance(parsed, dict) or parsed.get("format") != f"hornboost-{noun}" or is_too_deep(parsed):
         raise ModelError(f"{place}: this is no {noun} file of HornBoost; {way_out}")
     found = parsed.get("version")
-    if found != version or isinstance(found, bool):
+    if isinstance(found, bool) or not isinstance(found, int) or not 1 <= found <= version:
         versions = f"format version {_short(found)}, and this HornBoost reads {version}"
         raise ModelError(f"{place}: the {noun} has {versions}; install the one that wrote it, or {way_out}")
     checksum = parsed.pop("checksum", None)
