@@ -18,16 +18,19 @@ from numpy.typing import NDArray
 from hornboost.data.describe import Link
 from hornboost.data.table import Column, Table
 from hornboost.logic.moment import DAY
+from hornboost.sql import aggregates as sql
+from hornboost.sql import names
+from hornboost.sql.dialects import DUCKDB
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+    from sqlglot import exp
 
 NUMERIC = ("mean", "sum", "min", "max", "std", "last")
 SPREAD = ("distinct", "mode", "mode_share")
 FUNCTIONS = ("count", "share", *NUMERIC, *SPREAD)
 
-_SQL = {"mean": "avg", "sum": "sum", "min": "min", "max": "max", "std": "stddev_samp"}
 _HUGE = 1e150
 """Numbers whose squares DuckDB's stddev_samp cannot hold; it raises an error for them."""
 
@@ -151,16 +154,18 @@ def _shown(path: Path, column: Column, dates: str | None) -> str:
 
 @dataclass(frozen=True)
 class _Query:
-    """SQL with a row an example `e`, or an example and value `v`; for each value (None for all rows) the aggregates by their column."""
+    """A query with a row an example `e`, or an example and value `v`; for each value (None for all rows) the aggregates by their column."""
 
-    sql: str
+    sql: exp.Select
     members: Mapping[int | None, Sequence[tuple[str, Aggregate]]]
 
-    @classmethod
-    def of(cls, expressions: Sequence[str], aggregates: Sequence[Aggregate], rest: str) -> _Query:
-        aliases = [f"a{i}" for i in range(len(aggregates))]
-        values = ", ".join(f"{expression} AS {alias}" for expression, alias in zip(expressions, aliases, strict=True))
-        return cls(f"SELECT r.e AS e, {values} {rest}", {None: list(zip(aliases, aggregates, strict=True))})
+
+def _aliased(expressions: Sequence[exp.Expr]) -> list[exp.Expr]:
+    return [names.named(expression, f"a{number}") for number, expression in enumerate(expressions)]
+
+
+def _members(aggregates: Sequence[Aggregate]) -> dict[int | None, list[tuple[str, Aggregate]]]:
+    return {None: [(f"a{number}", aggregate) for number, aggregate in enumerate(aggregates)]}
 
 
 class Aggregator:
@@ -176,9 +181,9 @@ class Aggregator:
         out = {aggregate.name: self._empty(aggregate, examples.n_rows) for aggregate in aggregates}
         queries = [query for path, members in _by_path(aggregates) for query in self._queries(path, members)]
         for query, result in zip(queries, self._run(examples, [query.sql for query in queries]), strict=True):
-            example = result["e"].filled(0)
+            example = result[sql.EXAMPLE].filled(0)
             for code, members in query.members.items():
-                rows = slice(None) if code is None else np.flatnonzero(result["v"] == code)
+                rows = slice(None) if code is None else np.flatnonzero(result[sql.VALUE] == code)
                 for alias, aggregate in members:
                     out[aggregate.name][example[rows]] = self._decoded(aggregate, result[alias][rows])
         return out
@@ -192,20 +197,17 @@ class Aggregator:
             for column in self._tables[path.table].attributes
             if column.kind == "nominal"
         ]
-        queries = []
-        for path, column in wanted:
-            value = self._value(path, column.name)
-            inner = f"SELECT DISTINCT r.e, {value} AS v {self._from(path)} AND {value} IS NOT NULL"
-            queries.append(f"SELECT v, count(*) AS n FROM ({inner}) GROUP BY v ORDER BY n DESC, v LIMIT {int(limit)}")
+        queries = [self._rows(path).frequent(self._value(path, column.name), limit) for path, column in wanted]
         out: dict[Path, dict[str, list[str]]] = {}
         for (path, column), result in zip(wanted, self._run(examples, queries), strict=True):
             assert column.categories is not None
-            out.setdefault(path, {})[column.name] = [str(column.categories[code]) for code in result["v"]]
+            out.setdefault(path, {})[column.name] = [str(column.categories[code]) for code in result[sql.VALUE]]
         return out
 
     def _queries(self, path: Path, aggregates: Sequence[Aggregate]) -> Iterable[_Query]:
+        rows = self._rows(path)
         if path.single:
-            yield _Query.of([self._value(path, a.column) for a in aggregates], aggregates, self._from(path))
+            yield _Query(rows.select(_aliased([self._value(path, a.column) for a in aggregates])), _members(aggregates))
             return
         conditional = [a for a in aggregates if a.where is not None and a.function in NUMERIC]
         scalars = [a for a in aggregates if a.function not in SPREAD and (a.where is None or a.function not in NUMERIC)]
@@ -213,75 +215,67 @@ class Aggregator:
         for part in np.array_split(np.arange(len(scalars)), parts):
             members = [scalars[i] for i in part]
             if members:
-                yield _Query.of([self._scalar(a) for a in members], members, f"{self._from(path)} GROUP BY r.e")
+                yield _Query(rows.by_example(_aliased([self._scalar(a) for a in members])), _members(members))
         for column in dict.fromkeys(a.column for a in aggregates if a.function in SPREAD):
-            yield self._spread(path, column, [a for a in aggregates if a.function in SPREAD and a.column == column])
+            members = [a for a in aggregates if a.function in SPREAD and a.column == column]
+            values = _aliased([sql.of_spread(a.function) for a in members])
+            yield _Query(rows.spread(self._value(path, column), values), _members(members))
         for name in dict.fromkeys(a.where[0] for a in conditional if a.where is not None):
             yield self._conditional(path, name, [a for a in conditional if a.where is not None and a.where[0] == name])
 
     def _conditional(self, path: Path, name: str, aggregates: Sequence[Aggregate]) -> _Query:
-        """One group an example and value, as a filter for every value and function takes DuckDB many times longer."""
+        """The aggregates of the rows with each of some values of a column."""
         aliases: dict[tuple[str, str | None], str] = {}
         members: dict[int | None, list[tuple[str, Aggregate]]] = {}
         for a in aggregates:
             assert a.where is not None
             alias = aliases.setdefault((a.function, a.column), f"a{len(aliases)}")
             members.setdefault(self._code(path, name, a.where[1]), []).append((alias, a))
-        values = ", ".join(f"{self._call(function, path, column)} AS {alias}" for (function, column), alias in aliases.items())
-        condition = self._value(path, name)
-        codes = ", ".join(str(code) for code in members)
-        sql = f"SELECT r.e AS e, {condition} AS v, {values} {self._from(path)} AND {condition} IN ({codes}) GROUP BY r.e, v"
-        return _Query(sql, members)
+        values = [self._call(function, path, column) for function, column in aliases]
+        codes = [code for code in members if code is not None]
+        return _Query(self._rows(path).by_value(self._value(path, name), codes, _aliased(values)), members)
 
-    def _scalar(self, aggregate: Aggregate) -> str:
-        condition = ""
+    def _scalar(self, aggregate: Aggregate) -> exp.Expr:
+        condition = None
         if aggregate.where is not None:
             column, value = aggregate.where
-            condition = f" FILTER ({self._value(aggregate.path, column)} = {self._code(aggregate.path, column, value)})"
+            condition = sql.equals(self._value(aggregate.path, column), self._code(aggregate.path, column, value))
         if aggregate.function == "count":
-            return f"count(*){condition}"
+            return sql.count(condition)
         if aggregate.function == "share":
-            return f"count(*){condition} / count(*)"
+            return sql.share(condition)
         return self._call(aggregate.function, aggregate.path, aggregate.column, condition)
 
-    def _call(self, function: str, path: Path, column: str | None, condition: str = "") -> str:
+    def _call(self, function: str, path: Path, column: str | None, condition: exp.Expr | None = None) -> exp.Expr:
         """A function of a numeric column; of several last rows the largest value is taken."""
         value = self._value(path, column)
         if function == "last":
-            date = f"t{len(path.steps) - 1}.c{self._position(path.table, self._as_of[path.table])}"
-            return f"arg_max({value}, row({date}, {value})){condition}"
+            return sql.last(value, self._rows(path).value(self._name(path.table, self._as_of[path.table])), condition)
         if function == "std":
             numbers = self._tables[path.table].columns[str(column)].numbers
             largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
             if largest > _HUGE:
-                return f"stddev_samp({value} / {largest!r}){condition} * {largest!r}"
-        return f"{_SQL[function]}({value}){condition}"
+                return sql.scaled_std(value, largest, condition)
+        return sql.numeric(function, value, condition)
 
-    def _spread(self, path: Path, column: str | None, aggregates: Sequence[Aggregate]) -> _Query:
-        """From the count of each value; of equally frequent values the first in value order is the mode."""
-        value = self._value(path, column)
-        inner = f"SELECT r.e AS e, {value} AS v, count(*) AS n {self._from(path)} AND {value} IS NOT NULL GROUP BY r.e, v"
-        sql = {"distinct": "count(*)", "mode": "arg_max(v, (n << 31) - v)", "mode_share": "max(n) / sum(n)"}
-        return _Query.of([sql[a.function] for a in aggregates], aggregates, f"FROM ({inner}) r GROUP BY r.e")
+    def _rows(self, path: Path) -> sql.PathRows:
+        steps = []
+        for step in path.steps:
+            time = self._name(step.to_table, self._as_of[step.to_table]) if step.to_table in self._as_of else None
+            before, after = self._name(step.table, step.column), self._name(step.to_table, step.to_column)
+            steps.append(sql.Step(before, self._relation(step.to_table), after, time))
+        return sql.PathRows(steps)
 
-    def _from(self, path: Path) -> str:
-        """The join of the path, `r` being the examples and `t0`, `t1`, … the tables along it."""
-        joins, conditions = ["FROM examples r"], ["TRUE"]
-        for i, step in enumerate(path.steps):
-            before = f"r.c{self._position(self._target, step.column)}" if i == 0 else f"t{i - 1}.c{self._position(step.table, step.column)}"
-            table = list(self._tables).index(step.to_table)
-            joins.append(f"JOIN table{table} t{i} ON {before} = t{i}.c{self._position(step.to_table, step.to_column)}")
-            if step.to_table in self._as_of:
-                conditions.append(f"t{i}.c{self._position(step.to_table, self._as_of[step.to_table])} < r.d")
-        return f"{' '.join(joins)} WHERE {' AND '.join(conditions)}"
-
-    def _value(self, path: Path, column: str | None) -> str:
+    def _value(self, path: Path, column: str | None) -> exp.Expr:
         assert column is not None
-        plain = f"t{len(path.steps) - 1}.c{self._position(path.table, column)}"
-        return f"(r.d - {plain})" if self._as_of and self._tables[path.table].columns[column].is_date else plain
+        is_elapsed = bool(self._as_of) and self._tables[path.table].columns[column].is_date
+        return self._rows(path).value(self._name(path.table, column), before_example=is_elapsed)
 
-    def _position(self, table: str, column: str) -> int:
-        return list(self._tables[table].columns).index(column)
+    def _relation(self, table: str) -> str:
+        return f"table{list(self._tables).index(table)}"
+
+    def _name(self, table: str, column: str) -> str:
+        return f"c{list(self._tables[table].columns).index(column)}"
 
     def _code(self, path: Path, column: str, value: str) -> int:
         categories = self._tables[path.table].columns[column].categories
@@ -306,17 +300,17 @@ class Aggregator:
             return False
         return self._tables[aggregate.path.table].columns[str(aggregate.column)].kind == "nominal"
 
-    def _run(self, examples: Table, queries: Sequence[str]) -> list[dict[str, Any]]:
+    def _run(self, examples: Table, queries: Sequence[exp.Select]) -> list[dict[str, Any]]:
         """The results in the order of the queries.
 
         Each worker has a DuckDB of one thread: with several, sums of floats differ in their last bits from run to run.
         """
         import duckdb
+        from sqlglot import exp
 
-        relations = {"examples": self._examples(examples)}
-        for position, table in enumerate(self._tables.values()):
-            if any(f"table{position} " in sql for sql in queries):
-                relations[f"table{position}"] = _arrow(table)
+        used = {table.name for query in queries for table in query.find_all(exp.Table)}
+        relations = {self._relation(name): _arrow(table) for name, table in self._tables.items() if self._relation(name) in used}
+        relations[sql.EXAMPLES] = self._examples(examples)
         workers = min(_workers(), max(len(queries), 1))
         idle: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
         for _ in range(workers):
@@ -325,15 +319,15 @@ class Aggregator:
                 connection.register(name, relation)
             idle.put(connection)
 
-        def run(sql: str) -> dict[str, Any]:
+        def run(text: str) -> dict[str, Any]:
             connection = idle.get()
             try:
-                return {name: np.ma.asarray(values) for name, values in connection.sql(sql).fetchnumpy().items()}
+                return {name: np.ma.asarray(values) for name, values in connection.sql(text).fetchnumpy().items()}
             finally:
                 idle.put(connection)
 
         with ThreadPoolExecutor(workers) as pool:
-            results = list(pool.map(run, queries))
+            results = list(pool.map(run, [DUCKDB.text(query) for query in queries]))
         for _ in range(workers):
             idle.get().close()
         return results
@@ -342,9 +336,9 @@ class Aggregator:
         """The example's number `e`, its date `d`, and its keys at the positions that they have in the target table."""
         import pyarrow as pa
 
-        columns: dict[str, Any] = {"e": pa.array(np.arange(examples.n_rows, dtype=np.int32))}
+        columns: dict[str, Any] = {sql.EXAMPLE: pa.array(np.arange(examples.n_rows, dtype=np.int32))}
         if self._target in self._as_of:
-            columns["d"] = _arrow_column(examples.columns[self._as_of[self._target]])
+            columns[sql.MOMENT] = _arrow_column(examples.columns[self._as_of[self._target]])
         for position, name in enumerate(self._tables[self._target].columns):
             if name in examples.columns and examples.columns[name].kind == "key":
                 columns[f"c{position}"] = _arrow_column(examples.columns[name])

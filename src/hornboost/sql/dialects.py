@@ -42,16 +42,12 @@ class Dialect:
         return query.sql(dialect=self.name, pretty=pretty and _can_be_indented(query), max_text_width=140)
 
 
-_DIALECTS = {
-    dialect.name: dialect
-    for dialect in (
-        Dialect("duckdb", "DuckDB", nan_text="nan", float_types=("DOUBLE", "FLOAT")),
-        Dialect("sqlite", "SQLite", nan_above_all=False, nan_text=None, float_types=("real",)),
-        Dialect("postgres", "PostgreSQL", "{}", type_function="PG_TYPEOF", float_types=("double precision", "real", "numeric")),
-        Dialect("spark", "Spark", float_types=("double", "float")),
-        Dialect("bigquery", "BigQuery", "{}", nan_above_all=False, type_function=None),
-    )
-}
+DUCKDB = Dialect("duckdb", "DuckDB", nan_text="nan", float_types=("DOUBLE", "FLOAT"))
+SQLITE = Dialect("sqlite", "SQLite", nan_above_all=False, nan_text=None, float_types=("real",))
+POSTGRES = Dialect("postgres", "PostgreSQL", "{}", type_function="PG_TYPEOF", float_types=("double precision", "real", "numeric"))
+SPARK = Dialect("spark", "Spark", float_types=("double", "float"))
+BIGQUERY = Dialect("bigquery", "BigQuery", "{}", nan_above_all=False, type_function=None)
+_DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, SQLITE, POSTGRES, SPARK, BIGQUERY)}
 DIALECTS = tuple(_DIALECTS)
 
 
