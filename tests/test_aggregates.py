@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from hornboost.data import Database
 from hornboost.data.aggregates import find_paths
+from hornboost.data.reach import rows_reached
 from hornboost.errors import DataError
 from hornboost.estimators.aggregates import RelationalAggregates
 
@@ -279,3 +280,32 @@ def test_the_spread_of_huge_numbers_is_no_error():
     )
     out = RelationalAggregates(db, functions=("std",)).fit_transform(db.examples()[0])
     assert out["std(item.price)"].tolist() == [pytest.approx(np.sqrt(2.0) * 1e300)]
+
+
+def crossing(n: int) -> Database:
+    """Every row meets every row, twice over."""
+    a = pd.DataFrame({"a": np.arange(n), "g": np.zeros(n, int), "label": ["x", "y"] * (n // 2)})
+    b = pd.DataFrame({"g": np.zeros(n, int), "h": np.zeros(n, int), "v": np.arange(n) * 1.0})
+    c = pd.DataFrame({"h": np.zeros(n, int), "w": np.arange(n) * 1.0})
+    keys = {"A": {"g": "g"}, "B": {"g": "g", "h": "h"}, "C": {"h": "h"}}
+    return Database.from_frames({"A": a, "B": b, "C": c}, target="A", key="a", label="label", keys=keys, foreign_keys=[])
+
+
+def test_paths_that_reach_too_many_rows_are_refused_before_they_are_joined():
+    db = crossing(2000)
+    X, _ = db.examples()
+    with pytest.warns(UserWarning, match=r"1 paths reach more than max_entries=50,000,000 rows .*'C' \(8,000,000,000 rows\)"):
+        found = RelationalAggregates(db, functions=("count",)).fit(X)
+    assert {path.table: count for path, count in found.refused_.items()} == {"C": 2000**3}
+    assert [aggregate.name for aggregate in found.aggregates_] == ["count(B)"]
+
+
+def test_the_rows_that_a_path_reaches_are_those_that_it_joins():
+    db = database(frames())
+    X, _ = db.examples()
+    found = RelationalAggregates(db, max_depth=3, functions=("count",), max_entries=10**9).fit(X)
+    counts = found.transform(X)
+    for aggregate in found.aggregates_:
+        if aggregate.function == "count":
+            assert rows_reached(db.encode(X), db.tables, aggregate.path.steps) == counts[aggregate.name].sum()
+    assert not found.refused_

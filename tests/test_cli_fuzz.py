@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -315,3 +318,82 @@ def test_random_arguments_never_raise(run: Any, model: Path, folder: Path, tmp_p
         if verb in ("bench", "demo"):
             arguments = ["nothing", *arguments]
         run(verb, *arguments, *(["-o", tmp_path / "m.json", "--rounds", "1"] if verb == "fit" else []))
+
+
+SETTINGS = [
+    ("c2rib", "rounds=abc"),
+    ("c2rib", "rounds=[1]"),
+    ("c2rib", "database=x"),
+    ("c2rib", "callbacks=[1]"),
+    ("c2rib", "class_weight=1"),
+    ("c2rib", 'class_weight={"0": "a"}'),
+    ("c2rib", "features=V17"),
+    ("c2rib", "max_entries=1e999"),
+    ("c2rib", "random_state=abc"),
+    ("c2rib", "threshold=NaN"),
+    ("c2rib", "checkpoint=1"),
+    ("c2rib", "checkpoint=/"),
+    ("c2rib", "n_jobs=x"),
+    ("c2rib", "stall=" + "[" * 100_000),
+    ("rankboost", "constants=[1,2]"),
+    ("rankboost", 'constants=["x"]'),
+    ("prankboost", "weak_learner=7"),
+    ("kbs", "base=nothing"),
+    ("kbs", 'prior_knowledge=["x("]'),
+    ("kbs", "prior_knowledge=[1]"),
+    ("logitboost", "base=5"),
+    ("mlynx", "class_weight=[]"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "setting"), SETTINGS, ids=lambda text: text[:40])
+def test_settings_of_another_type_are_one_sentence(run: Any, folder: Path, tmp_path: Path, estimator: str, setting: str) -> None:
+    result = run("fit", folder, "--estimator", estimator, "--rounds", 1, "--set", setting, "-o", tmp_path / "m.json")
+    assert result.code == 1, result.err
+    assert os.listdir(tmp_path) == []
+
+
+def test_folds_that_cannot_be_are_refused_before_the_work(run: Any, model: Path, folder: Path, tmp_path: Path) -> None:
+    for folds in ("1", "²", "-1", "nothing", ""):
+        assert run("report", model, "--data", folder, "--cv", folds, "-o", tmp_path / "r.html").code == 1
+    assert run("evaluate", folder, "--cv", 1).code == 2
+    assert os.listdir(tmp_path) == []
+
+
+def shell(command: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command line by a shell, `hornboost` standing for the command under test."""
+    path = os.pathsep.join(sys.path)
+    spelled = command.replace("hornboost", f"{shlex.quote(sys.executable)} -m hornboost", 1)
+    return subprocess.run(
+        ["bash", "-c", spelled], capture_output=True, timeout=120, check=False, env={**os.environ, "PYTHONPATH": path, **environment}
+    )
+
+
+def test_closed_streams_cost_no_result(model: Path, folder: Path, tmp_path: Path) -> None:
+    for verb in (f"sql {model}", f"predict {model} {folder}", f"rules {model}"):
+        ended = shell(f"hornboost {verb} >&-")
+        assert ended.returncode == 1
+        assert ended.stderr.startswith(b"hornboost: standard output: it is closed")
+    for number, closed in enumerate(("2>&-", "<&- >&- 2>&-", "2>/dev/full")):
+        ended = shell(f"hornboost fit {folder} --rounds 2 -o {tmp_path}/{number}.json {closed}")
+        assert ended.returncode == 0
+        assert hb.load(tmp_path / f"{number}.json").rules_
+
+
+def test_an_encoding_that_lacks_characters_changes_no_file(folder: Path, tmp_path: Path) -> None:
+    ended = shell("hornboost fit --help", PYTHONIOENCODING="latin-1")
+    assert ended.returncode == 0
+    assert b"Traceback" not in ended.stderr
+    frame = pd.DataFrame({"名": ["č", "名"] * 20, "class": ["yes", "no"] * 20, "id": range(40)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.json"
+    assert shell(f"hornboost fit {tmp_path}/t.csv --label class --rounds 2 -o {model}").returncode == 0
+    shown = shell(f"hornboost rules {model}", PYTHONIOENCODING="latin-1")
+    assert shown.returncode == 0
+    assert rb"\u540d" in shown.stdout
+    refused = shell(f"hornboost sql {model}", PYTHONIOENCODING="latin-1")
+    assert refused.returncode == 1
+    assert b"the encoding 'iso8859-1' of the output cannot hold" in refused.stderr
+    assert refused.stdout == b""
+    read = shell(f"hornboost rules {model} --json", PYTHONIOENCODING="latin-1")
+    assert json.loads(read.stdout.decode("latin-1"))["rules"]

@@ -16,11 +16,12 @@ from hornboost.cli.demo import demo
 from hornboost.cli.evaluate import evaluate
 from hornboost.cli.fit import fit
 from hornboost.cli.inspect import convert, inspect
-from hornboost.cli.output import clean
+from hornboost.cli.output import clean, note
 from hornboost.cli.predict import explain, predict
 from hornboost.cli.report import report
 from hornboost.cli.reproduce import reproduce
 from hornboost.cli.rules import rules, sql
+from hornboost.cli.streams import prepare
 from hornboost.errors import HornBoostError
 
 app = typer.Typer(
@@ -49,12 +50,15 @@ def root(
 
 def main() -> None:
     """Run the command line: a user's error is one sentence on stderr and exit code 1, Ctrl-C is 130."""
+    prepare()
     try:
         app()
     except HornBoostError as error:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename or 'the output'}: {error.strerror or error}")
+    except RecursionError:
+        _fail("the input is nested too deep to be followed; simplify it")
     except MemoryError:
         _fail("there is not enough memory for this; try fewer rows, a smaller --max-depth or a machine with more")
     except KeyboardInterrupt:
@@ -63,5 +67,5 @@ def main() -> None:
 
 def _fail(message: str) -> None:
     text = clean(" ".join(message.split()))
-    typer.echo("hornboost: " + (text if len(text) <= 1000 else f"{text[:500]} … {text[-480:]}"), err=True)
+    note("hornboost: " + (text if len(text) <= 1000 else f"{text[:500]} … {text[-480:]}"))
     sys.exit(1)

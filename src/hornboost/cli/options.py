@@ -26,6 +26,9 @@ ESTIMATORS = {
 }
 """What `--estimator` names: the class, and the parameters that make it learn rules."""
 
+NOT_SETTABLE = ("database", "callbacks", "client")
+"""Parameters that hold objects, which no text states."""
+
 
 def _complete_estimator(incomplete: str) -> list[str]:
     return [name for name in ESTIMATORS if name.startswith(incomplete)]
@@ -116,12 +119,19 @@ def make_estimator(
             raise DataError(f"--set: '{text}' is not of the form name=value")
         if parameter not in known:
             raise DataError(f"the estimator '{name}' has no parameter '{parameter}'{did_you_mean(parameter, known)}")
+        if parameter in NOT_SETTABLE:
+            raise DataError(f"--set: the parameter '{parameter}' has no value that can be written; leave it out")
         wanted[parameter] = _value(value)
-    return estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
+    estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
+    try:
+        estimator._validate_params()
+    except ValueError as error:
+        raise DataError(" ".join(str(error).split())) from None
+    return estimator
 
 
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

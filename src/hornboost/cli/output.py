@@ -6,10 +6,13 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from hornboost.errors import DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,13 +34,14 @@ def say(text: Any = "") -> None:
 
 
 def note(text: Any) -> None:
-    """A line beside the result: what was chosen, what to know."""
-    typer.echo(clean(text), err=True)
+    """A line beside the result: what was chosen, what to know. That nobody can read it ends no work."""
+    with suppress(OSError):
+        typer.echo(clean(text), err=True)
 
 
 def show_json(content: Any) -> None:
     """The whole result for a script; what is not finite is null."""
-    typer.echo(json.dumps(_finite(content), ensure_ascii=False, indent=1))
+    typer.echo(json.dumps(_finite(content), ensure_ascii="utf" not in (sys.stdout.encoding or "utf").lower(), indent=1))
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> None:
@@ -56,10 +60,21 @@ def write_text(path: Path | None, text: str) -> None:
     from hornboost.model.file import write_whole
 
     if path is None:
+        _check_encoding(text)
         sys.stdout.write(clean(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
     else:
         write_whole(path, text.encode("utf-8", "surrogatepass"))
+
+
+def _check_encoding(text: str) -> None:
+    """What a person reads is escaped where the output's encoding lacks a character; a file that a program reads would be another one."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8", "surrogatepass" if "utf" in (sys.stdout.encoding or "utf").lower() else "strict")
+    except UnicodeEncodeError as error:
+        character = error.object[error.start : error.start + 1]
+        way_out = "write a file with --output, or set PYTHONIOENCODING=utf-8"
+        raise DataError(f"the encoding '{sys.stdout.encoding}' of the output cannot hold {character!r}; {way_out}") from None
 
 
 def progress_console() -> Console | None:

@@ -9,6 +9,7 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import note, progress_console
+from hornboost.errors import DataError
 
 
 def report(
@@ -38,9 +39,15 @@ def report(
     known = saved.target
     options = shared.task_options(target, None, label or known.label, positive or _positive(known), task, None, link, schema)
     database = open_for_model(data, saved, options) if saved.is_relational else open_task(data, options)
+    folds = _folds(cv, database)
     X, y = database.examples()
     fitted = FittedModel(saved, database if saved.is_relational else None)
-    settings: dict[str, Any] = {"cv": int(cv) if cv.isdigit() else cv, "cv_examples": cv_examples, "explained": explained, "title": title}
+    settings: dict[str, Any] = {
+        "cv": folds,
+        "cv_examples": cv_examples,
+        "explained": explained,
+        "title": title,
+    }
     console = progress_console()
     if console is None:
         path = write_report(fitted, X, y, output, **settings)
@@ -48,6 +55,16 @@ def report(
         with console.status("reading the model") as status:
             path = write_report(fitted, X, y, output, step=status.update, **settings)
     note(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
+
+
+def _folds(cv: str, database: Any) -> int | str:
+    """The number of folds or the name of known ones, refused before the work."""
+    if not (cv.isascii() and cv.isdigit() and len(cv) < 10):
+        database.folds(cv)
+        return cv
+    if int(cv) == 1:
+        raise DataError("--cv: a cross-validation needs at least two folds; give 2 or more, or 0 for none")
+    return int(cv)
 
 
 def _positive(target: Any) -> str | None:

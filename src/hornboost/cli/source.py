@@ -57,17 +57,19 @@ def open_source(source: str, options: TaskOptions) -> Database:
     """The database behind a source, with the task that the options state."""
     from hornboost.data import Database
 
-    if source.startswith(POSTGRES):
+    if source.lower().startswith(POSTGRES):
         return Database.from_postgres(source, **options.inferring(), **({"schema": options.schema} if options.schema else {}))
     path = Path(source)
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, ValueError):
-        raise DataError(f"{source!r} is no path and no postgresql:// address; give a folder, a file or an address") from None
+        raise DataError(f"{_shown(source)!r} is no path and no postgresql:// address; give a folder, a file or an address") from None
     if is_folder:
         return _open_folder(path, options)
     if not exists and path.suffix not in (".b", ".f", ".n") and not path.with_name(path.name + ".b").exists():
-        raise DataError(f"there is no file or folder '{source}'; give a folder, a database file, a CSV or ARFF file, or postgresql://…")
+        raise DataError(
+            f"there is no file or folder '{_shown(source)}'; give a folder, a database file, a CSV or ARFF file, or postgresql://…"
+        )
     return _open_file(path, options)
 
 
@@ -172,6 +174,13 @@ def _open_table(path: Path, options: TaskOptions) -> Database:
     return Database(**{**arguments, "inferred": [*notes, *arguments["inferred"]]})
 
 
+def _shown(source: str) -> str:
+    """A source as a message may repeat it."""
+    from hornboost.data.readers.address import without_password
+
+    return without_password(source)
+
+
 def _first_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
@@ -205,7 +214,7 @@ def _likely_label(database: Database, options: TaskOptions, source: str) -> tupl
         if last.kind == "nominal" and last.categories is not None and 2 <= len(last.categories) <= 20:
             return tables[0], last.name
     raise DataError(
-        f"{source}: it is not clear what to predict; name it with --target TABLE --label COLUMN ('hornboost inspect' lists both)"
+        f"{_shown(source)}: it is not clear what to predict; name it with --target TABLE --label COLUMN ('hornboost inspect' lists both)"
     )
 
 

@@ -91,7 +91,13 @@ def _as_text(values: Iterable[Any]) -> pa.ChunkedArray:
 
     from hornboost.data.values import value_text
 
-    return pa.chunked_array([pa.array([None if value is None or value != value else value_text(value) for value in values], pa.string())])
+    return pa.chunked_array([pa.array([None if _is_missing(value) else value_text(value) for value in values], pa.string())])
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA, of which only the last refuses to say whether it equals itself."""
+    same = value == value
+    return value is None or not (same if isinstance(same, bool | np.bool_) else same is not value)
 
 
 def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Iterable[str]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,9 +14,12 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from hornboost.data.aggregates import FUNCTIONS, Aggregator, find_paths, plan
+from hornboost.data.aggregates import FUNCTIONS, Aggregator, Path, find_paths, plan
 from hornboost.data.frames import eager
+from hornboost.data.reach import rows_reached
+from hornboost.data.table import Table
 from hornboost.errors import DataError, did_you_mean
+from hornboost.estimators.relational import check_database
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -37,8 +41,12 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
     as_of : date columns by table, among them the target's: rows of a table named here count only if dated strictly before the example,
         and dates become days before the example's date.
 
+    max_entries : largest number of rows that the training examples may reach over a path; paths over it are left out and listed in
+        `refused_`.
+
     Attributes
     ----------
+    refused_ : the paths left out, each with the number of rows that it reaches.
     aggregates_ : what each further column is, an `Aggregate` (name, function, path, column, where) each.
 
     >>> import pandas as pd
@@ -60,6 +68,7 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         "functions": ["array-like", tuple],
         "where": [Interval(Integral, 0, None, closed="left")],
         "as_of": [dict, None],
+        "max_entries": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -70,23 +79,27 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         functions: Sequence[str] = FUNCTIONS,
         where: int = 0,
         as_of: Mapping[str, str] | None = None,
+        max_entries: int = 50_000_000,
     ) -> None:
         self.database = database
         self.max_depth = max_depth
         self.functions = functions
         self.where = where
         self.as_of = as_of
+        self.max_entries = max_entries
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> RelationalAggregates:
         """Choose the columns; only `where` looks at the examples, and only at those passed in here."""
+        check_database(self.database, optional=False)
         for function in self.functions:
             if function not in FUNCTIONS:
                 raise DataError(f"there is no aggregate function '{function}'{did_you_mean(function, FUNCTIONS)}")
         tables, target = self.database.tables, self.database.target.table
         dates = self._dates()
-        paths = find_paths(tables, self.database.links, target, self.max_depth)
-        where = self._aggregator().frequent_values(self.database.encode(X), paths, self.where) if self.where else {}
+        examples = self.database.encode(X)
+        paths = self._affordable(find_paths(tables, self.database.links, target, self.max_depth), examples)
+        where = self._aggregator().frequent_values(examples, paths, self.where) if self.where else {}
         self.feature_names_in_ = np.array(eager(X).columns, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         self.aggregates_ = plan(paths, tables, self.functions, dates, where, self.as_of or ())
@@ -120,6 +133,20 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         """The columns of X, then the names of the aggregates."""
         check_is_fitted(self)
         return np.array([*self.feature_names_in_, *(aggregate.name for aggregate in self.aggregates_)], dtype=object)
+
+    def _affordable(self, paths: Sequence[Path], examples: Table) -> list[Path]:
+        """The paths within the limit, counted before anything is joined; the others are told of."""
+        reached = {path: rows_reached(examples, self.database.tables, path.steps) for path in paths}
+        self.refused_ = {path: count for path, count in reached.items() if count > self.max_entries}
+        if self.refused_:
+            named = [f"'{path.label}' ({count:,} rows)" for path, count in self.refused_.items()]
+            warnings.warn(
+                f"{len(named)} paths reach more than max_entries={self.max_entries:,} rows and are left out (see refused_): "
+                + ", ".join(named[:5])
+                + (", …" if len(named) > 5 else ""),
+                stacklevel=4,
+            )
+        return [path for path in paths if path not in self.refused_]
 
     def _aggregator(self) -> Aggregator:
         return Aggregator(self.database.tables, self.database.target.table, self.as_of or {})

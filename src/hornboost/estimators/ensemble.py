@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from hornboost.boosting.base_learners import Rows
 from hornboost.boosting.kbs import probabilities
@@ -26,6 +26,7 @@ from hornboost.engine.sampling import content_hash, splitmix64, tell_apart
 from hornboost.errors import DataError, ModelError
 from hornboost.estimators.matrix import MatrixEncoder
 from hornboost.estimators.relational import RelationalClassifier
+from hornboost.estimators.weights import checked_weights
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Rule
 from hornboost.search.problem import Problem
@@ -122,10 +123,8 @@ class EnsembleClassifier(RelationalClassifier):
         check_classification_targets(labels)
         if len(labels) != len(rows):
             raise DataError(f"X has {len(rows)} rows and y has {len(labels)}; they must have the same number.")
-        weights = _check_sample_weight(sample_weight, rows.matrix, dtype=np.float64, ensure_non_negative=True)
+        weights = checked_weights(sample_weight, len(rows))
         counted = np.flatnonzero(weights > 0)
-        if len(counted) == 0:
-            raise DataError("every example has a sample_weight of 0; at least one must be positive.")
         if len(counted) < len(weights):
             rows, labels, weights = take(rows, counted), labels[counted], weights[counted]
         self.classes_, codes = np.unique(labels, return_inverse=True)

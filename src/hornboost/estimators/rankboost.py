@@ -20,7 +20,7 @@ from hornboost.boosting.ranks import Floats
 from hornboost.data.table import Column
 from hornboost.engine import Engine, clause_state
 from hornboost.engine.seeded import SeededEngine
-from hornboost.errors import DataError
+from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.calibration import sigmoid_calibration
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.logic.clause import Clause
@@ -121,7 +121,12 @@ class _RankingClassifier(RelationalClassifier):
     def _constant_domains(self) -> tuple[str, ...]:
         if self.constants is None or self.database is None:
             return ()
-        return constant_domains(self.database) if isinstance(self.constants, str) else tuple(self.constants)
+        if isinstance(self.constants, str):
+            return constant_domains(self.database)
+        for name in self.constants:
+            if name not in self.database.domains:
+                raise DataError(f"constants: there are no keys of '{name}'{did_you_mean(str(name), self.database.domains)}")
+        return tuple(self.constants)
 
     def _threads(self) -> int:
         import os

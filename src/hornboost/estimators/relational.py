@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from hornboost.data import Database
 from hornboost.data.frames import arrow_columns, eager
@@ -20,6 +19,7 @@ from hornboost.engine import Engine
 from hornboost.engine.sampling import category_hashes, content_hash
 from hornboost.errors import DataError
 from hornboost.estimators.exports import RuleExports
+from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.rule_list import Rules
 from hornboost.search.problem import Problem
@@ -50,14 +50,11 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
         n = len(X)
         if len(labels) != n:
             raise DataError(f"X has {n} rows and y has {len(labels)}; they must have the same number.")
-        weights = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+        weights = checked_weights(sample_weight, n)
         counted = np.flatnonzero(weights > 0)
-        if counted.size == 0:
-            raise DataError("every example has a sample_weight of 0; at least one must be positive.")
         if counted.size < n:
             X, labels, weights = _take(X, counted), labels[counted], weights[counted]
-        if getattr(self, "class_weight", None) is not None:
-            weights = weights * compute_sample_weight(self.class_weight, labels)
+        weights = class_weighted(weights, getattr(self, "class_weight", None), labels)
         self.classes_, classes = np.unique(labels, return_inverse=True)
         self._database = Database.from_single(X) if self.database is None else self.database
         examples = self._database.encode(X)
@@ -71,6 +68,10 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             self._database.target.label or "class",
             Engine(self._database, examples, **engine),
         )
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        check_database(self.database, optional=True)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """X as a frame, or as an array of numbers, with its columns checked against those of `fit`."""
@@ -156,6 +157,13 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples, RuleExports):  #
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def check_database(database: Any, *, optional: bool) -> None:
+    """Refuse, as a parameter, what is no `Database`."""
+    if not isinstance(database, Database) and not (optional and database is None):
+        wanted = "pass a hornboost.Database" + (" or None" if optional else "")
+        raise DataError(f"the parameter 'database' is of type '{type(database).__name__}'; {wanted}")
 
 
 def row_content(X: Any, examples: Table) -> NDArray[np.uint64]:

@@ -13,7 +13,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hornboost.estimators.weights import checked_weights
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -81,10 +83,8 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
 
         X, y = validate_data(self, X, y, dtype=None, accept_sparse=("csc", "csr"), ensure_all_finite="allow-nan", y_numeric=False)
         check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = checked_weights(sample_weight, X.shape[0])
         present = np.flatnonzero(weights)
-        if len(present) == 0:
-            raise ValueError("The 'sample_weight' of MutualInformationSelector must hold a positive weight. Got zeros only instead.")
         values, classes = np.unique(np.asarray(y)[present], return_inverse=True)
         columns = selection.encode(X if len(present) == len(weights) else X[present], weights[present])
         self._refuse_identifiers(columns)

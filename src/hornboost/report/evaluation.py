@@ -95,6 +95,8 @@ def stratified_folds(y: Any, k: int, most: int, seed: int = 0) -> Folds:
     """`k` folds over at most `most` examples, with the shares of the classes kept; positions in all of y."""
     from sklearn.model_selection import StratifiedKFold
 
+    if k < 2:
+        raise ModelError(f"a cross-validation needs at least two folds, and 'cv' is {k}; give 2 or more, or 0 for none")
     labels = np.unique(np.asarray(y), return_inverse=True)[1]
     kept = _sample(labels, most, seed)
     smallest = int(np.bincount(labels[kept]).min())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +40,25 @@ def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, An
     """The arguments of `Database` for a dictionary of frames."""
     if not frames:
         raise DataError("frames: there are no tables; pass a dictionary from table names to data frames")
-    sources = {str(name): _source(str(name), frame) for name, frame in frames.items()}
+    named = {str(name): _with_text_names(str(name), frame) for name, frame in frames.items()}
+    sources = {name: _source(name, frame) for name, frame in named.items()}
+    target = str(target)
     if target not in sources:
         raise DataError.unknown_table(target, sources)
-    return infer_task(sources, "frames", {"target": target, **options}) | {"frame": frames[target]}
+    return infer_task(sources, "frames", {"target": target, **options}) | {"frame": named[target]}
+
+
+def _with_text_names(table: str, frame: Any) -> Any:
+    """The frame with its columns named by text: pandas knows others, and rules, files and SQL do not."""
+    import narwhals.dependencies as known
+
+    if not known.is_pandas_dataframe(frame):
+        return frame
+    names = [str(name) for name in frame.columns]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise DataError(f"frames: table '{table}' has the column '{name}' twice; rename one of them")
+    return frame if all(isinstance(name, str) for name in frame.columns) else frame.set_axis(names, axis=1)
 
 
 def _source(name: str, frame: Any) -> Source:

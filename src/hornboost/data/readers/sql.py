@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hornboost.data.readers.address import said_safely
 from hornboost.data.readers.inferred import convert_text, infer_task
 from hornboost.data.readers.options import listed
 from hornboost.data.schema import ForeignKey
@@ -175,12 +176,18 @@ def read_postgres(uri: str, options: Mapping[str, Any], schema: str) -> dict[str
     """The arguments of `Database` for a PostgreSQL server."""
     dbapi = _adbc("postgresql")
     location = "the PostgreSQL database"
+    if not isinstance(uri, str):
+        raise DataError(f"{location}: the address is of type '{type(uri).__name__}'; give it as text, postgresql://…")
     try:
         with dbapi.connect(uri) as connection, connection.cursor() as cursor:
             catalogue = _postgres_catalogue(cursor, location, schema)
             return _read(catalogue, options, schema, lambda sql: _fetch(cursor, sql))
-    except dbapi.Error as error:
-        raise DataError(f"{location} cannot be read ({_first_line(error)}); check the address and your rights") from None
+    except (dbapi.Error, UnicodeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        reason = said_safely(_first_line(error), uri)
+    # not within the handler: the driver's own exception, which may hold the address, is no part of this one
+    raise DataError(f"{location} cannot be read ({reason}); check the address and your rights")
 
 
 def _postgres_catalogue(cursor: Any, location: str, schema: str) -> Catalogue:

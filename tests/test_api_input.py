@@ -1,0 +1,94 @@
+"""What a notebook may pass in: strange names, strange missing values, strange weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hornboost as hb
+from hornboost.errors import DataError
+
+ESTIMATORS = [
+    hb.C2RIBClassifier,
+    hb.RankBoostClassifier,
+    hb.PRankBoostClassifier,
+    hb.KBSClassifier,
+    hb.AdaBoostM1Classifier,
+    hb.LogitBoostClassifier,
+    hb.MLynxClassifier,
+]
+
+
+def test_columns_named_by_numbers_are_named_by_their_text() -> None:
+    main = pd.DataFrame({0: [1, 2, 3, 4], 1: ["a", "b", "a", "b"], "y": ["p", "n", "p", "n"]})
+    other = pd.DataFrame({0: [1, 1, 2, 4], (1, 2): [0.5, 1.5, 2.5, 3.5]})
+    database = hb.Database.from_frames(
+        {"main": main, "other": other}, target="main", key=0, label="y", foreign_keys=[("other.0", "main.0")]
+    )
+    assert list(database.tables["main"].columns) == ["0", "1"]
+    assert list(database.tables["other"].columns) == ["0", "(1, 2)"]
+    X, y = database.examples()
+    assert list(X.columns) == ["0", "1"]
+    assert hb.C2RIBClassifier(database, rounds=2, random_state=0).fit(X, y).predict(X).tolist() == y.tolist()
+    assert list(main.columns) == [0, 1, "y"]
+
+
+def test_names_that_are_the_same_as_text_are_refused() -> None:
+    frame = pd.DataFrame([[1, 2, 3]], columns=[0, "0", "y"])
+    with pytest.raises(DataError, match="table 't' has the column '0' twice"):
+        hb.Database.from_frames({"t": frame}, target="t", label="y")
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT, float("nan")])
+def test_every_missing_value_of_pandas_is_missing_among_objects(missing: Any) -> None:
+    mixed = pd.DataFrame({"x": pd.Series([1, "a", missing, "a"], dtype=object), "y": ["p", "n", "p", "n"]})
+    database = hb.Database.from_frames({"t": mixed}, target="t", label="y")
+    column = database.tables["t"].columns["x"]
+    assert list(column.categories) == ["1", "a"]
+    assert column.values.tolist() == [0, 1, -1, 1]
+    assert database.encode(mixed[["x"]]).columns["x"].values.tolist() == [0, 1, -1, 1]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
+@pytest.mark.parametrize("weight", [1e308, 5e-324, np.nan, np.inf, -1.0, 0.0])
+def test_weights_that_cannot_be_summed_are_refused_in_one_sentence(estimator: Any, weight: float) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match=r"(?i)sample.weight") as caught:
+        estimator().fit(X, X[:, 0] > 0, sample_weight=np.full(20, weight))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e140])
+def test_weights_of_any_common_scale_are_taken(scale: float) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = X[:, 0] > 0
+    for estimator in (hb.RankBoostClassifier, hb.KBSClassifier, hb.AdaBoostM1Classifier, hb.LogitBoostClassifier):
+        model = estimator(rounds=3, random_state=0).fit(X, y, sample_weight=np.full(60, scale))
+        assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(
+    "weights", [{False: -1, True: 1}, {False: "x", True: 1}, {False: np.nan, True: 1}, {False: 0, True: 0}, {False: 1e308, True: 1e308}]
+)
+def test_class_weights_are_checked(weights: dict[bool, Any]) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(DataError, match="class_weight"):
+        hb.C2RIBClassifier(rounds=2, class_weight=weights).fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
+def test_what_is_no_database_is_refused(estimator: Any) -> None:
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.raises(DataError, match=r"'database' is of type 'str'; pass a hornboost.Database"):
+        estimator(database="folder").fit(X, [0, 1, 0, 1])
+    with pytest.raises(DataError, match=r"'database' is of type 'str'"):
+        hb.RelationalAggregates("folder").fit(X)
+
+
+def test_constants_name_known_keys() -> None:
+    database = hb.datasets.trains(30, seed=1).database()
+    with pytest.raises(DataError, match="constants: there are no keys of '1'"):
+        hb.RankBoostClassifier(database, rounds=2, constants=[1, 2]).fit(*database.examples())
