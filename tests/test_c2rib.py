@@ -145,17 +145,20 @@ def test_time_limit_holds_within_a_round(trains):
     assert 1 <= len(model.history_) < 1_000_000
 
 
-def test_an_interrupt_leaves_a_usable_model_with_a_warning(trains):
+def test_an_interrupt_leaves_a_usable_model_and_is_raised_then(trains):
     database, X, y = trains
 
     def interrupt(row: dict[str, object]) -> None:
         if row["round"] == 4:
             raise KeyboardInterrupt
 
-    with pytest.warns(UserWarning, match="interrupted after 4 rounds"):
-        model = hb.C2RIBClassifier(database, rounds=50, callbacks=[interrupt], random_state=0).fit(X, y)
-    assert len(model.predict(X)) == len(X)
+    model = hb.C2RIBClassifier(database, rounds=50, callbacks=[interrupt], random_state=0)
+    with pytest.raises(KeyboardInterrupt, match="C2RIBClassifier holds what was learned"):
+        model.fit(X, y)
+    assert model.stopped_ == "interrupted"
     assert len(model.history_) == 4
+    whole = hb.C2RIBClassifier(database, rounds=4, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
 def test_early_stopping_keeps_the_best_round(trains):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from typing import Literal as Choice
@@ -26,6 +26,7 @@ from hornboost.features.strategies import STRATEGIES, FeatureSet, considered_mas
 from hornboost.search.greedy import grow
 from hornboost.search.objectives import confidence, loss, z, z_tilde
 from hornboost.search.problem import Problem
+from hornboost.stopping import Stopped, check, learning, untimed
 
 Floats = NDArray[np.float64]
 Callback = Callable[[dict[str, Any]], None]
@@ -52,7 +53,6 @@ class Settings:
     max_literals: int = 8
     early_stopping: int | None = None
     validation_fraction: float = 0.1
-    deadline: float = math.inf
     callbacks: Sequence[Callback] = ()
     learned: Sequence[Learned] = ()
 
@@ -70,7 +70,6 @@ class Boosted:
     history: list[dict[str, Any]] = field(default_factory=list)
     held_out_votes: Floats = field(default_factory=lambda: np.empty(0))
     noise: Floats = field(default_factory=lambda: np.empty(0))
-    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +82,18 @@ class Weights:
     minus: float
 
 
-def boost(problem: Problem, positive: int, settings: Settings) -> Boosted:
-    """Table 1 of seed 000, for one class against the others. Ctrl-C and the deadline keep what was learned."""
-    run = _Run(problem, positive, settings)
-    try:
-        for t in range(1, settings.rounds + 1):
-            if time.monotonic() > settings.deadline or run.is_stale():
-                break
-            run.round(t)
-    except KeyboardInterrupt:
-        warnings.warn(f"interrupted after {len(run.result.states)} rounds; the model holds what was learned until then", stacklevel=2)
-        run.result.interrupted = True
-    return run.finish()
+def boost(problem: Problem, settings: Mapping[int, Settings]) -> tuple[dict[int, Boosted], str | None]:
+    """Table 1 of seed 000, for each class against the others, and why it ended early, if it did.
+
+    The classes take turns, so that Ctrl-C and the time limit leave a model in which all of them have had about as many rounds.
+    """
+    runs = {positive: _Run(problem, positive, chosen) for positive, chosen in settings.items()}
+    with learning() as ending:
+        for t in range(1, max((chosen.rounds for chosen in settings.values()), default=0) + 1):
+            for run in runs.values():
+                if not run.is_stale():
+                    run.round(t)
+    return {positive: run.finish() for positive, run in runs.items()}, ending.reason
 
 
 class _Run:
@@ -118,7 +117,7 @@ class _Run:
         self.least_error, self.since_least = math.inf, 0
         self.least_loss, self.best_round = math.inf, 0
         self.result = Boosted()
-        self.active = ActiveFeatures(problem, self.y, self.D, settings) if settings.features else None
+        self.active: ActiveFeatures | None = None
 
     @property
     def D(self) -> Floats:
@@ -131,6 +130,16 @@ class _Run:
         return hashes < np.uint64(self.settings.validation_fraction * 2.0**64)
 
     def round(self, t: int) -> None:
+        if t > len(self.settings.learned):
+            self._round(t)
+            return
+        with untimed():  # what is known already is worth the time to repeat it
+            self._round(t)
+
+    def _round(self, t: int) -> None:
+        check()
+        if self.settings.features and self.active is None:
+            self.active = ActiveFeatures(self.problem, self.y, self.D, self.settings)
         started = time.perf_counter()
         W, total = kernels.fixed_weights(self.density, self.sample, float(WEIGHT_ONE))
         in_G, W_G = kernels.growing_set(W, self.y, example_hash(self.settings.seed, t, self.problem.content), total)
@@ -264,18 +273,8 @@ class ActiveFeatures:
         progress = self.monitor.update(margin)
         activated: tuple[int, ...] = ()
         if progress.asks or stalled:
-            masses = considered_masses(self.strategy, D, sign, votes)
-            self.current, change = evolve(
-                self.strategy,
-                self.current,
-                self.order,
-                lambda candidates: self.pool.information(candidates, masses, self.strategy.repartition),
-                lambda given, candidates: self.pool.conditional(given, candidates, masses, self.strategy.repartition),
-            )
-            activated = change.added
-            if activated or change.removed:
-                self.monitor.forget()
-                self.visible = self.pool.visible(self.current.active)
+            with suppress(Stopped):  # the round is whole without the next features; the check before the next one ends the run
+                activated = self._evolve(D, sign, votes)
         return {
             "gradient": progress.gradient,
             "trend": progress.trend,
@@ -285,6 +284,21 @@ class ActiveFeatures:
             "active_features": tuple(self.name(k) for k in self.current.active),
             "requested": self.current.requested,
         }
+
+    def _evolve(self, D: Floats, sign: Floats, votes: Floats) -> tuple[int, ...]:
+        """Let features enter and leave; returns those that entered."""
+        masses = considered_masses(self.strategy, D, sign, votes)
+        self.current, change = evolve(
+            self.strategy,
+            self.current,
+            self.order,
+            lambda candidates: self.pool.information(candidates, masses, self.strategy.repartition),
+            lambda given, candidates: self.pool.conditional(given, candidates, masses, self.strategy.repartition),
+        )
+        if change.added or change.removed:
+            self.monitor.forget()
+            self.visible = self.pool.visible(self.current.active)
+        return change.added
 
     def name(self, k: int) -> str:
         feature = self.pool.features[k]

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import kernels
 from hornboost.engine.attributes import Layout
-from hornboost.engine.tree import NO_CODES, Codes
+from hornboost.engine.tree import AT_ONCE, NO_CODES, Codes
+from hornboost.stopping import check
 
 LARGE = 200_000
 """Below this many pairs or rows a second thread costs more than it saves."""
@@ -40,6 +41,19 @@ class Reach(NamedTuple):
     equal_codes: Codes = NO_CODES
     unequal_columns: Codes = NO_CODES
     unequal_codes: Codes = NO_CODES
+
+    def cuts(self, width: int = 1, n_threads: int = 1) -> list[int]:
+        """Bounds of parts of the entries, one for each thread at least and none too large for one call that reads `width` values a row."""
+        if n_threads == 1 and self.example.size * max(self.order.size, 1) * width <= AT_ONCE:
+            return [0, self.example.size]
+        rows = self.example.size if self.offsets.size == 0 else int(kernels.count_reached(self.codes, self.offsets))
+        size = max(min(AT_ONCE // width, -(-rows // n_threads)), 1)
+        return list(kernels.cuts(self.example, self.codes, self.offsets, size).tolist())
+
+    def part(self, lo: int, hi: int) -> Reach:
+        """The same join from some of the entries."""
+        equal, unequal = (np.ascontiguousarray(codes[:, lo:hi]) for codes in (self.equal_codes, self.unequal_codes))
+        return self._replace(example=self.example[lo:hi], codes=self.codes[lo:hi], equal_codes=equal, unequal_codes=unequal)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -77,7 +91,8 @@ def build_block(reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Ex
     `codes` is the matrix of the table's attributes in the order of the join's index.
     """
     numbering = (codes, layout.selected, layout.sizes, layout.numeric, layout.bases, layout.stamp_bases)
-    if max(reach.example.size, reach.order.size) * max(layout.selected.size, 1) < LARGE:
+    width = max(layout.selected.size, 1)
+    if max(reach.example.size, reach.order.size) * width < LARGE and len(reach.cuts(width)) == 2:
         pairs, segment_example, segment_end, conditions, dropped = kernels.build_block(bare, *reach, *numbering)
     else:
         pairs, segment_example, segment_end, conditions, dropped = _build_in_parts(reach, numbering, bare, pool, n_threads)
@@ -91,27 +106,27 @@ def build_block(reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Ex
 def _build_in_parts(
     reach: Reach, numbering: Numbering, bare: bool, pool: Executor | None, n_threads: int
 ) -> tuple[Codes, Codes, Longs, Codes, bool]:
-    """What `kernels.build_block` returns, each thread taking a part of the examples.
+    """What `kernels.build_block` returns, the threads taking parts of the examples in turn.
 
     Large arrays come from numpy, which asks the system for large pages: page faults would cost as much as the work.
     """
-    cuts = example_cuts(reach.example, n_threads)
-    sizes, numeric, n_raw = numbering[2], numbering[3], int(numbering[4][-1])
+    sizes, numeric = numbering[2], numbering[3]
+    cuts = reach.cuts(max(sizes.size, 1), n_threads)
+    present = np.zeros(int(numbering[4][-1]), np.bool_)
 
-    def build(lo: int, hi: int) -> tuple[Codes, Codes, Longs, bool, NDArray[np.bool_]]:
+    def build(lo: int, hi: int) -> tuple[Codes, Codes, Longs, bool]:
         size, *bounds = kernels.capacity(lo, hi, reach.example, reach.codes, reach.offsets, sizes, numeric)
         buffer = np.empty(size, CODE)
         n_pairs, segment_example, segment_end, dropped = kernels.build_pairs(lo, hi, bare, *reach, *numbering, buffer, *bounds)
-        present = np.zeros(n_raw, np.bool_)
         kernels.mark(buffer[:n_pairs], present)
-        return buffer[:n_pairs], segment_example, segment_end, dropped, present
+        return buffer[:n_pairs], segment_example, segment_end, dropped
 
     parts = _shared(pool, build, cuts[:-1], cuts[1:])
-    conditions, number = kernels.number_marked(np.logical_or.reduce([present for *_, present in parts]))
+    conditions, number = kernels.number_marked(present)
     shifts = running(part[0].size for part in parts).tolist()
     pairs = np.empty(shifts[-1], CODE)
 
-    def place(part: tuple[Codes, Codes, Longs, bool, NDArray[np.bool_]], lo: int, hi: int) -> Longs:
+    def place(part: tuple[Codes, Codes, Longs, bool], lo: int, hi: int) -> Longs:
         kernels.renumber(part[0], number, pairs[lo:hi])
         return part[2] + lo
 
@@ -121,22 +136,24 @@ def _build_in_parts(
 
 
 def _shared(pool: Executor | None, work: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
-    """The results of some calls, the first made by this thread while those of the pool make the others."""
-    first, *others = zip(*arguments, strict=True)
+    """The results of some calls, each made by this thread or one of the pool, whichever comes first; between two of them work may end."""
+    calls = list(zip(*arguments, strict=True))
     if pool is None:
-        return [work(*call) for call in (first, *others)]
-    futures = [pool.submit(work, *call) for call in others]
-    return [work(*first), *(future.result() for future in futures)]
+        return [_checked(work, call) for call in calls]
+    futures = [pool.submit(work, *call) for call in calls[1:]]
+    try:
+        results = [work(*calls[0])]
+        for future, call in zip(futures, calls[1:], strict=True):
+            results.append(_checked(work, call) if future.cancel() else future.result())
+    finally:
+        for future in futures:
+            future.cancel()
+    return results
 
 
-def example_cuts(example: Codes, n_parts: int) -> list[int]:
-    """Bounds of about equal parts of the entries, none of which cuts an example in two."""
-    cuts = [0]
-    for part in range(1, n_parts):
-        at = part * example.size // n_parts
-        at = int(np.searchsorted(example, example[at], side="left")) if at < example.size else example.size
-        cuts.append(max(at, cuts[-1]))
-    return [*cuts, int(example.size)]
+def _checked(work: Callable[..., Result], call: tuple[Any, ...]) -> Result:
+    check()
+    return work(*call)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -182,21 +199,28 @@ class Pairs:
 
     def score(self, weights: Longs, classes: Codes, out: Longs, pool: Executor | None, n_threads: int) -> None:
         """Write the weight of each condition by class into `out`, which must be zero."""
-        if pool is None or self.pairs.size < LARGE:
+        if self.pairs.size < LARGE or (pool is None and self.pairs.size <= AT_ONCE):
             kernels.weigh(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops, weights, classes, out)
             return
 
         def add(lo: int, hi: int, into: Longs) -> None:
             kernels.histogram(lo, hi, self.segment_example, self.segment_start, self.pairs, weights, classes, into)
 
-        n = self.segment_example.size
-        cuts = np.searchsorted(self.segment_start, np.linspace(0, self.pairs.size, n_threads + 1)).clip(0, n)
-        cuts[0], cuts[-1] = 0, n
-        sums = [out, *(np.zeros_like(out) for _ in range(n_threads - 1))]
-        _shared(pool, add, cuts[:-1].tolist(), cuts[1:].tolist(), sums)
-        for other in sums[1:]:
-            out += other
+        for start in range(0, self.pairs.size, n_threads * AT_ONCE):
+            stop = min(start + n_threads * AT_ONCE, self.pairs.size)
+            cuts = self._segments_at(np.linspace(start, stop, n_threads + 1))
+            sums = [out, *(np.zeros_like(out) for _ in range(n_threads - 1))]
+            _shared(pool, add, cuts[:-1], cuts[1:], sums)
+            for other in sums[1:]:
+                out += other
         kernels.cumulate(out, self.starts, self.stops)
+
+    def _segments_at(self, pairs: NDArray[np.float64]) -> list[int]:
+        """The segments that begin at, or next after, some of the pairs; all of them lie before the last pair."""
+        n = self.segment_example.size
+        cuts = np.searchsorted(self.segment_start, pairs).clip(0, n)
+        cuts[pairs >= self.pairs.size] = n
+        return list(cuts.tolist())
 
 
 def zeros(n_conditions: int, n_classes: int) -> Longs:

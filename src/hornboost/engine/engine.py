@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +19,24 @@ from hornboost.engine.cache import Cache
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.frontier import Frontier, Group, Option, Refinement
 from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
-from hornboost.engine.tree import NO_CODES, NO_MASK, Codes, Entries, Join, Ref, Spec, State, propagate, root_state, with_test
+from hornboost.engine.tree import (
+    NO_CODES,
+    NO_MASK,
+    Codes,
+    Entries,
+    Join,
+    Ref,
+    Spec,
+    State,
+    gathered,
+    path_text,
+    propagate,
+    root_state,
+    with_test,
+)
 from hornboost.errors import LimitError
 from hornboost.logic.clause import Test
+from hornboost.stopping import check
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -85,6 +101,7 @@ class Engine:
         at = 0
         for group in frontier.groups:
             for pairs in group.pairs:
+                check()
                 pairs.score(live, classes, out[at : at + pairs.n_conditions], self.pool, self.n_jobs)
                 at += pairs.n_conditions
         return out
@@ -167,6 +184,7 @@ class Engine:
 
     def _block(self, state: State, chain: Chain, attributes: Attributes, selected: tuple[int, ...], bare: bool = True) -> Block | None:
         """The conditions on some attributes behind a chain; None when it reaches too much, or its closing drops nothing."""
+        check()
         if not chain.joins:
             entries = state.entries[chain.node]
             reach = Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS)
@@ -181,6 +199,7 @@ class Engine:
 
     def checked_reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
         """The rows that joins reach from a node; refused where there are too many."""
+        check()
         reach = self._reach(state, node, joins)
         self.check_count(int(kernels.count_reached(reach.codes, reach.offsets)), joins)
         return reach
@@ -189,9 +208,8 @@ class Engine:
         """Refuse joins that reach more rows than the limit, and remember that they were."""
         if count > self.max_entries:
             self.refused[joins] = count
-            path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
             limit = f"more than max_entries={self.max_entries:,}"
-            raise LimitError(f"the join {path} reaches {count:,} rows, {limit}; raise max_entries to follow it")
+            raise LimitError(f"the join {path_text(joins)} reaches {count:,} rows, {limit}; raise max_entries to follow it")
 
     def _reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
         """The last join of a chain as the input of one pass, from the entries of what comes before it."""
@@ -206,10 +224,10 @@ class Engine:
 
             def lookup(ref: Ref) -> Codes:
                 if ref.node == FIRST_NEW - (len(joins) - 2):
-                    return self.key(joins[-2].table, ref.column, False)[above.rows]
+                    return gathered(self.key(joins[-2].table, ref.column, False), above.rows)
                 if len(joins) > 2:
                     raise ValueError("a chain of more than two literals may close on existing variables in its second one only")
-                return state.codes(node, ref, self.key)[above.up]
+                return gathered(state.codes(node, ref, self.key), above.up)
 
         assert join.source is not None
         index = self.database.index(join.table, join.column)
@@ -238,11 +256,13 @@ class Engine:
         n = len(state.specs)
         specs, entries = list(state.specs), list(state.entries)
         for k in range(len(refinement.joins)):
+            check()
             joins = refinement.joins[: k + 1]
             last = k == len(refinement.joins) - 1
             tests = (test,) if last and test is not None else ()
             specs.append(Spec(joins[-1].table, node if k == 0 else n + k - 1, _placed(joins[-1], n), tests))
             entries.append(self._below(state, node, joins, test) if last else self.entries(state, node, joins))
+        check()
         alive = np.ones(len(entries[-1]), np.bool_)
         return propagate(tuple(specs), entries, state.covered, {len(specs) - 1: alive})
 
@@ -272,7 +292,22 @@ class Engine:
 
 
 def _expanded(reach: Reach, allowed: NDArray[np.bool_]) -> Entries:
-    return Entries(*kernels.expand(*reach, allowed))
+    """The entries behind a join, part by part where they are many."""
+    cuts = reach.cuts()
+    if len(cuts) == 2:
+        return Entries(*kernels.expand(*reach, allowed))
+    room = int(kernels.count_reached(reach.codes, reach.offsets))
+    columns = np.empty((3, room), CODE)
+    n = 0
+    for lo, hi in pairwise(cuts):
+        check()
+        example, rows, up = kernels.expand(*reach.part(lo, hi), allowed)
+        up += lo
+        for column, part in zip(columns, (example, rows, up), strict=True):
+            column[n : n + part.size] = part
+        n += rows.size
+    example, rows, up = columns if n == room else columns[:, :n].copy()
+    return Entries(example, rows, up)
 
 
 def stacked(columns: Sequence[Codes]) -> Codes:

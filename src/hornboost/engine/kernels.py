@@ -33,6 +33,28 @@ def count_reached(codes: Codes, offsets: Longs) -> Int:
     return total
 
 
+@jit
+def cuts(example: Codes, codes: Codes, offsets: Longs, size: Int) -> Longs:
+    """Bounds of runs of entries that reach about `size` rows each, none of which cuts an example in two."""
+    n_codes = offsets.size - 1
+    found = np.empty(example.size + 2, np.int64)
+    found[0] = 0
+    n = 1
+    reached: Int = 0
+    for entry in range(example.size):
+        if reached >= size and example[entry] != example[entry - 1]:
+            found[n] = entry
+            n += 1
+            reached = 0
+        code = codes[entry]
+        if n_codes < 0:
+            reached += 1
+        elif 0 <= code < n_codes:
+            reached += offsets[code + 1] - offsets[code]
+    found[n] = example.size
+    return found[: n + 1].copy()
+
+
 @inner
 def _keeps(row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes) -> bool:
     for k in range(equal_columns.shape[0]):

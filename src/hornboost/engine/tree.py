@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 from hornboost.dtypes import CODE, ROW
 from hornboost.engine import kernels
 from hornboost.logic.clause import Clause, Head, Literal, Test
+from hornboost.stopping import check
 
 Codes = NDArray[np.int32]
 NO_CODES: Codes = np.empty((0, 0), CODE)
 NO_MASK: NDArray[np.bool_] = np.empty(0, np.bool_)
+
+AT_ONCE = 1 << 23
+"""Values that one call looks at, or little more: some hundredths of a second, so that Ctrl-C and time limits need not wait longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,11 @@ class Join:
 
     def __reduce__(self) -> tuple[type[Join], tuple[Any, ...]]:
         return Join, (self.table, self.column, self.source, self.equal, self.unequal)  # another process hashes text otherwise
+
+
+def path_text(joins: Sequence[Join]) -> str:
+    """Joins one after the other, as a message names them."""
+    return " -> ".join(f"{join.table}.{join.column}" for join in joins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +119,33 @@ class State:
 
     def codes(self, node: int, ref: Ref, key: Callable[[str, str, bool], Codes]) -> Codes:
         """For each entry of `node` the code of a variable of one of its ancestors (or its own)."""
-        at: NDArray[Any] | None = None
+        at: Codes | None = None
         for k in self.path(node):
             if k == ref.node:
                 codes = key(self.specs[k].table, ref.column, k == 0)
                 rows = self.entries[k].rows
                 if at is not None:
-                    rows = rows[at]
+                    rows = gathered(rows, at)
                 elif k == 0 and rows.size == codes.size:
                     return codes  # the entries of the root are the examples themselves
-                return codes[rows]
-            at = self.entries[k].up if at is None else self.entries[k].up[at]
+                return gathered(codes, rows)
+            at = self.entries[k].up if at is None else gathered(self.entries[k].up, at)
         raise ValueError(f"node {ref.node} is not on the path of node {node}")
 
     def filtered(self, node: int, alive: NDArray[np.bool_], specs: tuple[Spec, ...] | None = None) -> State:
         """Keep only the live entries of one node, and everything that stays consistent with them."""
         return propagate(specs or self.specs, self.entries, self.covered, {node: alive})
+
+
+def gathered(values: Codes, at: Codes) -> Codes:
+    """`values[at]`, part by part where they are many."""
+    if at.size <= AT_ONCE:
+        return values[at]
+    out = np.empty(at.size, values.dtype)
+    for lo in range(0, at.size, AT_ONCE):
+        check()
+        out[lo : lo + AT_ONCE] = values[at[lo : lo + AT_ONCE]]
+    return out
 
 
 def propagate(
@@ -135,6 +155,7 @@ def propagate(
     n = len(specs)
     masks: list[NDArray[np.bool_] | None] = [alive.get(k) for k in range(n)]
     for k in range(n - 1, 0, -1):
+        check()
         mask = masks[k]
         if mask is not None:
             parent = specs[k].parent
@@ -146,6 +167,7 @@ def propagate(
         covered = covered & root
     changed = [False] * n
     for k in range(1, n):
+        check()
         parent = specs[k].parent
         if parent > 0 and changed[parent]:
             above = masks[parent]
@@ -166,6 +188,7 @@ def _compacted(
     result = [entries[0]]
     maps: list[Codes] = [np.empty(0, CODE)]
     for k in range(1, len(specs)):
+        check()
         parent_map = maps[specs[k].parent]
         mask = masks[k]
         if not changed[k] and parent_map.size == 0:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from numbers import Integral, Real
@@ -17,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hornboost.boosting.c2rib import Boosted, Callback, Settings, boost
 from hornboost.errors import ModelError
 from hornboost.estimators.calibration import common_slope
+from hornboost.estimators.interrupts import ends_early, keep, limit
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.features.strategies import STRATEGIES
 from hornboost.model.checkpoint import Checkpoint, identity
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 
-RESUMABLE = frozenset({"rounds", "deadline", "callbacks", "learned"})
+RESUMABLE = frozenset({"rounds", "callbacks", "learned"})
 """Settings that may change before a fit goes on from a checkpoint: no round depends on them."""
 
 OF_FEATURES = frozenset({"trend_window", "threshold", "stall", "ranking"})
@@ -60,7 +59,7 @@ class C2RIBClassifier(RelationalClassifier):
     class_weight : weights by class, "balanced", or None.
     max_entries : largest number of rows that a join may reach; joins over it are left out and listed in `refused_`.
     cache_bytes : memory for coverage that is kept between rounds.
-    time_limit : seconds after which no further round begins.
+    time_limit : seconds after which the search ends, also within a round; what was learned until then is the model.
     callbacks : called after each round with its row of the history.
     checkpoint : a file that keeps the rounds learned, one for each fit; where it exists, a fit of the same data and settings goes on from
         it, to the model that it would have learned without a break. `rounds` may be raised, `time_limit` and `n_jobs` be others.
@@ -72,6 +71,7 @@ class C2RIBClassifier(RelationalClassifier):
     ----------
     rules_ : the rules, equal clauses merged.
     history_ : a row a round.
+    stopped_ : why the boosting ended.
 
     >>> import hornboost as hb
     >>> trains = hb.datasets.trains(200, seed=1)
@@ -147,11 +147,11 @@ class C2RIBClassifier(RelationalClassifier):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> C2RIBClassifier:
-        """Learn rules from the examples X with classes y."""
+        """Learn rules from the examples X with classes y. Ctrl-C keeps those learned so far and raises KeyboardInterrupt then."""
         import pandas as pd
 
-        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
         problem = self._problem(
             X,
             y,
@@ -162,24 +162,24 @@ class C2RIBClassifier(RelationalClassifier):
             n_jobs=self._threads(),
         )
         positives = list(range(len(problem.labels))) if len(problem.labels) > 2 else [problem.positive][: len(problem.labels) - 1]
-        settings = self._settings(deadline)
+        settings = self._settings()
         checkpoint = self._checkpoint(problem, settings)
-        runs: dict[int, Boosted] = {}
+        chosen: dict[int, Settings] = {}
         for positive in positives:
-            label = problem.labels[positive]
-            run = replace(settings, seed=settings.seed + len(runs))
+            chosen[positive] = replace(settings, seed=settings.seed + len(chosen))
             if checkpoint is not None:
-                run = replace(run, learned=checkpoint.learned(label), callbacks=(checkpoint.recorder(label), *settings.callbacks))
-            try:
-                runs[positive] = boost(problem, positive, run)
-            finally:
-                if checkpoint is not None:
-                    checkpoint.write()
-            if runs[positive].interrupted:
-                break
+                label = problem.labels[positive]
+                callbacks = (checkpoint.recorder(label), *settings.callbacks)
+                chosen[positive] = replace(chosen[positive], learned=checkpoint.learned(label), callbacks=callbacks)
+        try:
+            runs, reason = boost(problem, chosen)
+        finally:
+            if checkpoint is not None:
+                checkpoint.write()
+        self.stopped_ = keep(reason, any(run.history for run in runs.values()))
         self.ensemble_ = _ensemble(problem, runs)
-        if any(run.history for run in runs.values()):
-            warn_if_empty(self.ensemble_, problem)
+        if runs:
+            warn_if_empty(self.ensemble_, problem, limit(reason))
         self.refused_ = dict(problem.engine.refused)
         self.history_ = pd.DataFrame(_history(problem, runs))
         return self
@@ -201,7 +201,7 @@ class C2RIBClassifier(RelationalClassifier):
         told |= {"max_depth": self.max_depth, "max_entries": self.max_entries}
         return Checkpoint(self.checkpoint, identity(problem, told.items()), problem.engine)
 
-    def _settings(self, deadline: float) -> Settings:
+    def _settings(self) -> Settings:
         window = self.trend_window if self.trend_window is not None else (10 if self.features in (None, "margin") else 3)
         return Settings(
             rounds=self.rounds,
@@ -214,7 +214,6 @@ class C2RIBClassifier(RelationalClassifier):
             max_literals=self.max_literals,
             early_stopping=self.early_stopping,
             validation_fraction=self.validation_fraction,
-            deadline=deadline,
             callbacks=tuple(self.callbacks),
         )
 

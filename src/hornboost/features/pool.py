@@ -15,6 +15,7 @@ from hornboost.errors import LimitError
 from hornboost.features.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
 from hornboost.features.information import coverage_information, mutual_information
 from hornboost.features.spread import Spread, cmi_of_paths, cmi_of_rows, offsets_of, spread_joint, spread_shares
+from hornboost.stopping import check
 
 Floats = NDArray[np.float64]
 Path = tuple[Join, ...]
@@ -60,6 +61,7 @@ class FeaturePool:
         information = np.zeros(len(self.features))
         for k, feature in enumerate(self.features):
             for path in feature.paths:
+                check()
                 reached = self._reach(k, path)
                 joint = spread_joint(reached.offsets, reached.codes, masses, self.classes, reached.n_values)
                 table, cuts = joint.table, None
@@ -125,6 +127,7 @@ class FeaturePool:
         return Visible(frozenset((feature.table, feature.column) for feature in features), frozenset(tables))
 
     def _current(self, k: int, masses: Floats, repartition: bool) -> Reached:
+        check()
         if k not in self._best:
             self._best[k] = self.features[k].paths[0]
         reached = self._reach(k, self._best[k])

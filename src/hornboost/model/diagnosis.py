@@ -18,10 +18,11 @@ class NothingLearnedWarning(UserWarning):
     """A fit ended without a rule; the message says why."""
 
 
-def warn_if_empty(ensemble: Ensemble, problem: Problem) -> None:
-    """Say why nothing was learned where there is no rule; for the end of a `fit` that was not cut short."""
+def warn_if_empty(ensemble: Ensemble, problem: Problem, limit: str | None = None) -> None:
+    """Say why nothing was learned where there is no rule; `limit` is the parameter that ended the search, if one did."""
     if not ensemble.rules:
-        warnings.warn("no rule was learned: " + "; ".join(diagnose(problem)), NothingLearnedWarning, stacklevel=4)
+        reason = "; ".join(diagnose(problem)) if limit is None else f"the search reached its {limit}; allow more"
+        warnings.warn(f"no rule was learned: {reason}", NothingLearnedWarning, stacklevel=5)
 
 
 def diagnose(problem: Problem) -> list[str]:
