@@ -16,6 +16,7 @@ from hornboost.cli.demo import demo
 from hornboost.cli.evaluate import evaluate
 from hornboost.cli.fit import fit
 from hornboost.cli.inspect import convert, inspect
+from hornboost.cli.interrupt import ctrl_c
 from hornboost.cli.output import clean, note
 from hornboost.cli.predict import explain, predict
 from hornboost.cli.report import report
@@ -51,18 +52,28 @@ def root(
 def main() -> None:
     """Run the command line: a user's error is one sentence on stderr and exit code 1, Ctrl-C is 130."""
     prepare()
-    try:
-        app()
-    except HornBoostError as error:
+    with ctrl_c() as interrupt:
+        try:
+            app()
+        except KeyboardInterrupt:
+            sys.exit(130)
+        except Exception as error:
+            if interrupt.pressed:  # what a broken call made of it
+                sys.exit(130)
+            _tell(error)
+            raise
+
+
+def _tell(error: Exception) -> None:
+    """End with a sentence where a user caused the error; anything else is one of ours."""
+    if isinstance(error, HornBoostError):
         _fail(str(error))
-    except OSError as error:
+    elif isinstance(error, OSError):
         _fail(f"{error.filename or 'the output'}: {error.strerror or error}")
-    except RecursionError:
+    elif isinstance(error, RecursionError):
         _fail("the input is nested too deep to be followed; simplify it")
-    except MemoryError:
+    elif isinstance(error, MemoryError):
         _fail("there is not enough memory for this; try fewer rows, a smaller --max-depth or a machine with more")
-    except KeyboardInterrupt:
-        sys.exit(130)
 
 
 def _fail(message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import typer
 
 from hornboost.cli import options as shared
-from hornboost.cli.output import say, show_json, show_table
+from hornboost.cli.output import note, say, show_json, show_table
 from hornboost.errors import DataError
+from hornboost.stopping import holding
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -46,7 +48,17 @@ def evaluate(
     X, y, behind = examples(database)
     learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
     splits = database.folds(folds) if folds is not None else _stratified(y, cv, seed)
-    results = list(_results(learner, X, y, splits, database))
+    results: list[dict[str, Any]] = []
+    limits: Counter[str] = Counter()
+    try:
+        for row, sentences in _results(learner, X, y, splits, database):
+            results.append(row)
+            limits.update(sentences)
+    except KeyboardInterrupt:
+        note(_interrupted(results, len(splits)))
+        raise
+    for sentence, n in limits.items():
+        note(f"in {n} of {len(results)} folds {sentence}")
     if as_json:
         show_json({"estimator": type(learner).__name__, "folds": results, "mean": _mean(results), "majority": _majority(y)})
         return
@@ -68,21 +80,28 @@ def _stratified(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:
     return list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 
-def _results(learner: Any, X: Any, y: Any, splits: list[tuple[Any, Any]], database: Database) -> Iterator[dict[str, Any]]:
+def _results(learner: Any, X: Any, y: Any, splits: list[tuple[Any, Any]], database: Database) -> Iterator[tuple[dict[str, Any], list[str]]]:
     from sklearn.base import clone
 
-    from hornboost.cli.fit import fit_with_progress
+    from hornboost.cli.fit import about_limits, fit_with_progress
 
     labels = np.asarray(y)
     for number, (train, test) in enumerate(splits, start=1):
-        started = time.monotonic()
-        fitted = fit_with_progress(clone(learner), X.iloc[train], y.iloc[train], f"fold {number} of {len(splits)}")
-        seconds = time.monotonic() - started
-        held_out = X.iloc[test]
-        row: dict[str, Any] = {"fold": number, "accuracy": float(np.mean(fitted.predict(held_out) == labels[test]))}
-        row |= _areas(fitted, held_out, labels[test], database)
-        row |= {"rules": len(getattr(fitted, "rules_", ())), "seconds": seconds}
-        yield row
+        with holding():  # a fold is whole or does not count
+            started = time.monotonic()
+            fitted = fit_with_progress(clone(learner), X.iloc[train], y.iloc[train], f"fold {number} of {len(splits)}")
+            seconds = time.monotonic() - started
+            held_out = X.iloc[test]
+            row: dict[str, Any] = {"fold": number, "accuracy": float(np.mean(fitted.predict(held_out) == labels[test]))}
+            row |= _areas(fitted, held_out, labels[test], database)
+            row |= {"rules": len(getattr(fitted, "rules_", ())), "seconds": seconds}
+        yield row, about_limits(fitted)
+
+
+def _interrupted(results: list[dict[str, Any]], n: int) -> str:
+    """What is known when the folds were not all done; no mean, which would be taken for the result."""
+    done = ", ".join(f"{row['fold']} (accuracy {row['accuracy']:.3f})" for row in results)
+    return f"interrupted with {len(results)} of {n} folds done" + (f": {done}" if done else "") + "; there is no result"
 
 
 def _areas(fitted: Any, X: Any, y: Any, database: Database) -> dict[str, float]:

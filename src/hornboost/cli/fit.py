@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hornboost.cli import options as shared
-from hornboost.cli.output import note, show_json
+from hornboost.cli.output import check_output, note, show_json
 from hornboost.errors import HornBoostError, ModelError
+from hornboost.stopping import OUT_OF_TIME, holding
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+
+SHOWN = 5
+"""Joins that were left out to name; there may be dozens."""
 
 
 def fit(
@@ -38,36 +43,51 @@ def fit(
     as_json: shared.Json = False,
 ) -> None:
     """Learn rules from SOURCE and write them as a model file. Ctrl-C keeps what was learned so far."""
-    from hornboost.cli.progress import Interruption
     from hornboost.cli.source import likely_identifiers, open_task
 
-    check_writable(output)
+    check_output(output, source, *_checkpoint(settings))
     database = open_task(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
     X, y, behind = examples(database)
     learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
+    if not getattr(learner, "_learns_clauses", True):
+        raise ModelError(f"with this base {type(learner).__name__} learns no rules that a file can hold; leave --set base=… out")
     note(_about(database, len(X), learner))
     for column in likely_identifiers(database):
         note(f"{column} looks like an identifier; if rules should not name single values, leave it out with --exclude")
-    interruption = Interruption()
     started = time.monotonic()
-    with interruption.watched():
-        fitted = fit_with_progress(learner, X, y)
+    interrupted = _fit_and_save(learner, X, y, output)
     seconds = time.monotonic() - started
-    if not hasattr(fitted, "ensemble_"):
-        raise ModelError(f"{type(fitted).__name__} learned no rules that a file can hold; choose an estimator that learns rules")
-    fitted.save(output)
-    _report(fitted, X, y, output, seconds, interruption.happened, as_json)
-    if interruption.happened:
+    _report(learner, X, y, output, seconds, interrupted, as_json)
+    if interrupted:
         raise typer.Exit(130)
 
 
-def check_writable(output: Path) -> None:
-    """Refuse a place that cannot be written before the work begins, not after it."""
-    folder = output.absolute().parent
-    if not folder.is_dir():
-        raise ModelError(f"{output}: there is no folder '{folder}'; make it first")
-    if output.is_dir():
-        raise ModelError(f"{output}: this is a folder; name the file to write")
+def _fit_and_save(learner: Any, X: Any, y: Any, output: Path) -> bool:
+    """Fit, and write what was learned whenever Ctrl-C is pressed; returns whether it was."""
+    is_saved = False
+    try:
+        with holding():
+            interrupted = False
+            try:
+                fit_with_progress(learner, X, y)
+            except KeyboardInterrupt:
+                interrupted = True
+                if not hasattr(learner, "ensemble_"):
+                    raise
+            if not hasattr(learner, "ensemble_"):
+                raise ModelError(f"{type(learner).__name__} learned no rules that a file can hold; choose an estimator that learns rules")
+            learner.save(output)
+            is_saved = True
+    except KeyboardInterrupt:
+        if not is_saved:
+            note("interrupted before the first rule was learned; nothing was written")
+            raise
+        interrupted = True
+    return interrupted
+
+
+def _checkpoint(settings: Sequence[str] | None) -> list[str]:
+    return [text.partition("=")[2] for text in settings or () if text.startswith("checkpoint=")]
 
 
 def examples(database: Database) -> tuple[Any, Any, Database | None]:
@@ -89,7 +109,7 @@ def fit_with_progress(learner: Any, X: Any, y: Any, what: str = "learning") -> A
     classes = len(set(y))
     runs = classes if classes > 2 else 1
     with fit_progress(int(known.get("rounds") or 0) * runs or 1, what) as callback, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="interrupted|no rule was learned")  # said in the report
+        warnings.filterwarnings("ignore", message="no rule was learned")  # said in the report
         if "callbacks" in known:
             learner.set_params(callbacks=[callback])
         try:
@@ -108,8 +128,9 @@ def _about(database: Database, n: int, learner: Any) -> str:
 
 
 def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupted: bool, as_json: bool) -> None:
-    rules = fitted.rules_
-    accuracy = float((fitted.predict(X) == y.to_numpy()).mean())
+    """What was learned, what ended the search early, and what was left out of it; an interrupted user does not wait for the accuracy."""
+    rules, stopped = fitted.rules_, getattr(fitted, "stopped_", None)
+    accuracy = None if interrupted else float((fitted.predict(X) == y.to_numpy()).mean())
     if as_json:
         show_json(
             {
@@ -119,12 +140,36 @@ def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupt
                 "seconds": seconds,
                 "training_accuracy": accuracy,
                 "interrupted": interrupted,
+                "stopped": stopped,
+                "refused": [{"join": path, "rows": count} for path, count in _refused(fitted)],
             }
         )
         return
-    if not rules and not interrupted:
+    if not rules and not interrupted and stopped != OUT_OF_TIME:
         for reason in fitted.diagnose(X, y):
             note(f"nothing was learned: {reason}")
-    state = "interrupted; kept" if interrupted else "learned"
-    note(f"{state} {len(rules)} rules in {seconds:.1f} s, right on {accuracy:.1%} of the training examples")
+    for sentence in about_limits(fitted):
+        note(sentence)
+    right = "" if accuracy is None else f", right on {accuracy:.1%} of the training examples"
+    note(f"{'interrupted; kept' if interrupted else 'learned'} {len(rules)} rules in {seconds:.1f} s{right}")
     note(f"wrote {output}; see them with: hornboost rules {output}")
+
+
+def about_limits(fitted: Any) -> list[str]:
+    """What limits did to a fit: that time ran out, and which joins were too large to be followed."""
+    sentences = []
+    if getattr(fitted, "stopped_", None) == OUT_OF_TIME:
+        sentences.append(f"the time limit of {fitted.time_limit:g} s ended the search; the model holds what was learned until then")
+    refused = sorted(_refused(fitted), key=lambda join: -join[1])
+    if refused:
+        shown = ", ".join(f"{path} ({count:,} rows)" for path, count in refused[:SHOWN])
+        more = f" and {len(refused) - SHOWN} more" if len(refused) > SHOWN else ""
+        joins = "1 join was" if len(refused) == 1 else f"{len(refused)} joins were"
+        sentences.append(f"{joins} left out for reaching more than max_entries={fitted.max_entries:,} rows: {shown}{more}")
+    return sentences
+
+
+def _refused(fitted: Any) -> list[tuple[str, int]]:
+    from hornboost.engine.tree import path_text
+
+    return [(path_text(joins), count) for joins, count in getattr(fitted, "refused_", {}).items()]

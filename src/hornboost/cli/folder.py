@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
 def write_folder(database: Database, folder: Path, suffix: str) -> None:
     """Write every table that rules may see, the label among the columns of the target."""
-    if folder.exists():
-        raise DataError(f"{folder}: it exists already; name a folder that does not")
-    parent = folder.absolute().parent
-    try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=parent))
-    except OSError as error:
-        raise DataError(f"{folder}: the folder cannot be made ({error.strerror}); choose another place") from None
+    temporary = _beside(folder)
     try:
         frames = _frames(database)
         schema = _schema(database, suffix)
@@ -43,6 +37,21 @@ def write_folder(database: Database, folder: Path, suffix: str) -> None:
         raise DataError(f"{folder}: the tables cannot be written ({error.strerror or error}); choose another place") from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a folder that cannot be made, before the source is read."""
+    _beside(folder).rmdir()
+
+
+def _beside(folder: Path) -> Path:
+    """A temporary folder, to become the one asked for."""
+    if folder.exists():
+        raise DataError(f"{folder}: it exists already; name a folder that does not")
+    try:
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
+    except OSError as error:
+        raise DataError(f"{folder}: the folder cannot be made ({error.strerror}); choose another place") from None
 
 
 def _frames(database: Database) -> dict[str, pd.DataFrame]:

@@ -53,9 +53,10 @@ def convert(
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV files instead of Parquet.")] = False,
 ) -> None:
     """Write SOURCE as a folder with a file a table and a schema.toml, which every verb reads without guessing."""
-    from hornboost.cli.folder import write_folder
+    from hornboost.cli.folder import check_new, write_folder
     from hornboost.cli.source import open_source
 
+    check_new(folder)
     database = open_source(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
     write_folder(database, folder, "csv" if csv else "parquet")
     note(f"wrote {len(database.tables)} tables and schema.toml to {folder}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hornboost.errors import DataError
+from hornboost.errors import DataError, ModelError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,9 +56,21 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: 
         typer.echo("  ".join(aligned).rstrip())
 
 
+def check_output(output: Path | None, *inputs: str | Path) -> None:
+    """Refuse, before the work begins, a file that cannot be written or that would replace one that the command reads or writes itself."""
+    from hornboost.model.whole import check_writable
+
+    if output is None:
+        return
+    for given in inputs:
+        if os.path.realpath(given) == os.path.realpath(output):
+            raise ModelError(f"{output}: this file is named twice on the command line and would be overwritten; choose another output")
+    check_writable(output)
+
+
 def write_text(path: Path | None, text: str) -> None:
     """Write a result to a file, whole or not at all, or to stdout."""
-    from hornboost.model.file import write_whole
+    from hornboost.model.whole import write_whole
 
     if path is None:
         _check_encoding(text)

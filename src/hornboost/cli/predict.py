@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from hornboost.cli import options as shared
-from hornboost.cli.output import note, say, show_json, write_text
+from hornboost.cli.output import check_output, note, say, show_json, write_text
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def predict(
 
     With two classes the score and the probability are those of the positive class, which their columns name.
     """
+    check_output(output, model, source)
     fitted, X, keys = load_with_examples(model, source, shared.task_options(target, None, None, None, task, None, link, schema))
     frame = predictions(fitted, X, keys)
     if as_json:
@@ -129,7 +130,7 @@ def find_rows(keys: pd.DataFrame, wanted: Sequence[str]) -> list[int]:
 
 
 def _write_parquet(output: Path, frame: pd.DataFrame) -> None:
-    from hornboost.model.file import write_whole
+    from hornboost.model.whole import write_whole
 
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)

@@ -1,11 +1,9 @@
-"""Progress of a fit on a terminal: rounds, rules, margin and the time left; and Ctrl-C that keeps the model learned so far."""
+"""Progress of a fit on a terminal: rounds, rules, margin and the time left."""
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from hornboost.cli.output import progress_console
@@ -42,26 +40,3 @@ def fit_progress(total: int, what: str = "learning") -> Iterator[Callable[[dict[
 
 def _identity(rule: Any) -> Any:
     return getattr(rule, "specs", rule if isinstance(rule, str) else id(rule))
-
-
-class Interruption:
-    """Ctrl-C raises KeyboardInterrupt as always, and is remembered: a fit that it ended may have left a usable model."""
-
-    def __init__(self) -> None:
-        self.happened = False
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        try:
-            before = signal.signal(signal.SIGINT, self._handle)
-        except ValueError:  # not in the main thread, where signals cannot be watched
-            yield
-            return
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        self.happened = True
-        raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hornboost.cli import options as shared
-from hornboost.cli.output import note, progress_console
+from hornboost.cli.output import check_output, note, progress_console
 from hornboost.errors import DataError
 
 
@@ -35,6 +35,7 @@ def report(
     from hornboost.model import file
     from hornboost.report import write_report
 
+    check_output(output, model, data)
     saved = file.load(model)
     known = saved.target
     options = shared.task_options(target, None, label or known.label, positive or _positive(known), task, None, link, schema)

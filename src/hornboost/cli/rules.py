@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hornboost.cli import options as shared
-from hornboost.cli.output import say, show_json, write_text
+from hornboost.cli.output import check_output, say, show_json, write_text
 
 
 def rules(
@@ -61,5 +61,6 @@ def sql(
     """Print MODEL as one SQL statement that scores every row of the target table: keys, score, probability, prediction."""
     from hornboost.estimators.fitted import load
 
+    check_output(output, model)
     text = load(model).to_sql(dialect, table=table, key=key or None, probability=probability)
     write_text(output, text + ";\n")

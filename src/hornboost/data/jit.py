@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import numba
@@ -36,7 +37,9 @@ class _Announcer(event.Listener):
     def on_start(self, event: Any) -> None:
         if self.is_due and str(event.data["dispatcher"].py_func.__module__).startswith("hornboost"):
             self.is_due = False
-            print("hornboost: compiling kernels, once; later runs load them from disk", file=sys.stderr, flush=True)  # noqa: T201
+            with suppress(OSError, ValueError, AttributeError):  # nobody may be there to read it
+                sys.stderr.write("hornboost: compiling kernels, once; later runs load them from disk\n")
+                sys.stderr.flush()
 
     def on_end(self, event: Any) -> None:
         """Nothing to say: the work goes on."""

@@ -24,9 +24,9 @@ from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import HornBoostError, ModelError
 from hornboost.logic.clause import Op, Test
 from hornboost.logic.moment import is_moment
-from hornboost.model.file import write_whole
 from hornboost.model.part import LARGEST, Part
 from hornboost.model.seal import read_bytes, sealed, unsealed
+from hornboost.model.whole import write_whole
 
 if TYPE_CHECKING:
     from hornboost.data.table import Table

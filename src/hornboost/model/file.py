@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import stat
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,6 +20,7 @@ from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.part import Part
 from hornboost.model.seal import digest, read_bytes, sealed, unsealed
+from hornboost.model.whole import write_whole
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -167,36 +165,6 @@ def load(path: str | Path) -> SavedModel:
     except (TypeError, ValueError):
         raise ModelError(f"{str(path)!r} is no path; check it") from None
     return from_bytes(content, str(path))
-
-
-def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old one or the new one; devices and pipes are written directly."""
-    place = Path(os.path.realpath(path))
-    try:
-        if place.exists() and not stat.S_ISREG(place.stat().st_mode):
-            with place.open("wb", buffering=0) as device:
-                device.write(content)
-            return
-        handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", suffix=".tmp", dir=place.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
-            os.replace(temporary, place)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"{path}: the file cannot be written ({reason}); choose another place") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _payload(model: SavedModel) -> dict[str, Any]:

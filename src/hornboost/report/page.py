@@ -37,7 +37,7 @@ def write_report(model: Any, X: Any, y: Any = None, path: str | Path = "report.h
     >>> write_report(clf, X, y, tempfile.mkdtemp() + "/report.html", cv=2).name
     'report.html'
     """
-    from hornboost.model.file import write_whole
+    from hornboost.model.whole import write_whole
 
     write_whole(path, report_html(model, X, y, **options).encode("utf-8"))
     return Path(path)
