@@ -13,10 +13,12 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n?```text\n(.*?)^```\n)?|^<!-- python\n(.*?)^-->\n", re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"-?\d+\.\d+")
 SECONDS = re.compile(r"\b\d+\.\d s\b")
 """The one thing that differs from run to run: how long a command took."""
 
@@ -36,6 +38,21 @@ def produced(text: str) -> str:
 
     with _in_new_folder():
         return BLOCK.sub(run, text)
+
+
+def is_near(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but broken numbers, and in these by one unit of the last place that is shown.
+
+    >>> is_near("area 0.93", "area 0.94"), is_near("area 0.93", "area 0.95"), is_near("3 rules", "4 rules")
+    (True, False, False)
+    """
+    numbers = list(zip(NUMBER.findall(one), NUMBER.findall(other), strict=False))
+    same_text = NUMBER.sub("#", one) == NUMBER.sub("#", other)
+    return same_text and all(abs(Decimal(a) - Decimal(b)) <= max(_unit(a), _unit(b)) for a, b in numbers)
+
+
+def _unit(number: str) -> Decimal:
+    return Decimal(1).scaleb(-len(number.partition(".")[2]))
 
 
 def output_of_python(code: str, namespace: dict[str, Any]) -> str:

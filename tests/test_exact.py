@@ -83,7 +83,7 @@ def test_compiled_and_interpreted_functions_give_the_same_bits(
 @pytest.mark.parametrize(("function", "library"), [(exact.logs, np.log), (exact.exps, np.exp), (exact.log1ps, np.log1p)])
 def test_special_values_are_those_of_the_library(function: Callable[[list[float]], NDArray[np.float64]], library: np.ufunc) -> None:
     with np.errstate(all="ignore"):
-        np.testing.assert_allclose(function(SPECIAL), library(SPECIAL), rtol=1e-15)
+        np.testing.assert_allclose(function(SPECIAL), library(SPECIAL), rtol=1e-14)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 2), (2, 0)])

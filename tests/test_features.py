@@ -77,7 +77,7 @@ def test_coverage_information_is_the_mutual_information_of_covered_and_not_cover
     plus, minus = rng.uniform(0, 0.3, size=20), rng.uniform(0, 0.7, size=20)
     expected = [mutual_information([[p, 0.3 - p], [m, 0.7 - m]]) for p, m in zip(plus, minus, strict=True)]
     assert coverage_information(plus, minus, 0.3, 0.7) == pytest.approx(np.array(expected), abs=1e-12)
-    assert coverage_information([0.3, 0.0], [0.7, 0.0], 0.3, 0.7) == pytest.approx([0.0, 0.0], abs=1e-15)
+    assert coverage_information([0.3, 0.0], [0.7, 0.0], 0.3, 0.7) == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
 def test_mass_is_spread_over_the_rows_that_have_a_value():

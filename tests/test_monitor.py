@@ -45,7 +45,7 @@ def test_gradient_is_the_least_squares_slope_worked_by_hand():
     gradients = [monitor.update(margin).gradient for margin in (0.0, 0.4, 0.5, 0.7)]
     assert math.isnan(gradients[0])
     # t = 4: Σ(k − 2.5)·m = −0.2 + 0.25 + 1.05 = 1.1, over Σ(k − 2.5)² = 5
-    assert gradients[1:] == pytest.approx([0.4, 0.25, 0.22], abs=1e-15)
+    assert gradients[1:] == pytest.approx([0.4, 0.25, 0.22], rel=1e-12)
 
 
 def test_trend_and_ratio_worked_by_hand():
