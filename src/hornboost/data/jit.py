@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _COMMON: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True}
@@ -20,12 +22,30 @@ def jit(function: Function) -> Function:
 
     No entry for calls from C is made: nobody calls, and it is a tenth of the time of compiling.
     """
-    return cast(Function, numba.njit(**_COMMON, cache=True)(function))
+    kernel = numba.njit(**_COMMON, cache=True)(function)
+    if hasattr(kernel, "_cache"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
+        kernel._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    return cast(Function, kernel)
 
 
 def inner(function: Function) -> Function:
     """Compile a function that only kernels of the same file call: it needs no entry from Python, and is kept with its callers."""
     return cast(Function, numba.njit(**_INNER)(function))
+
+
+class _Cache(FunctionCache):
+    """Machine code on disk that is made anew where it cannot be read.
+
+    Numba reads the index of a kernel before it looks whether it is fresh. One that another version left may name types that are gone,
+    and one that was cut short ends too early.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except (AttributeError, EOFError, ImportError, IndexError, KeyError, TypeError, ValueError, UnpicklingError):
+            self.flush()  # type: ignore[no-untyped-call]
+            return None
 
 
 class _Announcer(event.Listener):
