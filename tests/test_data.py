@@ -131,12 +131,60 @@ def test_one_class_only_loads():
     assert set(db.examples()[1]) == {1}
 
 
-def test_a_missing_label_is_refused_unless_where_leaves_the_row_out():
+def test_rows_without_a_label_are_no_examples_to_learn_from_but_can_be_had():
     frame = LOANS.assign(good=[1, 0, None, 0])
     options = {"target": "loan", "key": "loan", "label": "good", "positive": 1}
-    with pytest.raises(DataError, match=r"table 'loan', label 'good': 1 of 4 examples have no value; fill it in or leave those rows out"):
-        Database.from_frames({"loan": frame}, **options)
-    assert len(Database.from_frames({"loan": frame}, **options, where={"good": [0, 1]}).examples()[1]) == 3
+    db = Database.from_frames({"loan": frame}, **options)
+    X, y = db.examples()
+    assert X.index.tolist() == y.index.tolist() == [0, 1, 3]
+    assert y.tolist() == [1, 0, 0]
+    assert db.unlabelled_rows.tolist() == [2]
+    X, y = db.examples(labelled=False)
+    assert (X.index.tolist(), y) == ([2], None)
+    X, y = db.examples(labelled=None)
+    assert X.index.tolist() == [0, 1, 2, 3]
+    assert y.isna().tolist() == [False, False, True, False]
+    only = Database.from_frames({"loan": frame}, **options, where={"good": [0, 1]})
+    assert (len(only.examples()[1]), only.unlabelled_rows.size) == (3, 0)
+
+
+def test_where_no_row_has_a_label_there_is_something_to_predict_and_nothing_to_learn():
+    db = Database.from_frames({"loan": LOANS.assign(good=None)}, target="loan", key="loan", label="good", positive=1)
+    assert len(db.examples(labelled=False)[0]) == len(db.examples(labelled=None)[0]) == 4
+    with pytest.raises(DataError, match=r"table 'loan': none of 4 rows has a value of 'good', so nothing can be learned"):
+        db.examples()
+
+
+@pytest.mark.parametrize("where", ["good = 1", [("good", 1)], {"good": None}, {"good": {"at least": 1}}, {"good": []}, {"good": [[1]]}])
+def test_a_where_that_is_not_understood_is_refused_with_the_way_to_write_it(where):
+    with pytest.raises(DataError, match=r"where: .*; write {'column': value} or {'column': \[values\]}") as caught:
+        bank(where=where)
+    assert "\n" not in str(caught.value)
+
+
+def test_where_takes_a_number_however_it_is_written_and_every_column_must_hold():
+    frame = LOANS.assign(rate=[1.5, 2.0, 1.5, 1.5], good=[1, 0, 1, 0])
+    options = {"target": "loan", "key": "loan", "label": "good"}
+    assert Database.from_frames({"loan": frame}, **options, where={"rate": "1.50"}).example_rows.tolist() == [0, 2, 3]
+    assert Database.from_frames({"loan": frame}, **options, where={"rate": [1.5, "2"], "good": 0}).example_rows.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("label", [np.linspace(0, 1, 4), [1, 2, 3.5, 1]])
+def test_a_label_of_numbers_stays_numbers_and_a_stated_positive_value_makes_it_classes(label):
+    frame = LOANS.assign(good=label)
+    db = Database.from_frames({"loan": frame}, target="loan", key="loan", label="good")
+    assert (db.label_kind, db.target.positive, db.target.classes) == ("numbers", None, ())
+    assert db.examples()[1].tolist() == frame["good"].tolist()
+    stated = Database.from_frames({"loan": frame}, target="loan", key="loan", label="good", positive=1.0)
+    assert (stated.label_kind, stated.target.positive) == ("classes", "1")
+
+
+def test_many_whole_numbers_are_no_classes_unless_they_are_declared_to_be():
+    frame = pd.DataFrame({"id": range(600), "spend": [k % 60 for k in range(600)]})
+    options = {"target": "t", "key": "id", "label": "spend"}
+    assert Database.from_frames({"t": frame}, **options).label_kind == "numbers"
+    assert Database.from_frames({"t": frame}, **options, types={"t.spend": "nominal"}).label_kind == "classes"
+    assert Database.from_frames({"t": frame.assign(spend=frame["spend"] % 7)}, **options).label_kind == "classes"
 
 
 @pytest.mark.parametrize(

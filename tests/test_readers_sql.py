@@ -115,7 +115,7 @@ def test_tables_without_constraints_are_linked_by_inference_that_is_noted(duckdb
         connection.execute("CREATE TABLE card (number integer, account_id integer)")
         connection.execute("INSERT INTO card VALUES (1, 10), (1, 10), (3, 11)")
         connection.execute("CREATE VIEW rich AS SELECT loan_id FROM loan WHERE amount > 6")
-    db = Database.from_duckdb(duckdb_file, "loan", **OPTIONS)
+    db = Database.from_duckdb(duckdb_file, "loan", tables=["loan", "account", "card", "the district", "rich"], **OPTIONS)
     assert {(link.table, link.to_table) for link in db.links} >= {("card", "account"), ("rich", "loan")}
     assert any("card.account_id refers to account.account_id" in note for note in db.inferred)
 
@@ -195,7 +195,11 @@ def bad_cases(read, location):
         ({"target": "lon"}, rf"{location}: there is no table 'lon'; did you mean 'loan'\?"),
         ({"label": "stats"}, r"table 'loan' has no column 'stats'; did you mean 'status'\?"),
         ({"key": "loanid"}, r"table 'loan' has no column 'loanid'; did you mean 'loan_id'\?"),
-        ({"label": "paid", "positive": True}, r"table 'loan', label 'paid': 1 of 3 examples have no value"),
+        ({"label": "paid", "positive": "maybe"}, r"table 'loan', label 'paid': the positive value 'maybe' does not occur"),
+        ({"where": "amount > 3"}, r"where: 'amount > 3' is not understood; write {'column': value}"),
+        ({"tables": ["lon"]}, rf"{location}: tables: there is no table 'lon'; did you mean 'loan'\?"),
+        ({"exclude_tables": ["lon"]}, rf"{location}: exclude_tables: there is no table 'lon'; did you mean 'loan'\?"),
+        ({"exclude_tables": "loan"}, rf"{location}: exclude_tables leaves out the target table 'loan' itself"),
         ({"foreign_keys": [("loan.amount", "accont.account_id")]}, r"there is no table 'accont'; did you mean 'account'\?"),
         ({"foreign_keys": [("loan.amount", "account.acc")]}, r"table 'account' has no column 'acc'; did you mean 'account_id'\?"),
         ({"types": {"loan.status": "numeric"}, "label": "paid", "where": {"paid": [True, 1]}},

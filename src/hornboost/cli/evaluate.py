@@ -31,6 +31,9 @@ def evaluate(
     exclude: shared.Exclude = None,
     link: shared.Link = None,
     schema: shared.SqlSchema = None,
+    tables: shared.Tables = None,
+    exclude_table: shared.ExcludeTable = None,
+    where: shared.Where = None,
     estimator: shared.Estimator = "c2rib",
     features: shared.Features = None,
     rounds: shared.Rounds = 100,
@@ -44,7 +47,9 @@ def evaluate(
     from hornboost.cli.fit import examples
     from hornboost.cli.source import open_task
 
-    database = open_task(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
+    database = open_task(
+        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where)
+    )
     X, y, behind = examples(database)
     learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
     splits = database.folds(folds) if folds is not None else _stratified(y, cv, seed)
@@ -60,7 +65,15 @@ def evaluate(
     for sentence, n in limits.items():
         note(f"in {n} of {len(results)} folds {sentence}")
     if as_json:
-        show_json({"estimator": type(learner).__name__, "folds": results, "mean": _mean(results), "majority": _majority(y)})
+        show_json(
+            {
+                "estimator": type(learner).__name__,
+                "positive": database.target.positive,
+                "folds": results,
+                "mean": _mean(results),
+                "majority": _majority(y),
+            }
+        )
         return
     names = list(results[0])
     rows = [[_shown(name, row[name]) for name in names] for row in results]
@@ -68,7 +81,9 @@ def evaluate(
     rows.append(["mean", *(_shown(name, mean[name]) for name in names[1:])])
     show_table(names, rows, right=names)
     spread = float(np.std([row["accuracy"] for row in results]))
-    say(f"accuracy {mean['accuracy']:.1%} ± {spread:.1%} over {len(results)} folds; always guessing the largest class: {_majority(y):.1%}")
+    about = f'; auroc and aurpc are of "{database.target.positive}"' if "auroc" in names and database.target.positive is not None else ""
+    spoken = f"accuracy {mean['accuracy']:.1%} ± {spread:.1%} over {len(results)} folds"
+    say(f"{spoken}; always guessing the largest class: {_majority(y):.1%}{about}")
 
 
 def _stratified(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:

@@ -33,6 +33,9 @@ def fit(
     exclude: shared.Exclude = None,
     link: shared.Link = None,
     schema: shared.SqlSchema = None,
+    tables: shared.Tables = None,
+    exclude_table: shared.ExcludeTable = None,
+    where: shared.Where = None,
     estimator: shared.Estimator = "c2rib",
     features: shared.Features = None,
     rounds: shared.Rounds = 100,
@@ -46,7 +49,9 @@ def fit(
     from hornboost.cli.source import likely_identifiers, open_task
 
     check_output(output, source, *_checkpoint(settings))
-    database = open_task(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
+    database = open_task(
+        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where)
+    )
     X, y, behind = examples(database)
     learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
     if not getattr(learner, "_learns_clauses", True):
@@ -90,15 +95,10 @@ def _checkpoint(settings: Sequence[str] | None) -> list[str]:
     return [text.partition("=")[2] for text in settings or () if text.startswith("checkpoint=")]
 
 
-def examples(database: Database) -> tuple[Any, Any, Database | None]:
-    """The examples, their labels, and the database behind them; a single table needs none, and its keys tell nothing."""
-    from hornboost.cli.source import is_single_table
-
-    X, y = database.examples()
-    if not is_single_table(database):
-        return X, y, database
-    keys = [column.name for column in database.tables[database.target.table].keys]
-    return X.drop(columns=keys), y, None
+def examples(database: Database) -> tuple[Any, Any, Database]:
+    """The examples, their labels, and the database behind them; where that is a single table its keys tell nothing."""
+    behind = database.without_keys() if len(database.tables) == 1 else database
+    return *behind.examples(), behind
 
 
 def fit_with_progress(learner: Any, X: Any, y: Any, what: str = "learning") -> Any:

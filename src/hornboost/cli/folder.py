@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,9 +84,18 @@ def _schema(database: Database, suffix: str) -> Schema:
     task = Task(target.table, target.key, target.label)
     if target.positive is not None:
         task = replace(task, positive=(target.positive,), negative=(target.negative,) if target.negative is not None else ())
-    if target.label is not None and len(database.example_rows) < database.tables[target.table].n_rows:
-        task = replace(task, where={target.label: target.classes})
+    if len(database.example_rows) + len(database.unlabelled_rows) < database.tables[target.table].n_rows:
+        task = replace(task, where=_where(database, tables[target.table]))
     return Schema(tables, links, task, name=database.schema.name, title=database.schema.title)
+
+
+def _where(database: Database, table: TableSchema) -> Mapping[str, tuple[str, ...]]:
+    """The condition that makes rows examples, as long as it can be told from what is written; otherwise that they have a label."""
+    target, where = database.target, database.where
+    visible = {column.name for column in table.columns} - {target.label}
+    if visible.issuperset(where) or target.label is None:
+        return where
+    return {target.label: target.classes}
 
 
 def _file(name: str, number: int, suffix: str) -> str:

@@ -24,13 +24,18 @@ def inspect(
     exclude: shared.Exclude = None,
     link: shared.Link = None,
     schema: shared.SqlSchema = None,
+    tables: shared.Tables = None,
+    exclude_table: shared.ExcludeTable = None,
+    where: shared.Where = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print the schema as a schema.toml.")] = False,
     as_json: shared.Json = False,
 ) -> None:
     """Show the tables of SOURCE as found: columns, types, links, what is predicted, what was inferred, and warnings."""
     from hornboost.cli.source import open_source
 
-    database = open_source(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
+    database = open_source(
+        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where)
+    )
     if toml:
         say(database.to_schema_toml())
     elif as_json:
@@ -50,6 +55,9 @@ def convert(
     exclude: shared.Exclude = None,
     link: shared.Link = None,
     schema: shared.SqlSchema = None,
+    tables: shared.Tables = None,
+    exclude_table: shared.ExcludeTable = None,
+    where: shared.Where = None,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV files instead of Parquet.")] = False,
 ) -> None:
     """Write SOURCE as a folder with a file a table and a schema.toml, which every verb reads without guessing."""
@@ -57,7 +65,9 @@ def convert(
     from hornboost.cli.source import open_source
 
     check_new(folder)
-    database = open_source(source, shared.task_options(target, key, label, positive, task, exclude, link, schema))
+    database = open_source(
+        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where)
+    )
     write_folder(database, folder, "csv" if csv else "parquet")
     note(f"wrote {len(database.tables)} tables and schema.toml to {folder}")
 
@@ -80,8 +90,13 @@ def _show(database: Database) -> None:
     if target.label is not None:
         say()
         counts = ", ".join(f"{value} ({count:,})" for value, count in class_counts(database).items())
-        say(f"predicts {target.table}.{target.label}: {counts}")
+        say(f"predicts {target.table}.{target.label}: {counts or _numbers(database)}")
+        if database.unlabelled_rows.size:
+            say(f"left out, as they have no label: {database.unlabelled_rows.size:,} rows (they can be predicted)")
     identifiers = [f"{column} looks like an identifier: rules may learn it by heart" for column in likely_identifiers(database)]
+    if database.left_out:
+        say()
+        say(f"not read: {', '.join(database.left_out)} (choose with --tables and --exclude-table)")
     for title, lines in (("inferred", database.inferred), ("warnings", [*database.warnings, *identifiers])):
         if lines:
             say()
@@ -96,16 +111,31 @@ def _domain(row: dict[str, Any]) -> str:
 
 def class_counts(database: Database) -> dict[str, int]:
     """How many examples there are of each class."""
+    if not database.target.classes:
+        return {}
     _, y = database.examples()
     values = [str(value) for value in y]
     return {name: values.count(name) for name in database.target.classes}
+
+
+def _numbers(database: Database) -> str:
+    """What there is to say about a label that is not of classes, or that no row has."""
+    n = database.example_rows.size
+    if n == 0:
+        return "no row has a label"
+    y = database.examples()[1]
+    values = f"{y.nunique():,} distinct values from {y.min():g} to {y.max():g}"
+    return f"numbers ({n:,} rows, {values}); so far only classes can be learned"
 
 
 def _as_json(database: Database) -> dict[str, Any]:
     target = database.target
     return {
         "target": {"table": target.table, "key": list(target.key), "label": target.label, "positive": target.positive},
-        "classes": class_counts(database) if target.label is not None else {},
+        "label_kind": database.label_kind,
+        "classes": class_counts(database),
+        "unlabelled": database.unlabelled_rows.size,
+        "not_read": list(database.left_out),
         "columns": database.describe().to_dict("records"),
         "links": [
             {"from": f"{link.table}.{link.column}", "to": f"{link.to_table}.{link.to_column}", "rows": link.rows, "dangling": link.dangling}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,6 +60,17 @@ Positive = Annotated[str | None, typer.Option(help="The value of the label that 
 TaskName = Annotated[str | None, typer.Option("--task", help="A task that the folder's schema.toml names.")]
 Exclude = Annotated[list[str] | None, typer.Option("--exclude", help="A column that rules must not use, as column or table.column.")]
 Link = Annotated[list[str] | None, typer.Option("--link", help="A foreign key, as table.column=table.column; none are inferred then.")]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option("--tables", help="The tables to read, with commas between them: only these, and views only if they are named here."),
+]
+ExcludeTable = Annotated[list[str] | None, typer.Option("--exclude-table", help="A table that is not read; repeat it for more.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where", help="Only rows of the target with this value, as column=value; values of one column are alternatives, columns add up."
+    ),
+]
 SqlSchema = Annotated[str | None, typer.Option("--schema", help="The schema of a PostgreSQL or DuckDB database.")]
 Estimator = Annotated[str, typer.Option(help=f"One of {', '.join(ESTIMATORS)}.", autocompletion=_complete_estimator)]
 Features = Annotated[
@@ -82,8 +94,34 @@ def task_options(
     exclude: Sequence[str] | None,
     link: Sequence[str] | None,
     schema: str | None,
+    tables: Sequence[str] | None = None,
+    exclude_table: Sequence[str] | None = None,
+    where: Sequence[str] | None = None,
 ) -> TaskOptions:
-    return TaskOptions(target, key or (), label, positive, task, exclude or (), link or (), schema)
+    return TaskOptions(
+        target,
+        key or (),
+        label,
+        positive,
+        task,
+        exclude or (),
+        link or (),
+        schema,
+        tables=[name.strip() for text in tables or () for row in csv.reader([text], skipinitialspace=True) for name in row],
+        exclude_tables=exclude_table or (),
+        where=_conditions(where or ()),
+    )
+
+
+def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`column=value` texts as the readers take them: several values of one column are alternatives."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        column, equals, value = text.partition("=")
+        if not equals or not column.strip() or column.rstrip()[-1] in "<>!" or value.startswith("="):
+            raise DataError(f"--where: '{text}' is not of the form column=value; repeat the option for further values and columns")
+        found.setdefault(column.strip(), []).append(value.strip())
+    return found
 
 
 def make_estimator(

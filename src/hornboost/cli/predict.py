@@ -18,6 +18,7 @@ from hornboost.errors import DataError, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hornboost.cli.source import TaskOptions
     from hornboost.data import Database
     from hornboost.estimators.fitted import FittedModel
 
@@ -30,14 +31,21 @@ def predict(
     task: shared.TaskName = None,
     link: shared.Link = None,
     schema: shared.SqlSchema = None,
+    tables: shared.Tables = None,
+    exclude_table: shared.ExcludeTable = None,
+    where: shared.Where = None,
+    unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Only rows whose label is missing.")] = False,
+    label: shared.Label = None,
     as_json: shared.Json = False,
 ) -> None:
-    """Predict every example of SOURCE: keys, score, probability, prediction, as CSV (or Parquet by the name of the output).
+    """Predict every row of SOURCE's target table, with a label or without: keys, score, probability, prediction.
 
-    With two classes the score and the probability are those of the positive class, which their columns name.
+    The output is CSV, or Parquet by its name. With two classes the score and the probability are those of the positive class, which
+    their columns name.
     """
     check_output(output, model, source)
-    fitted, X, keys = load_with_examples(model, source, shared.task_options(target, None, None, None, task, None, link, schema))
+    options = shared.task_options(target, None, label, None, task, None, link, schema, tables, exclude_table, where)
+    fitted, X, keys = load_with_examples(model, source, options, unlabelled)
     frame = predictions(fitted, X, keys)
     if as_json:
         show_json([{name: _cell(value) for name, value in row.items()} for row in frame.to_dict("records")])
@@ -60,12 +68,16 @@ def explain(
     task: shared.TaskName = None,
     link: shared.Link = None,
     schema: shared.SqlSchema = None,
+    tables: shared.Tables = None,
+    exclude_table: shared.ExcludeTable = None,
+    where: shared.Where = None,
     as_json: shared.Json = False,
 ) -> None:
     """Say why an example is predicted as it is: the rules that fired, the rows behind them, and what other rules lacked."""
     from hornboost.model.explain import Explanations
 
-    fitted, X, keys = load_with_examples(model, source, shared.task_options(target, None, None, None, task, None, link, schema))
+    options = shared.task_options(target, None, None, None, task, None, link, schema, tables, exclude_table, where)
+    fitted, X, keys = load_with_examples(model, source, options)
     rows = find_rows(keys, key)
     found = fitted.explain(X.iloc[rows], missed)
     names = [{str(name): _cell(value) for name, value in record.items()} for record in keys.iloc[rows].to_dict("records")]
@@ -93,15 +105,23 @@ def predictions(fitted: FittedModel, X: Any, keys: pd.DataFrame) -> pd.DataFrame
     return keys.assign(**columns, **{names.prediction: fitted.predict(X)})
 
 
-def load_with_examples(model: Path, source: str, options: Any) -> tuple[FittedModel, Any, pd.DataFrame]:
-    """The model bound to a source, the source's examples, and what identifies them."""
+def load_with_examples(model: Path, source: str, options: TaskOptions, unlabelled: bool = False) -> tuple[FittedModel, Any, pd.DataFrame]:
+    """The model bound to a source, all of the source's rows to predict or those without a label, and what identifies them."""
     from hornboost.cli.source import open_for_model
     from hornboost.estimators.fitted import FittedModel
     from hornboost.model import file
 
     saved = file.load(model)
+    if unlabelled and options.label is None:
+        options = replace(options, label=saved.target.label)
     database = open_for_model(source, saved, options)
-    X, _ = database.examples()
+    if unlabelled and database.target.label is None:
+        raise DataError(f"{model}: the model does not know the name of its label; name it with --label, so that rows without one are known")
+    X, _ = database.examples(labelled=False if unlabelled else None)
+    if len(X) == 0:
+        raise DataError(
+            f"{source}: every row of '{database.target.table}' has a value of '{database.target.label}'; leave out --unlabelled"
+        )
     keys = _keys(database, X, saved.target.key)
     if saved.is_relational:
         return FittedModel(saved, database), X, keys

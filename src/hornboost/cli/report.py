@@ -28,9 +28,12 @@ def report(
     task: shared.TaskName = None,
     link: shared.Link = None,
     schema: shared.SqlSchema = None,
+    tables: shared.Tables = None,
+    exclude_table: shared.ExcludeTable = None,
+    where: shared.Where = None,
 ) -> None:
     """Write one HTML page: the rules of MODEL, how good they are, how they were learned, and why examples are predicted as they are."""
-    from hornboost.cli.source import open_for_model, open_task
+    from hornboost.cli.source import open_for_model, open_task, say_what_was_read
     from hornboost.estimators.fitted import FittedModel
     from hornboost.model import file
     from hornboost.report import write_report
@@ -38,9 +41,12 @@ def report(
     check_output(output, model, data)
     saved = file.load(model)
     known = saved.target
-    options = shared.task_options(target, None, label or known.label, positive or _positive(known), task, None, link, schema)
+    stated = label or known.label, positive or _positive(known)
+    options = shared.task_options(target, None, *stated, task, None, link, schema, tables, exclude_table, where)
     database = open_for_model(data, saved, options) if saved.is_relational else open_task(data, options)
     folds = _folds(cv, database)
+    if saved.is_relational:
+        say_what_was_read(database)
     X, y = database.examples()
     fitted = FittedModel(saved, database if saved.is_relational else None)
     settings: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,9 @@ POSTGRES = ("postgresql://", "postgres://")
 TABLE_FILES = (".csv", ".csv.gz", ".parquet")
 LABELS = ("label", "class", "target", "y", "outcome", "response", "survived", "churn", "default", "active", "status")
 """Names by which a column is taken for the label when none is given, the likeliest first."""
+
+OPTION_NAMES = {"exclude_columns": "exclude", "exclude_tables": "exclude-table"}
+"""What options of the readers are called on the command line, where it is something else."""
 
 MANY = 100
 """Distinct values from which on a column may be an identifier in disguise."""
@@ -34,6 +37,9 @@ class TaskOptions:
     exclude: Sequence[str] = ()
     links: Sequence[str] = ()
     schema: str | None = None
+    tables: Sequence[str] = ()
+    exclude_tables: Sequence[str] = ()
+    where: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hints: Mapping[str, Any] = field(default_factory=dict)
 
     def reader(self) -> dict[str, Any]:
@@ -44,6 +50,9 @@ class TaskOptions:
             "label": self.label,
             "positive": self.positive,
             "exclude_columns": list(self.exclude) or None,
+            "tables": list(self.tables) or None,
+            "exclude_tables": list(self.exclude_tables) or None,
+            "where": {column: list(values) for column, values in self.where.items()} or None,
         }
         return {name: value for name, value in given.items() if value is not None}
 
@@ -73,11 +82,6 @@ def open_source(source: str, options: TaskOptions) -> Database:
     return _open_file(path, options)
 
 
-def is_single_table(database: Database) -> bool:
-    """Whether the examples are all there is, so that the model needs no database."""
-    return len(database.tables) == 1
-
-
 def open_task(source: str, options: TaskOptions) -> Database:
     """A database with a label: the stated one, the schema's, or the likeliest, which is said."""
     from hornboost.cli.output import note
@@ -86,9 +90,27 @@ def open_task(source: str, options: TaskOptions) -> Database:
     if database.target.label is None:
         table, label = _likely_label(database, options, source)
         note(f"no label was named: learning '{label}' of table '{table}' (choose others with --target and --label)")
-        chosen = TaskOptions(table, options.key, label, options.positive, options.task, options.exclude, options.links, options.schema)
-        database = open_source(source, chosen)
+        database = open_source(source, replace(options, target=table, label=label))
+    say_what_was_read(database)
+    if database.label_kind == "numbers":
+        distinct = len(set(database.examples()[1]))
+        raise DataError(
+            f"{source}: the label '{database.target.label}' holds numbers ({distinct:,} distinct values), and so far only classes can be "
+            "learned; add a column that cuts them into ranges, or name one value with --positive"
+        )
     return database
+
+
+def say_what_was_read(database: Database) -> None:
+    """What of the source was left out, if anything: whole tables, and rows without a label."""
+    from hornboost.cli.output import note
+
+    if database.left_out:
+        read, unread = ", ".join(database.tables), ", ".join(database.left_out)
+        note(f"read {read}; left out {unread} (choose with --tables and --exclude-table)")
+    if database.unlabelled_rows.size:
+        n, rows = database.unlabelled_rows.size, database.tables[database.target.table].n_rows
+        note(f"left out {n:,} of {rows:,} rows of '{database.target.table}' whose '{database.target.label}' is missing")
 
 
 def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Database:
@@ -103,7 +125,7 @@ def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Data
         "target": model.target.table,
         "key": list(model.target.key),
     }
-    return open_source(source, TaskOptions(**{**vars(options), "hints": {**hints, **options.hints}}))
+    return open_source(source, replace(options, hints={**hints, **options.hints}))
 
 
 def likely_identifiers(database: Database) -> list[str]:
@@ -146,7 +168,7 @@ def _open_file(path: Path, options: TaskOptions) -> Database:
         return Database.from_aleph(path)
     if path.suffix.lower() == ".arff":
         given = options.reader()
-        return Database.from_arff(path, **{name: value for name, value in given.items() if name not in ("target", "key")})
+        return Database.from_arff(path, **{name: value for name, value in given.items() if name not in ("target", "key", "tables")})
     if path.name.endswith(TABLE_FILES):
         return _open_table(path, options)
     start = _first_bytes(path)
@@ -193,7 +215,7 @@ def _refuse_options(options: TaskOptions, place: str) -> None:
     given = [name for name, value in (*options.reader().items(), ("task", options.task), ("link", options.links)) if value]
     if given:
         raise DataError(
-            f"{place}: the modes and examples state the task, so --{given[0].replace('_columns', '')} has no use here; leave it out"
+            f"{place}: the modes and examples state the task, so --{OPTION_NAMES.get(given[0], given[0])} has no use here; leave it out"
         )
 
 

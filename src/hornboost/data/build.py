@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from hornboost.data.convert import encode_nominal, factorize, factorize_keys, to_moments, to_numbers
 from hornboost.data.domain import Domain
+from hornboost.data.labels import LabelKind, column_kind
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
-from hornboost.data.values import stored_type
+from hornboost.data.values import natural_type, stored_type
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -46,15 +47,27 @@ class FoldValues:
 
 
 @dataclass(frozen=True, eq=False)
+class Labelled:
+    """The target's rows that are examples, with their labels: classes as text, or numbers; all rows and None when there is no label.
+
+    `relabelled` says whether classes were put together under a new name.
+    """
+
+    target: Target
+    rows: NDArray[np.int64]
+    labels: NDArray[Any] | None = None
+    relabelled: bool = False
+    kind: LabelKind | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Built:
-    """What `Database` keeps: `rows` are the target's rows that are examples, `labels` their classes (None without a label)."""
+    """What `Database` keeps; `unlabelled` are the target's rows that would be examples if they had a label."""
 
     tables: dict[str, Table]
     domains: dict[str, Domain]
-    target: Target
-    rows: NDArray[np.int64]
-    labels: NDArray[np.object_] | None
-    relabelled: bool
+    labelled: Labelled
+    unlabelled: NDArray[np.int64]
     folds: dict[str, FoldValues]
     warnings: tuple[str, ...]
 
@@ -79,16 +92,17 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     target = sources[task.table]
     if target.n_rows == 0:
         raise DataError(f"{target.location}: the target table '{task.table}' has no rows; choose another target or add examples")
-    rows = _example_rows(task, target)
-    labels, target_of, relabelled = _labels(task, target, rows)
+    asked = _example_rows(task, target)
+    labelled = _labels(schema, task, target, asked)
     hidden = hidden_columns(schema, task)
     visible = [table for table in schema.tables.values() if table.name not in task.exclude_tables]
     fold_columns = _read_fold_columns(schema, sources)
     tables, domains = _encode(visible, hidden, schema.domains(), sources)
     for table in visible:
         check_primary_key(table, tables[table.name], domains, sources[table.name])
-    folds = {item.name: _fold_values(item, fold_columns, task, tables, rows, schema) for item in schema.folds if item.file is None}
-    return Built(tables, domains, target_of, rows, labels, relabelled, folds, tuple(warnings))
+    folds = {item.name: _fold_values(item, fold_columns, task, tables, labelled.rows, schema) for item in schema.folds if item.file is None}
+    unlabelled = np.setdiff1d(asked, labelled.rows, assume_unique=True)
+    return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings))
 
 
 def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Iterable[str]:
@@ -115,8 +129,7 @@ def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
     keep = np.ones(source.n_rows, dtype=bool)
     for column, values in task.where.items():
         codes, categories = encode_nominal(source.read(column))
-        wanted = [code for code, category in enumerate(categories) if category in values]
-        keep &= np.isin(codes, wanted)
+        keep &= np.isin(codes, _wanted(categories, values, natural_type(source.read(column).type) == "numeric"))
     rows = np.flatnonzero(keep)
     if rows.size == 0:
         condition = " and ".join(f"{column} = {' or '.join(values)}" for column, values in task.where.items())
@@ -124,16 +137,33 @@ def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
     return rows
 
 
-def _labels(task: Task, source: Source, rows: NDArray[np.int64]) -> tuple[NDArray[np.object_] | None, Target, bool]:
-    """Classes of the examples as text, the target, and whether classes were put together under a new name."""
+def _wanted(categories: NDArray[np.object_], values: tuple[str, ...], is_numeric: bool) -> list[int]:
+    """The codes of the values that a condition allows; a number may be written in any way, such as 1.50."""
+    if not is_numeric:
+        return [code for code, category in enumerate(categories) if category in values]
+    numbers = {_number(value) for value in values} - {None}
+    return [code for code, category in enumerate(categories) if category in values or _number(category) in numbers]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]) -> Labelled:
+    """The rows among those asked for that have a label, and their labels."""
     if task.label is None:
-        return None, Target(task.table, task.key), False
+        return Labelled(Target(task.table, task.key), asked)
     place = f"{source.location}: table '{task.table}', label '{task.label}'"
-    codes, categories = encode_nominal(source.read(task.label))
+    values = source.read(task.label)
+    codes, categories = encode_nominal(values)
+    rows = asked[codes[asked] >= 0]
     codes = codes[rows]
-    if (codes < 0).any():
-        missing = int((codes < 0).sum())
-        raise DataError(f"{place}: {missing} of {rows.size} examples have no value; fill it in or leave those rows out with 'where'")
+    declared = schema.table(task.table).column(task.label).type
+    if not task.positive and declared in ("numeric", "date") and column_kind(values.take(rows)) == "numbers":
+        return Labelled(Target(task.table, task.key, task.label), rows, to_numbers(values, place)[0][rows], kind="numbers")
     occurring = [str(categories[code]) for code in np.unique(codes)]
     for value in task.positive:
         if value not in occurring and (len(task.positive) > 1 or len(occurring) > 1):
@@ -143,7 +173,7 @@ def _labels(task: Task, source: Source, rows: NDArray[np.int64]) -> tuple[NDArra
     relabelled = any(classes[value] != value for value in occurring)
     distinct = tuple(sorted(set(classes.values())))
     positive, negative = _sides(task, distinct, classes)
-    return names[codes], Target(task.table, task.key, task.label, positive, negative, distinct), relabelled
+    return Labelled(Target(task.table, task.key, task.label, positive, negative, distinct), rows, names[codes], relabelled, "classes")
 
 
 def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from hornboost.data.describe import Link, count_dangling, describe_frame, summar
 from hornboost.data.domain import Domain
 from hornboost.data.frames import arrow_columns, encode_rows, examples_frame
 from hornboost.data.index import KeyIndex
+from hornboost.data.labels import LabelKind
 from hornboost.data.schema import Schema, Task
 from hornboost.data.schema_file import format_schema, write_schema
 from hornboost.data.source import Source
@@ -51,6 +53,7 @@ class Database:
         allow_outside: bool = False,
         inferred: Sequence[str] = (),
         warnings: Sequence[str] = (),
+        left_out: Sequence[str] = (),
     ) -> None:
         """Encode the tables of a reader; `frame` is the target as it came in, where it came in as a frame."""
         built = build(schema, task, sources)
@@ -61,17 +64,19 @@ class Database:
         self._folder = folder
         self._allow_outside = allow_outside
         self._inferred = tuple(inferred)
+        self._left_out = tuple(left_out)
         self._warnings = (*warnings, *built.warnings)
-        self._frames = examples_frame(built, self._hidden, frame) if frame is not None else None
+        self._frame = frame
         self._start_caches()
 
     def _start_caches(self) -> None:
         self._lock = threading.Lock()
         self._indexes: dict[tuple[str, str], KeyIndex] = {}
         self._links: tuple[Link, ...] | None = None
+        self._examples: dict[bool | None, tuple[Any, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_indexes", "_links")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_indexes", "_links", "_examples")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -96,7 +101,17 @@ class Database:
     @property
     def target(self) -> Target:
         """What is predicted."""
-        return self._built.target
+        return self._built.labelled.target
+
+    @property
+    def label_kind(self) -> LabelKind | None:
+        """Whether the label is of classes or of numbers; None without a label."""
+        return self._built.labelled.kind
+
+    @property
+    def where(self) -> Mapping[str, tuple[str, ...]]:
+        """The values of each column by which rows of the target are examples; empty when all are."""
+        return MappingProxyType(dict(self._task.where))
 
     @property
     def schema(self) -> Schema:
@@ -107,6 +122,11 @@ class Database:
     def inferred(self) -> tuple[str, ...]:
         """What was not given but inferred, a sentence each."""
         return self._inferred
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The tables of the source that were not read, each with the reason: excluded, not named, or a view and the like."""
+        return self._left_out
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -125,16 +145,41 @@ class Database:
         ]
         return (*self._warnings, *dangling)
 
-    def examples(self, held_out: str | None = None) -> tuple[Any, Any]:
-        """The rows to predict as a frame of keys and attributes, and their labels (None if the target has no label).
+    def examples(self, held_out: str | None = None, *, labelled: bool | None = True) -> tuple[Any, Any]:
+        """The examples as a frame of keys and attributes, and their labels (None if the target has no label).
 
-        `held_out` names folds that are a file of their own (a test set) and gives the examples of that file.
+        Rows whose label is missing are no examples to learn from, but may be what is to be predicted: `labelled=False` gives them, with
+        None for the labels, and `labelled=None` gives all rows in the order of the table, with missing labels. Without a label every row
+        is given in any case. `held_out` names folds that are a file of their own (a test set) and gives the examples of that file.
+
+        >>> import pandas as pd
+        >>> train = pd.DataFrame({"train": [1, 2, 3], "east": ["yes", None, "no"]})
+        >>> db = Database.from_frames({"train": train}, target="train", key="train", label="east")
+        >>> [list(db.examples(labelled=which)[0]["train"]) for which in (True, False, None)]
+        [[1, 3], [2], [1, 2, 3]]
         """
         if held_out is not None:
-            return self._held_out(held_out).examples()
-        if self._frames is None:
-            return examples_frame(self._built, self._hidden, None)
-        return self._frames
+            return self._held_out(held_out).examples(labelled=labelled)
+        if labelled in self._examples:
+            return self._examples[labelled]
+        found = examples_frame(self._built, self._hidden, self._frame, *self._chosen(labelled))
+        if self._frame is not None:
+            self._examples[labelled] = found
+        return found
+
+    def _chosen(self, labelled: bool | None) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
+        """The rows of the target that are asked for, and their labels."""
+        rows, labels, unlabelled = self._built.labelled.rows, self._built.labelled.labels, self._built.unlabelled
+        if labels is None or (labelled and rows.size):
+            return rows, labels
+        if labelled:
+            place = f"{self._schema.location}: table '{self.target.table}'"
+            raise DataError(f"{place}: none of {unlabelled.size} rows has a value of '{self.target.label}', so nothing can be learned")
+        if labelled is False:
+            return unlabelled, None
+        order = np.argsort(np.concatenate([rows, unlabelled]), kind="stable")
+        missing = np.full(unlabelled.size, None if labels.dtype == object else np.nan, labels.dtype)
+        return np.concatenate([rows, unlabelled])[order], np.concatenate([labels, missing])[order]
 
     def _held_out(self, name: str) -> Database:
         from hornboost.data.readers.folder import read_held_out
@@ -148,17 +193,23 @@ class Database:
     @property
     def example_rows(self) -> NDArray[np.int64]:
         """The rows of the target table that are examples, in the order of `examples()`."""
-        return self._built.rows
+        return self._built.labelled.rows
+
+    @property
+    def unlabelled_rows(self) -> NDArray[np.int64]:
+        """The rows of the target table that `examples()` leaves out because their label is missing."""
+        return self._built.unlabelled
 
     def folds(self, name: str | None = None) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Known folds as (train, test) positions in `examples()`; without a name the first that the schema gives.
+        """Known folds as (train, test) positions in `examples()`; without a name the first that belong to the target's rows.
 
-        Folds with the values "train" and "test" are one split; an example without a fold is in no part.
+        Folds with the values "train" and "test" are one split; an example without a fold is in no part. A part without examples is an
+        error.
         """
         known = [folds.name for folds in self._schema.folds]
         if not known:
             raise DataError(f"{self._schema.location}: the schema names no folds; use the splitters of sklearn.model_selection")
-        name = known[0] if name is None else name
+        name = self._first_folds() if name is None else name
         if name not in known:
             raise DataError(f"{self._schema.location}: there are no folds '{name}'{did_you_mean(name, known)}")
         if name not in self._built.folds:
@@ -167,10 +218,43 @@ class Database:
         if folds.problem is not None:
             raise DataError(f"{self._schema.location}: {folds.problem}")
         tests = [folds.values.index("test")] if set(folds.values) == {"train", "test"} else list(range(len(folds.values)))
-        return [
-            (np.flatnonzero((folds.of_example >= 0) & (folds.of_example != test)), np.flatnonzero(folds.of_example == test))
-            for test in tests
-        ]
+        found = []
+        for test in tests:
+            parts = np.flatnonzero((folds.of_example >= 0) & (folds.of_example != test)), np.flatnonzero(folds.of_example == test)
+            for what, part in zip(("train on", "test on"), parts, strict=True):
+                if part.size == 0:
+                    problem = f"the folds '{name}' leave no example to {what} where '{folds.values[test]}' is held out"
+                    raise DataError(f"{self._schema.location}: {problem}; correct the folds, or split with sklearn.model_selection")
+            found.append(parts)
+        return found
+
+    def _first_folds(self) -> str:
+        fitting = [folds.name for folds in self._schema.folds if folds.file is None and self._built.folds[folds.name].problem is None]
+        if not fitting:
+            others = ", ".join(f"'{folds.name}'" for folds in self._schema.folds)
+            problem = f"none of the folds {others} belong to the rows of table '{self.target.table}'"
+            raise DataError(f"{self._schema.location}: {problem}; use the splitters of sklearn.model_selection")
+        return fitting[0]
+
+    @property
+    def is_single_table(self) -> bool:
+        """Whether the examples are all there is to see: one table, without keys to join it by."""
+        return len(self._built.tables) == 1 and not self._built.tables[self.target.table].keys
+
+    def without_keys(self) -> Database:
+        """The target's rows as a single table that joins nothing, so that a model learned from it needs no database."""
+        table, target = self._built.tables[self.target.table], replace(self.target, key=())
+        alone = Table(table.name, {column.name: column for column in table.attributes}, table.n_rows)
+        labelled = replace(self._built.labelled, target=target)
+        changed: Database = object.__new__(Database)
+        changed.__setstate__(
+            self.__getstate__()
+            | {
+                "_built": replace(self._built, tables={table.name: alone}, domains={}, labelled=labelled),
+                "_hidden": self._hidden | {column.name for column in table.keys},
+            }
+        )
+        return changed
 
     def encode(self, X: Any) -> Table:
         """The rows of a frame as the root of a join tree, in the codes of this database.

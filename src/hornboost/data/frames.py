@@ -156,27 +156,27 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     return replace(column, values=remap(codes, np.array(mapping, dtype=np.int32)), categories=categories)
 
 
-def examples_frame(built: Built, hidden: Iterable[str], frame: Any) -> tuple[Any, Any]:
-    """Examples and labels: rows of the frame that came in, or of the encoded target table as pandas."""
+def examples_frame(built: Built, hidden: Iterable[str], frame: Any, rows: NDArray[np.int64], labels: Any) -> tuple[Any, Any]:
+    """Some examples with their labels: rows of the frame that came in, or of the encoded target table as pandas."""
     import narwhals as nw
 
-    target = built.target
+    target = built.labelled.target
     if frame is None:
-        X = decode_table(built.tables[target.table], built.domains, built.rows)
-        if built.labels is None:
+        X = decode_table(built.tables[target.table], built.domains, rows)
+        if labels is None:
             return X, None
         import pandas as pd
 
-        return X, pd.Series(built.labels, name=target.label)
+        return X, pd.Series(labels, name=target.label)
     whole = eager(frame)
-    if built.rows.size < len(whole):
-        whole = whole[built.rows.tolist()]
+    if rows.size < len(whole):
+        whole = whole[rows.tolist()]
     X = whole.select([name for name in whole.columns if name not in hidden]).to_native()
-    if built.labels is None:
+    if labels is None:
         return X, None
     y = whole[target.label]
-    if built.relabelled:
-        y = nw.new_series(y.name, built.labels.tolist(), backend=y.implementation)
+    if built.labelled.relabelled:
+        y = nw.new_series(y.name, labels.tolist(), backend=y.implementation)
         if nw.get_native_namespace(y).__name__ == "pandas":
             y = nw.maybe_set_index(y, index=nw.maybe_get_index(whole))
     return X, y.to_native()

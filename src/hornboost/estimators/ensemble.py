@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from hornboost.boosting.base_learners import Rows
@@ -24,6 +23,7 @@ from hornboost.data import Database
 from hornboost.data.table import Table
 from hornboost.engine.sampling import content_hash, splitmix64, tell_apart
 from hornboost.errors import DataError, ModelError
+from hornboost.estimators.classes import check_classes
 from hornboost.estimators.matrix import MatrixEncoder
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.estimators.weights import checked_weights
@@ -120,7 +120,7 @@ class EnsembleClassifier(RelationalClassifier):
             )
         rows = self._rows(X, reset=True)
         labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
+        check_classes(labels, self)
         if len(labels) != len(rows):
             raise DataError(f"X has {len(rows)} rows and y has {len(labels)}; they must have the same number.")
         weights = checked_weights(sample_weight, len(rows))

@@ -138,7 +138,7 @@ class RuleExports:
             np.asarray(self.classes_),
             target,
             saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database)),
-            self.database is not None,
+            self.database is not None and not self.database.is_single_table,
             training,
         )
 

@@ -49,9 +49,9 @@ class FittedModel(RelationalClassifier):
         self.classes_ = model.classes
         self.training_ = dict(model.training)
         self.n_features_in_ = len(model.schema[model.target.table])
-        if not model.is_relational:
-            if database is not None:
-                raise ModelError("the model was fitted on a single table; load it without a database and pass that table's rows")
+        if database is not None and not model.is_relational and not database.is_single_table:
+            raise ModelError("the model was fitted on a single table; load it without a database and pass that table's rows")
+        if database is None and not model.is_relational:
             self._database = _of_constants(model)
         elif database is not None:
             model.check_schema(database)

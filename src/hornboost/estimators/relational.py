@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from hornboost.data import Database
@@ -18,6 +17,7 @@ from hornboost.data.table import Table
 from hornboost.engine import Engine
 from hornboost.engine.sampling import category_hashes, content_hash
 from hornboost.errors import DataError
+from hornboost.estimators.classes import check_classes
 from hornboost.estimators.exports import RuleExports
 from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.model.ensemble import Ensemble, Rule
@@ -46,7 +46,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             )
         X = self._checked(X, reset=True)
         labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
+        check_classes(labels, self)
         n = len(X)
         if len(labels) != n:
             raise DataError(f"X has {n} rows and y has {len(labels)}; they must have the same number.")

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hornboost.estimators.classes import check_classes
 from hornboost.estimators.weights import checked_weights
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         from hornboost.mining import selection
 
         X, y = validate_data(self, X, y, dtype=None, accept_sparse=("csc", "csr"), ensure_all_finite="allow-nan", y_numeric=False)
-        check_classification_targets(y)
+        check_classes(np.asarray(y), self)
         weights = checked_weights(sample_weight, X.shape[0])
         present = np.flatnonzero(weights)
         values, classes = np.unique(np.asarray(y)[present], return_inverse=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hornboost.data.readers.csv import csv_header, read_csv, table_name
 from hornboost.data.readers.inside import inside
 from hornboost.data.readers.options import task_from_options
+from hornboost.data.readers.selection import select_tables
 from hornboost.data.schema import Folds, Schema, TableSchema, Task
 from hornboost.data.schema_file import read_schema
 from hornboost.data.source import ArrowSource, Source
@@ -70,10 +71,21 @@ def read_folder(folder: Path, task: str | None, options: Mapping[str, Any], allo
 
         return infer_folder(folder, task, options)
     schema = read_schema(folder / "schema.toml")
-    chosen = task_from_options(schema, schema.task(task) if task or "target" not in options else None, options)
+    known = schema.task(task) if task or "target" not in options else None
+    if options.get("tables") is not None:
+        options = _only_tables(schema, known, options)
+    chosen = task_from_options(schema, known, options)
     tables = [table for table in schema.tables.values() if table.name not in chosen.exclude_tables]
     sources = {table.name: open_table(folder, table, schema.location, allow_outside) for table in tables}
     return {"schema": schema, "task": chosen, "sources": sources, "folder": folder, "allow_outside": allow_outside}
+
+
+def _only_tables(schema: Schema, task: Task | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The option `tables` of a schema, as its task states it: by the tables that are excluded."""
+    target = options.get("target") or (task.table if task is not None else None)
+    selection = select_tables(schema.tables, {**options, "target": target}, schema.location)
+    rest = {name: value for name, value in options.items() if name != "tables"}
+    return {**rest, "exclude_tables": [name for name in schema.tables if name not in selection.read]}
 
 
 def read_held_out(folder: Path, schema: Schema, task: Task, folds: Folds, allow_outside: bool) -> tuple[Schema, Task, dict[str, Source]]:

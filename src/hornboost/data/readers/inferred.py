@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from hornboost.data.convert import factorize, remap
 from hornboost.data.infer import Hints, infer_schema
+from hornboost.data.labels import column_kind
 from hornboost.data.readers.csv import table_name
 from hornboost.data.readers.options import TASK_OPTIONS, check_options, listed, task_from_options
+from hornboost.data.readers.selection import select_tables
 from hornboost.data.schema import ForeignKey, TableSchema, split_reference
 from hornboost.data.source import ArrowSource, Source
 from hornboost.data.values import as_integers
@@ -20,7 +22,7 @@ from hornboost.errors import DataError, did_you_mean
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_OPTIONS = (*TASK_OPTIONS, "foreign_keys", "keys", "types")
+SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "keys", "types")
 MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"])
 """Words that stand for a missing value in a column of numbers or dates."""
 
@@ -35,6 +37,8 @@ def infer_task(
     """The arguments of `Database` from tables, the user's options, and the constraints that a catalogue states."""
     check_options(options, SCHEMA_OPTIONS)
     options = {name: value for name, value in options.items() if value is not None}
+    selection = select_tables(sources, options, location)
+    options, sources = dict(selection.options), {name: sources[name] for name in selection.read}
     target = str(options.get("target", next(iter(sources))))
     if target not in sources:
         raise DataError(f"{location}: there is no table '{target}'{did_you_mean(target, sources)}")
@@ -49,7 +53,7 @@ def infer_task(
         primary_keys=primary_keys or {},
         keys=keys,
         types=options.get("types") or {},
-        nominal=[(target, str(options["label"]))] if "label" in options else [],
+        nominal=[(target, str(options["label"]))] if "label" in options and _is_of_classes(sources[target], options) else [],
     )
     schema, found, warnings = infer_schema(sources, hints, location)
     task_options = {name: value for name, value in options.items() if name in TASK_OPTIONS} | {"target": target}
@@ -58,7 +62,14 @@ def infer_task(
         task_options["key"] = [name for name in schema.tables[target].primary_key if name in columns]
     task = task_from_options(schema, None, task_options)
     schema = replace(schema, target=task).validate()
-    return {"schema": schema, "task": task, "sources": sources, "inferred": [*notes, *found], "warnings": warnings}
+    noted = {"inferred": [*notes, *found], "warnings": warnings, "left_out": selection.left_out}
+    return {"schema": schema, "task": task, "sources": sources, **noted}
+
+
+def _is_of_classes(source: Source, options: Mapping[str, Any]) -> bool:
+    """Whether the label is to be read as classes: a stated positive value says so, otherwise its values do."""
+    label = str(options["label"])
+    return "positive" in options or label not in source.columns or column_kind(source.read(label)) == "classes"
 
 
 def _key_domains(columns: Any) -> dict[str, str | None]:
@@ -88,20 +99,21 @@ def infer_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> 
     files = table_files(folder)
     if not files:
         raise DataError(f"{folder.name}: the folder has no .csv, .csv.gz or .parquet file; give the folder that holds the tables")
+    paths: dict[str, Path] = {}
+    for path in files:
+        if paths.setdefault(table_name(path), path) != path:
+            raise DataError(f"{folder.name}: two files hold the table '{table_name(path)}'; remove or rename one of them")
+    selection = select_tables(paths, options, folder.name)
     sources: dict[str, Source] = {}
     notes: list[str] = []
-    for path in files:
-        name = table_name(path)
-        if name in sources:
-            raise DataError(f"{folder.name}: two files hold the table '{name}'; remove or rename one of them")
-        source = open_file(path, name, None)
+    for name in selection.read:
+        source = open_file(paths[name], name, None)
         sources[name] = typed_source(source, notes) if isinstance(source, ArrowSource) else source
-    arguments = infer_task(sources, folder.name, options)
+    arguments = infer_task(sources, folder.name, selection.options)
     schema = arguments["schema"]
-    tables = {table.name: _with_file(table, path) for table, path in zip(schema.tables.values(), files, strict=True)}
-    return arguments | {
-        "schema": replace(schema, name=folder.name, tables=tables), "folder": folder, "inferred": [*notes, *arguments["inferred"]],
-    }  # fmt: skip
+    tables = {name: _with_file(table, paths[name]) for name, table in schema.tables.items()}
+    arguments |= {"inferred": [*notes, *arguments["inferred"]], "left_out": selection.left_out}
+    return arguments | {"schema": replace(schema, name=folder.name, tables=tables), "folder": folder}
 
 
 def _with_file(table: TableSchema, path: Path) -> TableSchema:

@@ -31,11 +31,14 @@ def task_from_options(schema: Schema, task: Task | None, options: Mapping[str, A
         changes["table"] = str(given["target"])
     if "label" in given:
         changes["label"] = str(given["label"])
-    for name in ("key", "positive", "negative", "exclude_columns", "exclude_tables"):
+    for name in ("key", "positive", "negative"):
         if name in given:
             changes[name] = listed(given[name])
+    for name in ("exclude_columns", "exclude_tables"):
+        if name in given:
+            changes[name] = tuple(dict.fromkeys((*getattr(task, name), *listed(given[name]))))
     if "where" in given:
-        changes["where"] = {str(column): listed(values) for column, values in given["where"].items()}
+        changes["where"] = {**task.where, **conditions(given["where"])}
     if changes.get("label", task.label) != task.label:
         changes = {"positive": (), "negative": ()} | changes  # those of the schema are values of another column
     elif "positive" in changes and "negative" not in changes and task.negative:
@@ -45,6 +48,31 @@ def task_from_options(schema: Schema, task: Task | None, options: Mapping[str, A
     changed = replace(task, **changes)
     replace(schema, target=changed, tasks=(), location=schema.location).validate()
     return changed
+
+
+def conditions(where: Any) -> dict[str, tuple[str, ...]]:
+    """The option `where`: for each column the value, or one of the values, that a row must have to be an example.
+
+    >>> conditions({"year": [2020, 2021], "region": "north"})
+    {'year': ('2020', '2021'), 'region': ('north',)}
+    """
+    way_out = "write {'column': value} or {'column': [values]}; a row is an example if each column has one of its values"
+    if not isinstance(where, Mapping):
+        raise DataError(f"where: {_shown(where)} is not understood; {way_out}")
+    found = {}
+    for column, values in where.items():
+        try:
+            found[str(column)] = listed(values)
+        except (TypeError, ValueError, NotImplementedError):  # of Arrow, and our own for missing values
+            raise DataError(f"where: {_shown(values)} of column '{column}' is not understood; {way_out}") from None
+        if not found[str(column)]:
+            raise DataError(f"where: there are no values of column '{column}', so that no row is an example; {way_out}")
+    return found
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:80] + "…"
 
 
 def listed(value: Any) -> tuple[str, ...]:

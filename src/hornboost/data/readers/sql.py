@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.address import said_safely
 from hornboost.data.readers.inferred import convert_text, infer_task
-from hornboost.data.readers.options import listed
+from hornboost.data.readers.selection import select_tables
 from hornboost.data.schema import ForeignKey
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean
@@ -26,13 +26,16 @@ class Catalogue:
     columns: dict[str, dict[str, str]] = field(default_factory=dict)
     primary_keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = field(default_factory=list)
+    derived: dict[str, str] = field(default_factory=dict)
+    """Tables that hold no rows of their own, with the word for what they are."""
 
     def add(self, table: str, column: str, expression: str | None, kind: str) -> None:
         """A column with the SQL that reads it; None for a type that cannot be used."""
         self.columns.setdefault(table, {})
         if expression is None:
-            self.warnings.append(f"{self.location}: {table}.{column} is left out: values of type '{kind}' are not supported")
+            problem = f"{self.location}: {table}.{column} is left out: values of type '{kind}' are not supported"
+            self.warnings.append((table, problem))
         else:
             self.columns[table][column] = expression
 
@@ -82,8 +85,9 @@ def _duckdb_catalogue(connection: Any, location: str, schema: str) -> Catalogue:
     catalogue = Catalogue(location)
     where = f"database_name = current_database() AND schema_name = {text_literal(schema)}"
     views = f"SELECT view_name FROM duckdb_views() WHERE {where} AND NOT internal"
-    tables = f"SELECT table_name FROM duckdb_tables() WHERE {where} UNION ALL {views}"
-    known = {row[0] for row in connection.execute(tables).fetchall()}
+    catalogue.derived = {row[0]: "view" for row in connection.execute(views).fetchall()}
+    tables = f"SELECT table_name FROM duckdb_tables() WHERE {where}"
+    known = catalogue.derived.keys() | {row[0] for row in connection.execute(tables).fetchall()}
     columns = f"SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE {where} ORDER BY table_name, column_index"
     for table, column, kind in connection.execute(columns).fetchall():
         if table in known:
@@ -118,11 +122,16 @@ def read_sqlite(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
         raise DataError(f"{path.name}: SQLite cannot read the tables ({_first_line(error)}); check that the file is a database") from None
 
 
+SQLITE_DERIVED: Mapping[str, str] = {"view": "view", "virtual": "virtual table", "shadow": "part of a virtual table"}
+
+
 def _sqlite_catalogue(cursor: Any, location: str) -> tuple[Catalogue, set[tuple[str, str]]]:
     catalogue = Catalogue(location)
     dates = set()
-    listing = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
-    tables = [row[0] for row in _rows(cursor, listing)]
+    listing = "SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite#_%' ESCAPE '#' ORDER BY name"
+    kinds = dict(_rows(cursor, listing))
+    tables = list(kinds)
+    catalogue.derived = {table: SQLITE_DERIVED[kind] for table, kind in kinds.items() if kind in SQLITE_DERIVED}
     spelled = {table.casefold(): table for table in tables}
     for table in tables:
         primary = []
@@ -171,6 +180,17 @@ POSTGRES_TYPES: Mapping[str, str] = {
 }
 """How a column of each PostgreSQL type is read."""
 
+POSTGRES_MATERIALISED = """
+        SELECT rel.relname::text, att.attname::text,
+            CASE WHEN typ.typtype IN ('e', 'c') THEN 'USER-DEFINED' ELSE format_type(att.atttypid, NULL) END,
+            CASE WHEN att.atttypid = 'numeric'::regtype AND att.atttypmod > 0 THEN (att.atttypmod - 4) & 65535 ELSE 1 END,
+            CASE WHEN att.atttypid = 'numeric'::regtype AND att.atttypmod > 0 THEN (att.atttypmod - 4) >> 16 ELSE 99 END,
+            att.attnum::int
+        FROM pg_class rel JOIN pg_namespace space ON space.oid = rel.relnamespace JOIN pg_attribute att ON att.attrelid = rel.oid
+        JOIN pg_type typ ON typ.oid = att.atttypid
+        WHERE space.nspname = {schema} AND rel.relkind = 'm' AND att.attnum > 0 AND NOT att.attisdropped"""
+"""The columns of materialised views, which the information schema does not know."""
+
 
 def read_postgres(uri: str, options: Mapping[str, Any], schema: str) -> dict[str, Any]:
     """The arguments of `Database` for a PostgreSQL server."""
@@ -193,9 +213,13 @@ def read_postgres(uri: str, options: Mapping[str, Any], schema: str) -> dict[str
 def _postgres_catalogue(cursor: Any, location: str, schema: str) -> Catalogue:
     catalogue = Catalogue(location)
     columns = f"""
-        SELECT table_name::text, column_name::text, data_type::text, coalesce(numeric_scale, 1)::int, coalesce(numeric_precision, 99)::int
-        FROM information_schema.columns WHERE table_schema = {text_literal(schema)} ORDER BY table_name, ordinal_position"""
-    for table, column, kind, scale, precision in _rows(cursor, columns):
+        SELECT table_name::text, column_name::text, data_type::text, coalesce(numeric_scale, 1)::int, coalesce(numeric_precision, 99)::int,
+            ordinal_position::int
+        FROM information_schema.columns WHERE table_schema = {text_literal(schema)}
+        UNION ALL {POSTGRES_MATERIALISED.format(schema=text_literal(schema))}
+        ORDER BY 1, 6"""
+    catalogue.derived = _postgres_derived(cursor, schema)
+    for table, column, kind, scale, precision, _ in _rows(cursor, columns):
         pattern = "{}::int8" if kind == "numeric" and scale == 0 and precision <= 18 else POSTGRES_TYPES.get(kind)
         catalogue.add(table, column, None if pattern is None else pattern.format(quote(column)), kind)
     constraints = f"""
@@ -205,13 +229,26 @@ def _postgres_catalogue(cursor: Any, location: str, schema: str) -> Catalogue:
         JOIN pg_attribute att ON att.attrelid = con.conrelid AND att.attnum = part.number
         LEFT JOIN pg_class other ON other.oid = con.confrelid
         LEFT JOIN pg_attribute other_att ON other_att.attrelid = con.confrelid AND other_att.attnum = part.other_number
-        WHERE space.nspname = {text_literal(schema)} AND con.contype IN ('p', 'f') ORDER BY con.oid, part.position"""
+        WHERE space.nspname = {text_literal(schema)}
+            AND (con.contype = 'p' OR con.contype = 'f' AND other.relnamespace = rel.relnamespace)
+        ORDER BY con.oid, part.position"""
     for kind, table, column, other, to in _rows(cursor, constraints):
         if kind == "p":
             catalogue.primary_keys[table] = (*catalogue.primary_keys.get(table, ()), column)
         else:
             catalogue.add_links([(table, column, other, to)])
     return catalogue
+
+
+def _postgres_derived(cursor: Any, schema: str) -> dict[str, str]:
+    """What is no table with rows of its own: views, materialised ones too, foreign tables, and partitions, whose rows their table has."""
+    sql = f"""
+        SELECT rel.relname::text, CASE WHEN rel.relispartition THEN 'partition' WHEN rel.relkind = 'v' THEN 'view'
+            WHEN rel.relkind = 'm' THEN 'materialised view' ELSE 'foreign table' END
+        FROM pg_class rel JOIN pg_namespace space ON space.oid = rel.relnamespace
+        WHERE space.nspname = {text_literal(schema)}
+            AND (rel.relkind IN ('v', 'm', 'f') OR rel.relispartition AND rel.relkind IN ('r', 'p'))"""
+    return dict(_rows(cursor, sql))
 
 
 def _read(
@@ -221,23 +258,24 @@ def _read(
     if not catalogue.columns:
         where = f" in the schema '{schema}'" if schema else ""
         raise DataError(f"{catalogue.location}: there are no tables{where}; give a database that holds them")
-    options = dict(options)
-    excluded = set(listed(options.pop("exclude_tables", None) or []))
     target = options.get("target")
-    for name in [*excluded, *([target] if target is not None else [])]:
-        if name not in catalogue.columns:
-            raise DataError(f"{catalogue.location}: there is no table '{name}'{did_you_mean(name, catalogue.columns)}")
+    if target is not None and target not in catalogue.columns:
+        raise DataError(f"{catalogue.location}: there is no table '{target}'{did_you_mean(target, catalogue.columns)}")
+    selection = select_tables(catalogue.columns, options, catalogue.location, catalogue.derived)
     sources: dict[str, Source] = {}
-    for table, columns in catalogue.columns.items():
-        if table in excluded or not columns:
+    for table in selection.read:
+        columns = catalogue.columns[table]
+        if not columns:
             continue
         place = (quote(schema) + "." if schema else "") + quote(table)
         rows = fetch(f"SELECT {', '.join(f'{sql} AS {quote(name)}' for name, sql in columns.items())} FROM {place}")
         sources[table] = ArrowSource(table, _with_dates(rows, table, dates), catalogue.location)
-    links = [link for link in catalogue.foreign_keys if link.table in sources and link.to_table not in excluded]
+    unread = set(catalogue.columns) - set(sources)
+    links = [link for link in catalogue.foreign_keys if link.table in sources and link.to_table not in unread]
     primary = {table: names for table, names in catalogue.primary_keys.items() if table in sources}
-    arguments = infer_task(sources, catalogue.location, options, primary, tuple(links))
-    return arguments | {"warnings": [*catalogue.warnings, *arguments["warnings"]]}
+    arguments = infer_task(sources, catalogue.location, selection.options, primary, tuple(links))
+    warnings = [warning for table, warning in catalogue.warnings if table in selection.read]
+    return arguments | {"warnings": [*warnings, *arguments["warnings"]], "left_out": selection.left_out}
 
 
 def _with_dates(rows: pa.Table, table: str, dates: Iterable[tuple[str, str]]) -> pa.Table:

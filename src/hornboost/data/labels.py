@@ -1,0 +1,70 @@
+"""What kind of label a column is: classes to tell apart, or numbers to estimate. One rule, for readers and estimators alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.values import stored_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LabelKind = Literal["classes", "numbers"]
+
+MANY = 50
+"""Whole numbers of more distinct values than this are no classes."""
+
+SOME, EXAMPLES = 20, 5
+"""Nor are those of more distinct values than this with fewer examples of each, on average, than that."""
+
+
+def label_kind(values: NDArray[Any]) -> LabelKind:
+    """Text and booleans are classes; numbers are if they are whole and few.
+
+    A fraction makes a label numeric, as in scikit-learn's `type_of_target`; so do more than 50 distinct whole numbers, or more than 20 of
+    which there are fewer than five examples each. Whoever means classes nonetheless writes them as text. Missing values do not count.
+
+    >>> label_kind(np.array([1, 2, 1, 2])), label_kind(np.array(["1.5", "2.5"])), label_kind(np.array([1.5, 2.5]))
+    ('classes', 'classes', 'numbers')
+    >>> label_kind(np.arange(21)), label_kind(np.repeat(np.arange(21), 5)), label_kind(np.repeat(np.arange(51), 5))
+    ('numbers', 'classes', 'numbers')
+    """
+    values = np.asarray(values)
+    if values.dtype == object:
+        values = _plain(values)
+    if values.dtype.kind in "mM":
+        return "numbers"
+    if values.dtype.kind not in "iuf":
+        return "classes"
+    known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    if known.dtype.kind == "f" and (known != np.floor(known)).any():
+        return "numbers"
+    distinct = np.unique(known).size
+    return "numbers" if distinct > MANY or (distinct > SOME and known.size < EXAMPLES * distinct) else "classes"
+
+
+def column_kind(values: pa.ChunkedArray) -> LabelKind:
+    """The same for a column of a table; dates are numbers."""
+    stored = stored_type(values.type)
+    if stored in ("text", "boolean", "time", None):
+        return "classes"
+    if stored in ("date", "timestamp", "timestamptz", "duration"):
+        return "numbers"
+    import pyarrow as pa
+
+    plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+    return label_kind(plain.drop_null().cast(pa.float64(), safe=False).to_numpy())
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Python objects as numbers if all that are not missing are; otherwise as they are."""
+    from decimal import Decimal
+    from numbers import Real
+
+    known = [value for value in values.tolist() if value is not None and value == value]
+    if known and all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in known):
+        return np.array([float(value) for value in known])
+    return values

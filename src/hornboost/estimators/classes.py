@@ -1,0 +1,23 @@
+"""Labels as every classifier takes them: classes, not numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from hornboost.data.labels import label_kind
+from hornboost.errors import DataError
+
+
+def check_classes(y: NDArray[Any], estimator: Any) -> None:
+    """Refuse labels that are numbers to estimate; `label_kind` says which are."""
+    if label_kind(y) == "numbers":
+        count = f"{np.unique(y).size:,} distinct numbers" if y.dtype.kind in "iuf" else "numbers or dates"
+        raise DataError(
+            f"Unknown label type: y holds {count} and {type(estimator).__name__} predicts classes; cut them into ranges, or pass them as "
+            "text if each of them is a class."
+        )
+    check_classification_targets(y)
