@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 
@@ -15,10 +14,11 @@ from hornboost.engine import Engine, blocks, covers, fixed_point, roots, to_clau
 from hornboost.engine import engine as engine_module
 from hornboost.engine import seeded_closings as closings_module
 from hornboost.engine.frontier import Refinement
-from hornboost.engine.seeded import OutOfTimeError, SeededEngine
+from hornboost.engine.seeded import SeededEngine
 from hornboost.logic.clause import Head
 from hornboost.search.ranking import Point, auroc_gain, clause_area
 from hornboost.search.seeded import Budget, SeededSearch
+from hornboost.stopping import OUT_OF_TIME, fitting, learning
 from random_databases import RandomCase, cases
 
 
@@ -163,9 +163,11 @@ def test_a_join_over_the_cap_is_refused_for_keys_as_for_examples() -> None:
 
 def test_work_stops_at_the_deadline() -> None:
     database, X = one_to_many()
-    engine = SeededEngine(Engine(database, database.encode(X)), deadline=-math.inf)
-    with pytest.raises(OutOfTimeError):
-        engine.literals(engine.root(), 0)
+    engine = SeededEngine(Engine(database, database.encode(X)))
+    reached = []
+    with fitting(0.0), learning() as ending:
+        reached.append(engine.literals(engine.root(), 0))
+    assert (reached, ending.reason) == ([], OUT_OF_TIME)
 
 
 def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> None:
@@ -194,11 +196,12 @@ def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> Non
     monkeypatch.setattr(engine_module, "build_block", blocks.build_block)
     monkeypatch.setattr(closings_module, "build_block", blocks.build_block)
     ends, paths = [], []
-    for deadline in range(0, 400, 13):
-        clock[0], begun[:] = 0.0, []
-        engine, budget = SeededEngine(Engine(database, examples), deadline), Budget(deadline=deadline)
+    for deadline in range(0, 1000, 13):
+        clock[0], begun[:] = -1.0, []
+        engine = SeededEngine(Engine(database, examples))
         point = lambda table: (table[:, 1] / weights[classes == 1].sum(), 100 * table[:, 0] / weights[classes == 0].sum())  # noqa: E731
-        climb = SeededSearch(engine, weights, classes, point, clause_area, 5, budget).climb(int(np.flatnonzero(classes)[0]))
+        with fitting(deadline), learning():
+            climb = SeededSearch(engine, weights, classes, point, clause_area, 5).climb(int(np.flatnonzero(classes)[0]))
         assert all(at <= deadline for at in begun)
         ends.append(clock[0])
         paths.append([clause.specs for clause in climb.clauses])

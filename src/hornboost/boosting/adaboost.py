@@ -11,6 +11,7 @@ import numpy as np
 from hornboost import exact
 from hornboost.boosting.base_learners import Hypothesis, Rows, WeakLearner
 from hornboost.boosting.lift import Codes, Floats, joint_weights
+from hornboost.stopping import check, learning
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,23 +60,26 @@ def boost_m1(X: Rows, y: Codes, weights: Floats, learner: WeakLearner, *, n_clas
     """Figure 1. It ends before a hypothesis with ε >= ½, and after one with ε = 0, which votes as if it had erred on half an example."""
     distribution = weights / exact.total(weights)
     model = AdaBoostModel(n_classes, int(np.bincount(y, weights=weights, minlength=n_classes).argmax()))
-    for number in range(1, rounds + 1):
-        start = time.perf_counter()
-        hypothesis = learner.fit(X, y, distribution, number)
-        cells = hypothesis.cells(X)
-        predicted = hypothesis.predicted
-        if predicted is None:
-            predicted = joint_weights(cells, y, distribution, hypothesis.n_cells, n_classes).argmax(axis=1)
-        correct = predicted[cells] == y
-        error = exact.total(distribution[~correct])
-        if error >= 0.5:
-            model.stopped = "the base learner errs on half of the weight or more"
-            break
-        beta = max(error, 0.5 / n_examples if error == 0 else 0.0) / (1.0 - error)
-        model.rounds.append(Round(hypothesis, predicted, error, -exact.log(beta), time.perf_counter() - start))
-        if error == 0:
-            model.stopped = "a hypothesis without error on the training examples"
-            break
-        distribution = np.where(correct, distribution * beta, distribution)
-        distribution /= exact.total(distribution)
+    with learning() as ending:
+        for number in range(1, rounds + 1):
+            check()
+            start = time.perf_counter()
+            hypothesis = learner.fit(X, y, distribution, number)
+            cells = hypothesis.cells(X)
+            predicted = hypothesis.predicted
+            if predicted is None:
+                predicted = joint_weights(cells, y, distribution, hypothesis.n_cells, n_classes).argmax(axis=1)
+            correct = predicted[cells] == y
+            error = exact.total(distribution[~correct])
+            if error >= 0.5:
+                model.stopped = "the base learner errs on half of the weight or more"
+                break
+            beta = max(error, 0.5 / n_examples if error == 0 else 0.0) / (1.0 - error)
+            model.rounds.append(Round(hypothesis, predicted, error, -exact.log(beta), time.perf_counter() - start))
+            if error == 0:
+                model.stopped = "a hypothesis without error on the training examples"
+                break
+            distribution = np.where(correct, distribution * beta, distribution)
+            distribution /= exact.total(distribution)
+    model.stopped = ending.reason or model.stopped
     return model

@@ -13,6 +13,7 @@ from hornboost import exact
 from hornboost.boosting.base_learners import Hypothesis, Rows, WeakLearner
 from hornboost.boosting.lift import Codes, Floats, has_empty, joint_weights, lift, log_votes, residual_wracc, sampling_factors
 from hornboost.engine.sampling import example_hash, uniform
+from hornboost.stopping import check, learning
 
 _NO_LIFT = 1e-6
 _NO_WRACC = 1e-9
@@ -142,7 +143,18 @@ class KBS:
             self.settled += [(number, known.settles) for number, known in enumerate(model.rounds) if known.settles is not None]
             model.rounds = [replace(known, settles=None) for known in model.rounds]
         held_out = _HeldOut(model, validation) if validation is not None else None
+        with learning() as ending:
+            model.stopped = self._boost(learner, model, held_out)
+        model.stopped = ending.reason or model.stopped
+        if held_out is not None:
+            del model.rounds[held_out.best_length :]
+        model.rounds += self._confirmed(model)
+        return model
+
+    def _boost(self, learner: WeakLearner, model: KBSModel, held_out: _HeldOut | None) -> str:
+        """The rounds of figure 3; returns why there are no more."""
         for number in range(1, self.options.rounds + 1):
+            check()
             start = time.perf_counter()
             estimating = self._estimating_examples(number)
             weights = self.distribution if estimating is None else np.where(estimating, 0.0, self.distribution)
@@ -152,11 +164,9 @@ class KBS:
             if np.count_nonzero(joint.sum(axis=1)) < 2:
                 if estimating is not None:
                     continue
-                model.stopped = "the base learner found one cell only"
-                break
+                return "the base learner found one cell only"
             if _largest_vote(joint) < _NO_LIFT:
-                model.stopped = "the base learner found nothing new: all LIFTs are 1"
-                break
+                return "the base learner found nothing new: all LIFTs are 1"
             votes = log_votes(joint, self._pseudo_weight)
             settles = self._reweight(cells, joint, estimating)
             if settles is not None and learner.is_additive:
@@ -166,15 +176,10 @@ class KBS:
             loss = held_out.loss_with(voter) if held_out is not None else float("nan")
             model.rounds.append(replace(voter, seconds=time.perf_counter() - start, validation_loss=loss))
             if (np.count_nonzero(joint, axis=1) <= 1).all():
-                model.stopped = "a hypothesis without error on the training examples"
-                break
+                return "a hypothesis without error on the training examples"
             if held_out is not None and held_out.is_exhausted:
-                model.stopped = f"the held-out log-loss did not fall for {held_out.validation.patience} rounds"
-                break
-        if held_out is not None:
-            del model.rounds[held_out.best_length :]
-        model.rounds += self._confirmed(model)
-        return model
+                return f"the held-out log-loss did not fall for {held_out.validation.patience} rounds"
+        return "all rounds done"
 
     def _confirmed(self, model: KBSModel) -> list[Round]:
         """Rounds in which an additive hypothesis that settled cells votes again, as much as later ones speak against it there.

@@ -14,6 +14,7 @@ from hornboost import exact
 from hornboost.boosting.base_learners import Hypothesis, LeafCells, Rows, rejection_sample, round_seed, summable
 from hornboost.boosting.lift import Codes, Floats
 from hornboost.engine.sampling import example_hash
+from hornboost.stopping import check, learning
 
 MAX_RESPONSE = 16.0
 MAX_VALUE = 4.0
@@ -91,28 +92,31 @@ def boost_logit(X: Rows, y: Codes, weights: Floats, learner: RegressionLearner, 
     distribution = weights / exact.total(weights)
     outputs = [1] if n_classes == 2 else list(range(n_classes))
     scores = np.zeros((len(y), n_classes))
-    for number in range(1, rounds + 1):
-        start = time.perf_counter()
-        probability = exact.softmax(scores)
-        functions: list[Regression] = []
-        values: list[Floats] = []
-        for output in outputs:
-            p = probability[:, output]
-            others = np.delete(probability, output, axis=1).sum(axis=1)  # 1 - p, without its cancellation
-            # (y - p) / (p (1 - p)) is 1/p for the class itself and -1/(1 - p) for the others
-            z = np.where(y == output, np.minimum(1.0 / p, MAX_RESPONSE), -np.minimum(1.0 / others, MAX_RESPONSE))
-            functions.append(learner.fit(X, z, distribution * np.maximum(p * others, _SMALLEST_WEIGHT), number, output))
-            values.append(np.asarray(functions[-1].predict(X), dtype=np.float64))
-        step = symmetric_step(values, n_classes)
-        if not np.isfinite(step).all():
-            model.stopped = "the base learner gave a value that is not finite"
-            break
-        scores += step
-        loss = exact.dot(distribution, -exact.logs(np.maximum(exact.softmax(scores)[np.arange(len(y)), y], np.finfo(np.float64).tiny)))
-        model.rounds.append(Round(functions, loss, time.perf_counter() - start))
-        if np.abs(step).max() < 1e-9:
-            model.stopped = "the base learner found nothing new"
-            break
+    with learning() as ending:
+        for number in range(1, rounds + 1):
+            check()
+            start = time.perf_counter()
+            probability = exact.softmax(scores)
+            functions: list[Regression] = []
+            values: list[Floats] = []
+            for output in outputs:
+                p = probability[:, output]
+                others = np.delete(probability, output, axis=1).sum(axis=1)  # 1 - p, without its cancellation
+                # (y - p) / (p (1 - p)) is 1/p for the class itself and -1/(1 - p) for the others
+                z = np.where(y == output, np.minimum(1.0 / p, MAX_RESPONSE), -np.minimum(1.0 / others, MAX_RESPONSE))
+                functions.append(learner.fit(X, z, distribution * np.maximum(p * others, _SMALLEST_WEIGHT), number, output))
+                values.append(np.asarray(functions[-1].predict(X), dtype=np.float64))
+            step = symmetric_step(values, n_classes)
+            if not np.isfinite(step).all():
+                model.stopped = "the base learner gave a value that is not finite"
+                break
+            scores += step
+            loss = exact.dot(distribution, -exact.logs(np.maximum(exact.softmax(scores)[np.arange(len(y)), y], np.finfo(np.float64).tiny)))
+            model.rounds.append(Round(functions, loss, time.perf_counter() - start))
+            if np.abs(step).max() < 1e-9:
+                model.stopped = "the base learner found nothing new"
+                break
+    model.stopped = ending.reason or model.stopped
     return model
 
 

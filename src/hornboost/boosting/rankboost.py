@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -22,6 +21,7 @@ from hornboost.logic.clause import Clause
 from hornboost.search.problem import Problem
 from hornboost.search.ranking import Objective, auroc_gain, clause_area, levels, path_area
 from hornboost.search.seeded import Budget, Climb, SeededSearch
+from hornboost.stopping import check, learning
 
 Callback = Callable[[dict[str, Any]], object]
 WeakLearner = Choice["rank", "clause", "path", "mix1", "mix2", "mix3"]
@@ -96,7 +96,8 @@ class Ranked:
     cells: ScoreCells
     voters: list[Voter] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
-    interrupted: bool = False
+    reason: str | None = None
+    """Why the search ended early, if it did."""
 
 
 def rank_boost(
@@ -107,15 +108,15 @@ def rank_boost(
     budget: Budget,
     held_out: HeldOut | None = None,
 ) -> Ranked:
-    """Table 1 of seed 003 for one class against the others. Ctrl-C, the deadline and the clause budget keep what was learned."""
+    """Table 1 of seed 003 for one class against the others. Ctrl-C, the time limit and the clause budget keep what was learned."""
     run = _Run(problem, engine, positive, settings, budget)
-    try:
+    with learning() as ending:
         for t in range(1, settings.rounds + 1):
+            check()
             if not run.round(t, held_out):
+                check()  # a climb that ran out of time was the last one
                 break
-    except KeyboardInterrupt:
-        warnings.warn(f"interrupted after {len(run.result.voters)} rounds; the model holds what was learned until then", stacklevel=2)
-        run.result.interrupted = True
+    run.result.reason = ending.reason
     return run.result
 
 
@@ -147,10 +148,12 @@ class _Run:
         row: dict[str, Any] = {"round": t, "rule": str(voter.clauses[-1]), "clauses": len(voter.clauses), "r": r, "alpha": alpha}
         row |= {"tp": climb.points[-1].tp, "fp": climb.points[-1].fp}
         row |= {"clauses_evaluated": self.budget.evaluated, "aurpc": self.result.cells.aurpc()}
-        if held_out is not None:
-            row |= held_out(voter)
-        row["seconds"] = time.perf_counter() - started
-        self.result.history.append(row)
+        try:
+            if held_out is not None:
+                row |= held_out(voter)
+        finally:
+            row["seconds"] = time.perf_counter() - started
+            self.result.history.append(row)
         stops = [callback(row) is True for callback in self.settings.callbacks]
         return not (any(stops) or _is_perfect(climb) or self.budget.is_spent)
 

@@ -6,7 +6,6 @@ a second join that closes on another key of the example meets the first one half
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +20,7 @@ from hornboost.engine.frontier import Group, Option
 from hornboost.engine.joins import Chain
 from hornboost.engine.tree import Codes, Join
 from hornboost.errors import LimitError
+from hornboost.stopping import check
 
 Longs = NDArray[np.int64]
 
@@ -53,11 +53,10 @@ def over(engine: Engine, examples: Table) -> Engine:
 
 
 class RootBuilder:
-    """Builds the parts of a root frontier; `check_time` is called before each pass over rows."""
+    """Builds the parts of a root frontier."""
 
-    def __init__(self, engine: Engine, check_time: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.check_time = check_time
         self._near: dict[tuple[str, str], tuple[Block, Codes]] = {}
         self._keys: dict[str, tuple[Engine, Codes | None]] = {}
 
@@ -93,12 +92,12 @@ class RootBuilder:
         return self._keys[column]
 
     def _options(self, source: Engine, chain: Chain) -> list[Option]:
-        self.check_time()
+        check()
         if len(chain.joins) == 1 and source is self.engine:
             return source.options(source.root(), chain, None)
         if not self._allowed(chain.joins):
             return []
-        self.check_time()
+        check()
         if len(chain.joins) == 1:
             return source.options(source.root(), chain, None)
         attributes = self.engine.attributes(chain.table, False)
@@ -124,9 +123,9 @@ class RootBuilder:
         first, second = joins
         assert second.source is not None
         above = source.entries(source.root(), 0, (first,))
-        self.check_time()
+        check()
         near, segment = self._behind(second)
-        self.check_time()
+        check()
         reached = self.engine.key(first.table, second.source.column, False)[above.rows]
         threshold = np.full(near.conditions.size, -1, CODE)
         for k, (start, stop) in enumerate(zip(near.starts, near.stops, strict=True)):
@@ -175,7 +174,7 @@ class RootBuilder:
             engine.key(second.table, second.column, False),
             n_keys,
         )
-        self.check_time()
+        check()
         attributes = engine.attributes(second.table, False)
         selected = tuple(range(len(attributes.columns)))
         codes = attributes.codes(selected)

@@ -6,8 +6,6 @@ covered examples alone goes on from there.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,14 +23,11 @@ from hornboost.engine.roots import Part, RootBuilder, over
 from hornboost.engine.seeded_closings import Closings
 from hornboost.engine.seeded_tests import OwnTests
 from hornboost.engine.tree import NO_MASK, Codes, Entries, Spec, State, with_test
+from hornboost.stopping import check
 
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Found = tuple[Longs, Longs, Longs]
-
-
-class OutOfTimeError(Exception):
-    """The deadline passed before a step of the search was done."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,19 +92,15 @@ class Literals:
 
 
 class SeededEngine:
-    """Legal literals and their weights for clauses over the examples of an engine.
+    """Legal literals and their weights for clauses over the examples of an engine. Before each pass over rows or pairs work may end."""
 
-    After the deadline no pass over rows or pairs begins: whatever asks for one gets `OutOfTimeError`.
-    """
-
-    def __init__(self, engine: Engine, deadline: float = math.inf) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.deadline = deadline
         self._tests = OwnTests.of(engine)
         self._parts: list[Part] | None = None
         self._bounds: Longs = np.zeros(1, np.int64)
         self._root_options: list[Option] = []
-        self._closings = Closings(self._check_time)
+        self._closings = Closings()
         self._expected: tuple[int, ...] = ()
         self._expected_literals: dict[int, Found] = {}
         self._everything = Position(engine.root().specs, engine.root().covered)
@@ -144,7 +135,7 @@ class SeededEngine:
         table = np.empty((len(literals), 2), np.int64)
         n = literals.n_tests
         if self._tests is not None:
-            self._check_time()
+            check()
             table[:n] = self._tests.weigh(literals.raw[:n], live, classes)
         if n < len(literals):
             table[n:] = self._behind_joins(position, literals, live, classes)[literals.candidate[n:]]
@@ -160,7 +151,7 @@ class SeededEngine:
             else:
                 held = own.weight_by_holder(part.holder, live, classes, part.n_holders)
                 for pairs in part.group.pairs:
-                    self._check_time()
+                    check()
                     into = out[at : at + pairs.n_conditions]
                     own.histogram_by_class(pairs.segment_example, pairs.segment_start, pairs.pairs, held, into)
                     kernels.cumulate(into, pairs.starts, pairs.stops)
@@ -175,7 +166,7 @@ class SeededEngine:
 
     def _add(self, group: Group, live: Longs, classes: Codes, out: Longs, at: int) -> None:
         for pairs in group.pairs:
-            self._check_time()
+            check()
             pairs.score(live, classes, out[at : at + pairs.n_conditions], self.engine.pool, self.engine.n_jobs)
             at += pairs.n_conditions
 
@@ -185,7 +176,7 @@ class SeededEngine:
         key = ("position", self.engine.root().number, position.specs, step)
         known: Position | None = self.engine.cache.get(key)
         if known is None:
-            self._check_time()
+            check()
             known = self._refine(position, step, literals.options[literals.option[i]], int(literals.raw[i]))
             self.engine.cache.put(key, known, known.nbytes)
         return known
@@ -201,7 +192,7 @@ class SeededEngine:
             return Position(specs, position.covered & passes, replace(tree, state=state))
         if tree is None:
             examples = np.flatnonzero(position.covered & self._covered(option, raw))
-            self._check_time()
+            check()
             engine = over(self.engine, _keys(self.engine.examples, examples))
             tree = Tree(engine, State(position.specs, engine.root().entries, engine.root().covered), examples)
         state = tree.engine.refine(tree.state, step)
@@ -221,7 +212,7 @@ class SeededEngine:
 
     def _root_parts(self) -> list[Part]:
         if self._parts is None:
-            self._parts = RootBuilder(self.engine, self._check_time).parts()
+            self._parts = RootBuilder(self.engine).parts()
             self._bounds = np.cumsum([0, *(part.group.size for part in self._parts)])
             placed = [(place, option) for part in self._parts for place, option in zip(part.places, part.group.options, strict=True)]
             chains = [option for _, option in sorted(placed, key=lambda pair: int(pair[0]))]
@@ -273,7 +264,7 @@ class SeededEngine:
         if known is None:
             options: list[Option] = []
             for chain in (Chain(node, ()), *engine.graph.chains(state, node, None, engine.max_depth, engine.look_ahead)):
-                self._check_time()
+                check()
                 known_closing = self._closings.knows(chain)
                 options += self._closings.options(engine, state, chain) if known_closing else engine.options(state, chain, None)
             known = Group.of(options)
@@ -292,7 +283,7 @@ class SeededEngine:
         """The conditions of a group that hold on the rows of the examples 0..n: example, option, raw number, row in the group's table."""
         whose, numbers, raws, candidates = [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS]
         for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
-            self._check_time()
+            check()
             block, attributes, chain = option.block, option.attributes, option.chain
             example, rows = state.entries[chain.node].example, state.entries[chain.node].rows
             if chain.joins:
@@ -307,10 +298,6 @@ class SeededEngine:
             # a threshold that no example's extreme value equals covers what the next tighter one covers
             candidates.append(block.conditions.searchsorted(raw, side="right") - 1 + start)
         return np.concatenate(whose), np.concatenate(numbers), np.concatenate(raws), np.concatenate(candidates)
-
-    def _check_time(self) -> None:
-        if time.monotonic() > self.deadline:
-            raise OutOfTimeError
 
 
 def _keys(table: Table, rows: Longs) -> Table:

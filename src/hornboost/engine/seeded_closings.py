@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from hornboost.engine import seeded_kernels as kernels
@@ -14,13 +12,13 @@ from hornboost.engine.joins import Chain
 from hornboost.engine.kernels import Mask
 from hornboost.engine.tree import State
 from hornboost.errors import LimitError
+from hornboost.stopping import check
 
 
 class Closings:
-    """What `Engine.options` gives for such a join, faster; `check_time` is called before each pass over rows."""
+    """What `Engine.options` gives for such a join, faster."""
 
-    def __init__(self, check_time: Callable[[], None]) -> None:
-        self.check_time = check_time
+    def __init__(self) -> None:
         self._marks: dict[tuple[str, str, str], Mask] = {}
 
     @staticmethod
@@ -31,7 +29,7 @@ class Closings:
     def options(self, engine: Engine, state: State, chain: Chain) -> list[Option]:
         """The option of a chain below a node; none when it reaches too much, or when closing drops nothing."""
         (join,) = chain.joins
-        self.check_time()
+        check()
         try:
             reach = engine.checked_reach(state, chain.node, chain.joins)
         except LimitError:
@@ -40,7 +38,7 @@ class Closings:
         example, rows, dropped = kernels.closing_rows(*reach[:4], reach.equal_columns[0], reach.equal_codes[0], marks)
         if not dropped:
             return []
-        self.check_time()
+        check()
         attributes = engine.attributes(join.table, False)
         selected = tuple(range(len(attributes.columns)))
         codes, layout = attributes.codes(selected), attributes.layout(selected)

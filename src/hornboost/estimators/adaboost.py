@@ -12,6 +12,7 @@ from hornboost.boosting.base_learners import ClassifierLearner, WeakLearner
 from hornboost.boosting.clauses import ClauseLearner
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
 from hornboost.estimators.ensemble import EnsembleClassifier, classifier_by_name, sample_size
+from hornboost.estimators.interrupts import ends_early, keep
 from hornboost.model.diagnosis import warn_if_empty
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class AdaBoostM1Classifier(EnsembleClassifier):
     """
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples; a weight of 0 leaves an example out."""
         rows, codes, weights, content, problem = self._training(X, y, sample_weight)
@@ -72,12 +74,13 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         self._model: AdaBoostModel = boost_m1(
             rows, codes, weights, learner, n_classes=len(self.classes_), n_examples=sample_size(weights), rounds=self.rounds
         )
+        self.n_rounds_ = len(self._model.rounds)
+        self.stopped_ = keep(self._model.stopped, self.n_rounds_)
         if problem is not None:
             voters = [Voter(voter.hypothesis, voter.vote * np.eye(len(self.classes_))[voter.predicted]) for voter in self._model.rounds]
             self.ensemble_ = rule_ensemble(problem, voters, self._model.intercept.tolist())
             warn_if_empty(self.ensemble_, problem)
-        self.n_rounds_ = len(self._model.rounds)
-        self.stopped_ = self._model.stopped
+            self.refused_ = dict(problem.engine.refused)
         return self
 
     @property

@@ -24,6 +24,7 @@ from hornboost.engine.sampling import example_hash
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
 from hornboost.estimators.ensemble import EnsembleClassifier, Training, classifier_by_name, sample_size, take
+from hornboost.estimators.interrupts import ends_early, keep
 from hornboost.estimators.relational import RelationalClassifier, class_text
 from hornboost.logic.clause import Clause
 from hornboost.search.problem import Problem
@@ -130,6 +131,7 @@ class KBSClassifier(EnsembleClassifier):
         self.validation_fraction = validation_fraction
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples; a weight of 0 leaves an example out."""
         training = self._training(X, y, sample_weight)
@@ -163,10 +165,11 @@ class KBSClassifier(EnsembleClassifier):
             )
         known = [self._known(item, rows) for item in self.prior_knowledge]
         self._model: KBSModel = KBS(rows, codes, weights, content, options).boost(learner, known, validation)
+        self.n_rounds_ = sum(not voter.is_prior_knowledge for voter in self._model.rounds)
+        self.stopped_ = keep(self._model.stopped, self.n_rounds_)
         if problem is not None:
             self._set_rules(problem, rows)
-        self.n_rounds_ = sum(not voter.is_prior_knowledge for voter in self._model.rounds)
-        self.stopped_ = self._model.stopped
+            self.refused_ = dict(problem.engine.refused)
         return self
 
     def _set_rules(self, problem: Problem, rows: Rows) -> None:

@@ -13,6 +13,7 @@ from hornboost.boosting.logitboost import CellMeans, LogitBoostModel, Regression
 from hornboost.errors import DataError
 from hornboost.estimators.clause_ensemble import Voter, rule_ensemble
 from hornboost.estimators.ensemble import EnsembleClassifier
+from hornboost.estimators.interrupts import ends_early, keep
 from hornboost.model.diagnosis import warn_if_empty
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class LogitBoostClassifier(EnsembleClassifier):
     """
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples; a weight of 0 leaves an example out."""
         base = None if self._learns_clauses else self._base_learner()
@@ -64,11 +66,12 @@ class LogitBoostClassifier(EnsembleClassifier):
         else:
             learner = RegressorLearner(base, seed=self._seed(), multiplicity=weights, content=content)
         self._model: LogitBoostModel = boost_logit(rows, codes, weights, learner, n_classes=len(self.classes_), rounds=self.rounds)
+        self.n_rounds_ = len(self._model.rounds)
+        self.stopped_ = keep(self._model.stopped, self.n_rounds_)
         if problem is not None:
             self.ensemble_ = rule_ensemble(problem, _voters(self._model), [0.0] * len(self.classes_))
             warn_if_empty(self.ensemble_, problem)
-        self.n_rounds_ = len(self._model.rounds)
-        self.stopped_ = self._model.stopped
+            self.refused_ = dict(problem.engine.refused)
         return self
 
     @property

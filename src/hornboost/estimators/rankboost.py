@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,10 +20,11 @@ from hornboost.engine import Engine, clause_state
 from hornboost.engine.seeded import SeededEngine
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.calibration import sigmoid_calibration
+from hornboost.estimators.interrupts import ALL_DONE, ends_early, keep, limit
 from hornboost.estimators.relational import RelationalClassifier
 from hornboost.logic.clause import Clause
 from hornboost.metrics import aurpc_and_auroc
-from hornboost.model.diagnosis import NothingLearnedWarning, warn_if_empty
+from hornboost.model.diagnosis import warn_if_empty
 from hornboost.model.ensemble import Ensemble, Rule, merged
 from hornboost.search.problem import Problem
 from hornboost.search.seeded import Budget
@@ -73,11 +72,11 @@ class _RankingClassifier(RelationalClassifier):
     n_jobs: int | None
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: tuple[Any, Any] | None = None) -> Any:
         """Learn to rank the examples X of classes y; `eval_set` are other examples whose AURPC enters `history_`."""
         import pandas as pd
 
-        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
         problem = self._problem(
             X,
             y,
@@ -94,8 +93,8 @@ class _RankingClassifier(RelationalClassifier):
                 f"{type(self).__name__} needs more than one class."
             )
         held_out = None if eval_set is None else _HeldOut(self, problem, *eval_set)
-        budget = Budget(math.inf if self.clause_budget is None else self.clause_budget, deadline)
-        engine = SeededEngine(problem.engine, deadline)
+        budget = Budget(math.inf if self.clause_budget is None else self.clause_budget)
+        engine = SeededEngine(problem.engine)
         seed = self._seed()
         runs: dict[int, Ranked] = {}
         for positive in [problem.positive] if len(problem.labels) == 2 else range(len(problem.labels)):
@@ -103,11 +102,11 @@ class _RankingClassifier(RelationalClassifier):
             runs[positive] = rank_boost(
                 problem, engine, positive, settings, budget, None if held_out is None else held_out.of_class(positive)
             )
-            if runs[positive].interrupted:
-                break
+        reason = next((run.reason for run in runs.values() if run.reason is not None), None)
+        spent = "the clause budget was spent" if budget.is_spent else ALL_DONE
+        self.stopped_ = keep(reason, any(run.voters for run in runs.values()), spent)
         self.ensemble_ = _ensemble(problem, runs)
-        if not any(run.interrupted for run in runs.values()):
-            _warn_if_empty(self.ensemble_, problem, budget)
+        warn_if_empty(self.ensemble_, problem, limit(reason) or ("clause_budget" if budget.is_spent else None))
         self.refused_ = dict(problem.engine.refused)
         self.clauses_evaluated_ = budget.evaluated
         rows = [{"class": problem.labels[k], **row} for k, run in runs.items() for row in run.history]
@@ -368,14 +367,6 @@ def _ensemble(problem: Problem, runs: dict[int, Ranked]) -> Ensemble:
         intercept[column] = sign * b / a if binary else b
         calibration[column] = (a, 0.0) if binary else (1.0, 0.0)
     return Ensemble(problem.labels, merged(rules), tuple(intercept), "sigmoid", tuple(calibration))
-
-
-def _warn_if_empty(ensemble: Ensemble, problem: Problem, budget: Budget) -> None:
-    if budget.is_spent and not ensemble.rules:
-        limit = "clause_budget" if budget.evaluated >= budget.clauses else "time_limit"
-        warnings.warn(f"no rule was learned: the search reached its {limit}; allow more", NothingLearnedWarning, stacklevel=4)
-    else:
-        warn_if_empty(ensemble, problem)
 
 
 def _calibration(run: Ranked) -> tuple[float, float]:

@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from hornboost.boosting.subgroups import discover
 from hornboost.data import Database
 from hornboost.errors import DataError, did_you_mean
+from hornboost.estimators.interrupts import ends_early, keep
 from hornboost.estimators.relational import RelationalExamples, class_text
 from hornboost.logic.clause import Clause
 from hornboost.model.scoring import Coverage
 from hornboost.search.problem import Problem
 from hornboost.search.qualities import QUALITIES
+from hornboost.stopping import learning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +68,7 @@ class KBSSubgroups(RelationalExamples):
     ----------
     subgroups_ : list of subgroups, in the order in which they were found.
     classes_, target_ : all classes, and the one that the subgroups are about.
+    stopped_ : why the search ended.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 10)
@@ -108,6 +111,7 @@ class KBSSubgroups(RelationalExamples):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find subgroups among the examples X with classes y; a weight of 0 leaves an example out."""
         problem = self._problem(
@@ -115,7 +119,13 @@ class KBSSubgroups(RelationalExamples):
         )
         target = self._target(problem)
         self.target_ = self.classes_[target]
-        self.subgroups_ = list(self._subgroups(problem, target))
+        found: list[SubgroupRule] = []
+        with learning() as ending:
+            for subgroup in self._subgroups(problem, target):
+                found.append(subgroup)
+        self.stopped_ = keep(ending.reason, found, "all subgroups found")
+        self.subgroups_ = found
+        self.refused_ = dict(problem.engine.refused)
         return self
 
     def _target(self, problem: Problem) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine.seeded import OutOfTimeError, Position, SeededEngine
+from hornboost.engine.seeded import Position, SeededEngine
 from hornboost.search.ranking import Objective, Point
+from hornboost.stopping import Stopped, is_due
 
 LEAST_GAIN = 1e-9
 """A refinement must raise the score by more than this."""
@@ -19,10 +19,9 @@ LEAST_GAIN = 1e-9
 
 @dataclass(slots=True)
 class Budget:
-    """How much may still be spent: clauses to evaluate, and time on the monotonic clock."""
+    """How many clauses may still be evaluated; a search whose time is over has none left."""
 
     clauses: float = math.inf
-    deadline: float = math.inf
     evaluated: int = 0
 
     def allows(self, wanted: int) -> int:
@@ -31,7 +30,7 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        return self.evaluated >= self.clauses or time.monotonic() >= self.deadline
+        return self.evaluated >= self.clauses or is_due()
 
 
 @dataclass(eq=False, slots=True)
@@ -68,7 +67,7 @@ class SeededSearch:
             try:
                 if not self._step(path, seed):
                     break
-            except OutOfTimeError:
+            except Stopped:
                 break
         return path
 
