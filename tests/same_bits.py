@@ -1,4 +1,6 @@
-"""Every estimator fitted on generated data, and a checksum of what it learned: `python tests/same_bits.py N_JOBS` prints them as JSON.
+"""Every estimator fitted on generated data, and a checksum of what it learned.
+
+`python tests/same_bits.py N_JOBS` prints as JSON the checksums, the number of kernels that ran, and those that take a type of this package.
 
 `python tests/same_bits.py --plainest COMMAND …` runs a command in which numpy, numba and the other libraries that choose their code by the
 processor take the plainest that they have.
@@ -42,6 +44,21 @@ def checksums(n_jobs: int) -> dict[str, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {name: hashlib.sha256(case(n_jobs)).hexdigest() for name, case in cases()}
+
+
+def kernels() -> Iterator[tuple[str, Any]]:
+    """The kernels that have run in this process and are kept on disk, with the types that they took."""
+    for module in [module for name, module in sys.modules.items() if name.startswith("hornboost.")]:
+        for name, kernel in vars(module).items():
+            if getattr(kernel, "signatures", ()) and hasattr(getattr(kernel, "_cache", None), "flush"):
+                yield f"{module.__name__}.{name}", kernel.signatures
+
+
+def name_our_types() -> list[str]:
+    """Kernels whose entry in numba's index names a module of this package, so that it can be read only while that is as it was."""
+    from numba.core.serialize import dumps
+
+    return [name for name, signatures in kernels() if b"hornboost" in dumps(signatures)]
 
 
 def cases() -> Iterator[tuple[str, Case]]:
@@ -163,4 +180,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "--plainest":
         os.execvpe(sys.argv[2], sys.argv[2:], os.environ | plainest())
     else:
-        print(json.dumps(checksums(int(sys.argv[1]))))
+        found: dict[str, Any] = {"checksums": checksums(int(sys.argv[1]))}
+        print(json.dumps(found | {"kernels": sum(1 for _ in kernels()), "named": name_our_types()}))

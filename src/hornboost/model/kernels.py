@@ -2,6 +2,7 @@
 
 A row passes a *feature* when it passes each of its conditions: an interval of a column of the float matrix (`kind` 0), a missing
 value (1), two columns with one value (2) or with two values (3), a flag of a feature below it (4). NaN is missing.
+Compiled loops take the fields of the tuples, not the tuples: machine code on disk would name types that another version may not have.
 """
 
 from __future__ import annotations
@@ -47,86 +48,137 @@ class Edges(NamedTuple):
 
 
 @inner
-def _passes(row: Int, entry: Int, f: Int, matrix: Floats, flags: Flags, conditions: Conditions) -> bool:
-    for c in range(conditions.first[f], conditions.first[f + 1]):
-        kind = conditions.kind[c]
+def _passes(
+    row: Int,
+    entry: Int,
+    f: Int,
+    matrix: Floats,
+    flags: Flags,
+    first: Longs,
+    kind_of: Longs,
+    column: Longs,
+    other_column: Longs,
+    low: Floats,
+    high: Floats,
+) -> bool:
+    for c in range(first[f], first[f + 1]):
+        kind = kind_of[c]
         if kind == NEEDS:
-            if entry >= 0 and not flags[entry, conditions.column[c]]:
+            if entry >= 0 and not flags[entry, column[c]]:
                 return False
             continue
-        value = matrix[row, conditions.column[c]]
+        value = matrix[row, column[c]]
         if kind == INTERVAL:
-            if not (value >= conditions.low[c] and value <= conditions.high[c]):
+            if not (value >= low[c] and value <= high[c]):
                 return False
         elif kind == MISSING:
             if not np.isnan(value):
                 return False
         else:
-            other = matrix[row, conditions.other[c]]
+            other = matrix[row, other_column[c]]
             if np.isnan(value) or np.isnan(other) or (value == other) != (kind == SAME):
                 return False
     return True
 
 
 @inner
-def _reaches(row: Int, entry: Int, edges: Edges) -> bool:
-    for k in range(edges.equal_columns.shape[0]):
-        code = edges.equal_columns[k, row]
-        if code < 0 or code != edges.equal_codes[k, entry]:
+def _reaches(row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes) -> bool:
+    for k in range(equal_columns.shape[0]):
+        code = equal_columns[k, row]
+        if code < 0 or code != equal_codes[k, entry]:
             return False
-    for k in range(edges.unequal_columns.shape[0]):
-        code = edges.unequal_columns[k, row]
-        other = edges.unequal_codes[k, entry]
+    for k in range(unequal_columns.shape[0]):
+        code = unequal_columns[k, row]
+        other = unequal_codes[k, entry]
         if code < 0 or other < 0 or code == other:
             return False
     return True
 
 
-@jit
 def exists(edges: Edges, matrix: Floats, conditions: Conditions, out: Flags) -> None:
     """Set out[entry, f] where some row behind the entry passes feature f, whose conditions are about the row alone."""
-    n_codes = edges.offsets.size - 1
+    _exists(*edges, matrix, *conditions, out)
+
+
+@jit
+def _exists(
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    matrix: Floats,
+    first: Longs,
+    kind_of: Longs,
+    column: Longs,
+    other_column: Longs,
+    low: Floats,
+    high: Floats,
+    out: Flags,
+) -> None:
+    n_codes = offsets.size - 1
     n_features = out.shape[1]
     no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
-    for entry in range(edges.codes.size):
-        code = edges.codes[entry]
+    for entry in range(codes.size):
+        code = codes[entry]
         if not 0 <= code < n_codes:
             continue
         open_features = n_features
-        for at in range(edges.offsets[code], edges.offsets[code + 1]):
-            row = edges.order[at]
-            if not _reaches(row, entry, edges):
+        for at in range(offsets[code], offsets[code + 1]):
+            row = order[at]
+            if not _reaches(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
                 continue
             for f in range(n_features):
-                if not out[entry, f] and _passes(row, alone, f, matrix, no_flags, conditions):
+                if not out[entry, f] and _passes(row, alone, f, matrix, no_flags, first, kind_of, column, other_column, low, high):
                     out[entry, f] = True
                     open_features -= 1
             if open_features == 0:
                 break
 
 
-@jit
 def candidates(edges: Edges, matrix: Floats, conditions: Conditions) -> tuple[Codes, Codes]:
     """The rows behind each entry that pass the conditions about the row itself of some feature: rows, and their entry above."""
-    n_codes = edges.offsets.size - 1
+    return _candidates(*edges, matrix, *conditions)
+
+
+@jit
+def _candidates(
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    matrix: Floats,
+    first: Longs,
+    kind_of: Longs,
+    column: Longs,
+    other_column: Longs,
+    low: Floats,
+    high: Floats,
+) -> tuple[Codes, Codes]:
+    n_codes = offsets.size - 1
     no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
     room = 0
-    for code in edges.codes:
+    for code in codes:
         if 0 <= code < n_codes:
-            room += edges.offsets[code + 1] - edges.offsets[code]
+            room += offsets[code + 1] - offsets[code]
     rows = np.empty(room, np.int32)
     up = np.empty(room, np.int32)
     n = 0
-    for entry in range(edges.codes.size):
-        code = edges.codes[entry]
+    for entry in range(codes.size):
+        code = codes[entry]
         if not 0 <= code < n_codes:
             continue
-        for at in range(edges.offsets[code], edges.offsets[code + 1]):
-            row = edges.order[at]
-            if not _reaches(row, entry, edges):
+        for at in range(offsets[code], offsets[code + 1]):
+            row = order[at]
+            if not _reaches(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
                 continue
-            for f in range(conditions.first.size - 1):
-                if _passes(row, alone, f, matrix, no_flags, conditions):
+            for f in range(first.size - 1):
+                if _passes(row, alone, f, matrix, no_flags, first, kind_of, column, other_column, low, high):
                     rows[n] = row
                     up[n] = entry
                     n += 1
@@ -134,13 +186,29 @@ def candidates(edges: Edges, matrix: Floats, conditions: Conditions) -> tuple[Co
     return rows[:n].copy(), up[:n].copy()
 
 
-@jit
 def combine(rows: Codes, up: Codes, matrix: Floats, flags: Flags, conditions: Conditions, out: Flags) -> None:
     """Set out[up, f] where an entry passes feature f, with `flags` telling what was found below each entry."""
+    _combine(rows, up, matrix, flags, *conditions, out)
+
+
+@jit
+def _combine(
+    rows: Codes,
+    up: Codes,
+    matrix: Floats,
+    flags: Flags,
+    first: Longs,
+    kind_of: Longs,
+    column: Longs,
+    other_column: Longs,
+    low: Floats,
+    high: Floats,
+    out: Flags,
+) -> None:
     for entry in range(rows.size):
         above = up[entry]
         for f in range(out.shape[1]):
-            if not out[above, f] and _passes(rows[entry], entry, f, matrix, flags, conditions):
+            if not out[above, f] and _passes(rows[entry], entry, f, matrix, flags, first, kind_of, column, other_column, low, high):
                 out[above, f] = True
 
 
