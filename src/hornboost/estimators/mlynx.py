@@ -162,6 +162,6 @@ class MLynxClassifier(RelationalClassifier):
         for k, name in enumerate(self.ensemble_.classes):
             yes = np.array([rule.votes[k] for rule in self.rules_]) / self.shares_
             no = np.array([rule.otherwise[k] for rule in self.rules_]) / self.shares_
-            frame[f"p(q|{name})"] = np.exp(yes)
+            frame[f"p(q|{name})"] = exact.exps(yes)
             frame[f"log-odds {name}"] = yes - no
         return frame

@@ -312,7 +312,7 @@ def constant_domains(database: Database) -> tuple[str, ...]:
         if len(codes) != 1 or codes[0].size == 0 or database.domains[domain].size > MOST_CONSTANTS:
             return False
         counts = np.bincount(codes[0]).astype(np.float64)
-        return bool(np.dot(counts, counts) >= LEAST_SHARING * codes[0].size)
+        return bool((counts * counts).sum() >= LEAST_SHARING * codes[0].size)
 
     return tuple(domain for domain in database.domains if holds_names(domain))
 
