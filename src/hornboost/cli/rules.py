@@ -55,6 +55,7 @@ def sql(
     dialect: shared.Dialect = "duckdb",
     table: Annotated[str | None, typer.Option(help="The target table's name where the statement will run.")] = None,
     key: Annotated[list[str] | None, typer.Option("--key", help="A column that identifies its rows there; repeat it for more.")] = None,
+    schema: Annotated[str | None, typer.Option(help="The schema that holds the tables there, if not the one they came from.")] = None,
     probability: Annotated[bool, typer.Option(help="Compute probabilities; SQLite needs its mathematical functions for it.")] = True,
     output: shared.Output = None,
 ) -> None:
@@ -62,5 +63,5 @@ def sql(
     from hornboost.estimators.fitted import load
 
     check_output(output, model)
-    text = load(model).to_sql(dialect, table=table, key=key or None, probability=probability)
+    text = load(model).to_sql(dialect, table=table, key=key or None, schema=schema, probability=probability)
     write_text(output, text + ";\n")

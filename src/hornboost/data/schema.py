@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal as Choice
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from hornboost.errors import DataError, did_you_mean
 
@@ -85,9 +85,16 @@ class Folds:
     file: str | None = None
 
 
+class Home(NamedTuple):
+    """The database that tables were read from: the dialect of its SQL and the schema in it."""
+
+    dialect: str
+    schema: str
+
+
 @dataclass(frozen=True)
 class Schema:
-    """Tables, links, tasks and folds; `location` is the file they were read from, for messages."""
+    """Tables, links, tasks and folds; `location` is the file they were read from, for messages, `home` a database with schemas."""
 
     tables: Mapping[str, TableSchema]
     foreign_keys: tuple[ForeignKey, ...] = ()
@@ -97,6 +104,7 @@ class Schema:
     name: str = ""
     title: str = ""
     location: str = "schema"
+    home: Home | None = None
 
     def table(self, name: str) -> TableSchema:
         """The table of this name, or an error that suggests one."""

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data import Database
 from hornboost.data.table import Table
-from hornboost.errors import ModelError
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.file import NOT_OF_THE_MODEL
 
@@ -77,31 +76,30 @@ class RuleExports:
         return diagnose(problem)
 
     def to_sql(
-        self, dialect: str = "duckdb", *, table: str | None = None, key: str | Sequence[str] | None = None, probability: bool = True
+        self,
+        dialect: str = "duckdb",
+        *,
+        table: str | None = None,
+        key: str | Sequence[str] | None = None,
+        schema: str | None = None,
+        probability: bool = True,
     ) -> str:
         """One SELECT that scores every row of the target table: its keys, score, probability, prediction.
 
         With two classes the score and the probability are those of the positive class, which their columns name (`score_of_bad`,
         `probability_of_bad`); with more each class has a column of both.
 
-        `table` is the name of the target table where the statement will run, `key` the columns that identify its rows, if they are
-        others than the model's. Dialects: duckdb, sqlite, postgres, spark, bigquery. SQLite computes `probability` only where its
-        mathematical functions are compiled in; leave it out elsewhere.
-        """
-        from hornboost.model.sql import ensemble_to_sql, renamed
+        `table` is the name of the target table where the statement will run, `key` the columns that identify its rows, and `schema` the
+        schema that holds the tables, if they are others than the model's. Dialects: duckdb, sqlite, postgres, spark, bigquery. SQLite
+        computes `probability` only where its mathematical functions are compiled in; leave it out elsewhere.
 
-        model = self._saved()
-        for rule in model.ensemble.rules:
-            for column in model.schema[model.target.table]:
-                if column.given and any(test.column == column.name for test in rule.clause.root.tests):
-                    raise ModelError(
-                        f"the rule '{rule.clause}' looks at the column '{column.name}', which came with the examples and is in no table; "
-                        "add it to the table or fit without it"
-                    )
-        ensemble, target = renamed(model.ensemble, model.target, table, key)
-        columns = [column.name for column in model.schema[model.target.table]]
-        columns += [target.label] if target.label is not None else []
-        return ensemble_to_sql(ensemble, target, dialect, probability=probability, columns=columns)
+        The statement compares as Python does, by the types that the columns had where the model learned; a column that a database cannot
+        compare so is refused. An older model file does not tell the types: its rules are taken to look at text, at numbers, and at times
+        without a zone.
+        """
+        from hornboost.model.sql import model_to_sql
+
+        return model_to_sql(self._saved(), dialect, table=table, key=key, schema=schema, probability=probability)
 
     def to_prolog(self) -> str:
         """The rules as Prolog clauses, each after a comment with its vote; the first comments name the arguments of the facts."""
@@ -140,6 +138,8 @@ class RuleExports:
             saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database)),
             self.database is not None and not self.database.is_single_table,
             training,
+            self._database.schema.home,
+            {table: (one, other) for table, (one, other) in (getattr(self, "symmetric", None) or {}).items()},
         )
 
 

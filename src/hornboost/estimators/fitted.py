@@ -11,6 +11,7 @@ import numpy as np
 
 from hornboost.data import Database
 from hornboost.data.frames import decode_table
+from hornboost.data.mirror import mirrored
 from hornboost.data.table import Table
 from hornboost.errors import DataError, ModelError
 from hornboost.estimators.relational import RelationalClassifier
@@ -55,7 +56,7 @@ class FittedModel(RelationalClassifier):
             self._database = _of_constants(model)
         elif database is not None:
             model.check_schema(database)
-            self._database = database
+            self._database = mirrored(database, {name: pair for name, pair in model.symmetric.items() if name in model.schema})
             self._prepare()
 
     def _prepare(self) -> None:

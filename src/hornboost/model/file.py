@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.build import Target
 from hornboost.data.describe import type_name
+from hornboost.data.schema import Home
 from hornboost.data.values import is_stored_type
 from hornboost.errors import ClauseError, ModelError
 from hornboost.logic.clause import Clause
@@ -21,6 +22,7 @@ from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.part import Part
 from hornboost.model.seal import digest, read_bytes, sealed, unsealed
 from hornboost.model.whole import write_whole
+from hornboost.sql.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -58,6 +60,8 @@ class SavedModel:
 
     `classes` are the labels as they were given to `fit`; `schema` holds the tables that the rules mention, with all their columns;
     `is_relational` says whether a database stands behind the examples; `training` is what a reader may want to know about the fit.
+    `home` is the database that the tables were read from, if it has schemas; `symmetric` names two keys of each relation that holds in
+    both directions.
     """
 
     ensemble: Ensemble
@@ -66,6 +70,8 @@ class SavedModel:
     schema: Mapping[str, tuple[SavedColumn, ...]]
     is_relational: bool = True
     training: Mapping[str, Any] = field(default_factory=dict)
+    home: Home | None = None
+    symmetric: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def used(self) -> dict[str, dict[str, str]]:
         """The columns that predicting needs, by table, with their types: those of the rules and the target's key."""
@@ -192,6 +198,8 @@ def _payload(model: SavedModel) -> dict[str, Any]:
         "fingerprint": model.fingerprint,
         "relational": model.is_relational,
         "training": dict(model.training),
+        **({"home": model.home._asdict()} if model.home is not None else {}),
+        **({"symmetric": {table: list(pair) for table, pair in model.symmetric.items()}} if model.symmetric else {}),
     }
 
 
@@ -217,11 +225,20 @@ def _model(content: Part) -> SavedModel:
         {table: tuple(_saved_column(column) for column in columns) for table, columns in content["schema"].record().items()},
         content["relational"].flag(),
         _training(content["training"]),
+        None if (home := content.get("home")) is None else Home(home["dialect"].one_of(frozenset(DIALECTS)), home["schema"].text()),
+        {} if (symmetric := content.get("symmetric")) is None else {name: _key_pair(part) for name, part in symmetric.record().items()},
     )
     _check_names(model)
     if model.fingerprint != content["fingerprint"].value:
         content["fingerprint"].fail("does not match the schema")
     return model
+
+
+def _key_pair(content: Part) -> tuple[str, str]:
+    if len(content) != 2:
+        content.fail("is no pair of columns")
+    one, other = content.texts()
+    return one, other
 
 
 def _target(content: Part) -> Target:
@@ -262,6 +279,9 @@ def _check_names(model: SavedModel) -> None:
     for table, columns in model.schema.items():
         if len(known[table]) < len(columns):
             raise ModelError(f"the schema names a column of table '{table}' twice")
+    for table, pair in model.symmetric.items():
+        if table in known and not all(column in known[table] and known[table][column].type == "key" for column in pair):
+            raise ModelError(f"the symmetric relation '{table}' has no keys '{pair[0]}' and '{pair[1]}'")
     for rule in model.ensemble.rules:
         if rule.clause.body[0].table != model.target.table:
             raise ModelError(f"a rule does not begin with the target table '{model.target.table}'")

@@ -6,26 +6,89 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hornboost.data.build import Target
+from hornboost.data.schema import Home
 from hornboost.errors import ModelError
-from hornboost.logic.clause import Clause, Literal
+from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble
+from hornboost.model.file import SavedModel
 from hornboost.model.outputs import output_names
 from hornboost.model.plan import Group, Plan
+from hornboost.sql.columns import ColumnType, Types
 from hornboost.sql.conditions import Conditions
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.names import free_prefix
 from hornboost.sql.outputs import Outputs
+from hornboost.sql.sources import Mirror, Sources
 from hornboost.sql.statement import Statement
 
 
+def model_to_sql(
+    model: SavedModel,
+    dialect: str,
+    *,
+    table: str | None = None,
+    key: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    probability: bool = True,
+) -> str:
+    """The statement of a model; see `to_sql` of the estimators."""
+    _check_given(model)
+    target = model.target if key is None else replace(model.target, key=(key,) if isinstance(key, str) else tuple(key))
+    columns = [column.name for column in model.schema[target.table]] + ([] if target.label is None else [target.label])
+    types = {
+        (name, column.name): ColumnType(column.type, column.stored)
+        for name, found in model.schema.items()
+        for column in found
+        if not column.given
+    }
+    sources = Sources(_schema(model.home, dialect) if schema is None else schema, {} if table is None else {target.table: table})
+    sources = replace(sources, mirrors=_mirrors(model, free_prefix([*model.schema, *columns, *sources.renamed.values()])))
+    return ensemble_to_sql(model.ensemble, target, dialect, probability=probability, columns=columns, types=types, sources=sources)
+
+
+def _schema(home: Home | None, dialect: str) -> str | None:
+    """The schema that tables are looked up in: their own, where the search path of a session could lead to others."""
+    if home is None or home.dialect != dialect or home == ("duckdb", "main"):
+        return None
+    return home.schema
+
+
+def _mirrors(model: SavedModel, prefix: str) -> dict[str, Mirror]:
+    """The symmetric relations that rules look at, with the columns that they look at."""
+    used = model.used()
+    tables = [table for table in model.symmetric if table in used]
+    return {
+        table: Mirror(f"{prefix}both_{number}", model.symmetric[table], list(dict.fromkeys([*used[table], *model.symmetric[table]])))
+        for number, table in enumerate(tables, start=1)
+    }
+
+
+def _check_given(model: SavedModel) -> None:
+    for rule in model.ensemble.rules:
+        for column in model.schema[model.target.table]:
+            if column.given and any(test.column == column.name for test in rule.clause.root.tests):
+                raise ModelError(
+                    f"the rule '{rule.clause}' looks at the column '{column.name}', which came with the examples and is in no table; "
+                    "add it to the table or fit without it"
+                )
+
+
 def ensemble_to_sql(
-    ensemble: Ensemble, target: Target, dialect: str = "duckdb", *, probability: bool = True, columns: Iterable[str] = ()
+    ensemble: Ensemble,
+    target: Target,
+    dialect: str = "duckdb",
+    *,
+    probability: bool = True,
+    columns: Iterable[str] = (),
+    types: Types | None = None,
+    sources: Sources | None = None,
 ) -> str:
     """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
 
     With two classes the score and the probability are those of the target's positive class, and their columns are named after it; with
     more there is a score and a probability for each class. `columns` are those of the target table, whose names are taken when it has no
-    key. SQLite needs its mathematical functions for probabilities; leave them out where they are not compiled in.
+    key. `types` says how the columns are stored (one that it does not hold is taken for what the rules make of it), `sources` where the
+    tables are. SQLite needs its mathematical functions for probabilities; leave them out where they are not compiled in.
 
     >>> from hornboost.model.ensemble import Rule
     >>> rule = Rule(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").'), (1.5,))
@@ -51,13 +114,14 @@ def ensemble_to_sql(
       CASE WHEN "score_of_1" > 0 THEN '1' ELSE '0' END AS "prediction"
     FROM "hb_scored"
     """
-    conditions = Conditions(Dialect.named(dialect, ModelError))
+    conditions = Conditions(Dialect.named(dialect, ModelError), types or {}, sources or Sources())
     clauses = [rule.clause.rooted(target.table) for rule in ensemble.rules]
     apart = [_is_apart(clause, target.table) for clause in clauses]
     plan = Plan.of([clause for clause, alone in zip(clauses, apart, strict=True) if not alone], target.table)
     places = iter(plan.of_clause)
     features = [clause if alone else next(places) for clause, alone in zip(clauses, apart, strict=True)]
     tables = [literal.table for clause in clauses for literal in clause.body]
+    tables += conditions.sources.renamed.values()
     prefix = free_prefix([*tables, *(() if target.key else columns)])
     about = ensemble.about(target.positive)
     outputs = Outputs(ensemble, about, output_names(ensemble.classes, about, target.key or columns, prefix), prefix)
@@ -71,17 +135,3 @@ def _is_apart(clause: Clause, target: str) -> bool:
 
 def _is_aggregable(group: Group) -> bool:
     return all(below.is_local and _is_aggregable(below) for below in group.groups)
-
-
-def renamed(ensemble: Ensemble, target: Target, table: str | None, key: str | Sequence[str] | None) -> tuple[Ensemble, Target]:
-    """The same model with the target table called `table` and its rows identified by `key`; None leaves either as it is."""
-    if key is not None:
-        target = replace(target, key=(key,) if isinstance(key, str) else tuple(key))
-    if table is None or table == target.table:
-        return ensemble, target
-
-    def rename(literal: Literal) -> Literal:
-        return replace(literal, table=table) if literal.table == target.table else literal
-
-    rules = [replace(rule, clause=replace(rule.clause, body=tuple(map(rename, rule.clause.body)))) for rule in ensemble.rules]
-    return replace(ensemble, rules=tuple(rules)), replace(target, table=table)

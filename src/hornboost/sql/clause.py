@@ -97,7 +97,7 @@ class _Translation:
             if not far:
                 break
             inside.append(self._first(far[0], outer.keys() - bound))
-        first, *others = [names.table(self._body[position].table, self._aliases[position]) for position in inside]
+        first, *others = [self._write.sources.facts(self._body[position].table, self._aliases[position]) for position in inside]
         query = exp.select("1").from_(first, copy=False)
         for other in others:
             query = query.join(other, join_type="cross", copy=False)

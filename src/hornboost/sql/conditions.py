@@ -16,6 +16,7 @@ from hornboost.sql.dialects import Dialect
 from hornboost.sql.moments import compare_moment, is_missing_moment
 from hornboost.sql.nominals import has_text, is_missing_nominal
 from hornboost.sql.numbers import compare_number, is_missing_number
+from hornboost.sql.sources import Sources
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Writes conditions on columns of known types in one dialect."""
+    """Writes conditions on columns of known types in one dialect, over tables that `sources` names."""
 
     dialect: Dialect
     types: Types = field(default_factory=dict)
+    sources: Sources = field(default_factory=Sources)
 
     def place(self, table: str, alias: str, name: str) -> Place:
         """A column of the table known as `alias`, with its type."""

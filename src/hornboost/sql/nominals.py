@@ -10,7 +10,7 @@ import numpy as np
 from hornboost.sql.columns import Place
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.literals import text
-from hornboost.sql.moments import compare_moment, is_moment_of
+from hornboost.sql.moments import is_moment_at
 from hornboost.sql.numbers import compare_number, is_missing_number
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def has_text(place: Place, value: str, dialect: Dialect) -> exp.Condition:
     if stored.startswith("decimal"):
         return _is_decimal(place, value, dialect)
     if stored in ("date", "timestamp", "timestamptz"):
-        return compare_moment(place, "=", value, dialect) if is_moment_of(value, stored) else exp.false()
+        return is_moment_at(place, value, dialect)
     if stored == "time":
         return _is_time(place, value, dialect)
     if stored == "unknown":

@@ -51,7 +51,7 @@ class Statement:
         self._root = root
         self._features = features
         self._write = conditions
-        self._ctes: list[tuple[str, exp.Query]] = []
+        self._ctes = list(conditions.sources.in_both_directions())
 
     def text(self, *, probability: bool) -> str:
         """The statement in its dialect."""
@@ -60,7 +60,7 @@ class Statement:
         outputs, prefix = self._outputs, self._outputs.prefix
         below = self._aggregates(self._root)
         covered = list(self._covered(below))
-        target = names.table(self._root.table, "t")
+        target = self._write.sources.examples(self._root.table, "t")
         if len(outputs.model.intercept) > 1 and len(covered) <= FLAGS and self._key:
             flags = [names.named(condition, f"{prefix}r{number}") for number, condition in enumerate(covered, start=1)]
             rows = exp.select(*self._keys("t"), *flags, copy=False).from_(target, copy=False)
@@ -134,7 +134,7 @@ class Statement:
                 found = self._write.some(self._condition(group, feature, below))
                 columns.append(names.named(found, f"c{number}"))
                 result.columns[start + number - 1] = names.column(name, f"c{number}")
-            query = exp.select(*columns, copy=False).from_(names.table(group.table, "t"), copy=False)
+            query = exp.select(*columns, copy=False).from_(self._write.sources.facts(group.table, "t"), copy=False)
             query = self._with_joins(query, group, below).group_by(*(key.copy() for key in keys), copy=False)
             self._ctes.append((name, query))
             result.names.append(name)

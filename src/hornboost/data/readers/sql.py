@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.address import said_safely
 from hornboost.data.readers.inferred import convert_text, infer_task
 from hornboost.data.readers.selection import select_tables
-from hornboost.data.schema import ForeignKey
+from hornboost.data.schema import ForeignKey, Home
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean
+from hornboost.logic.moment import DAY
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +30,7 @@ class Catalogue:
     warnings: list[tuple[str, str]] = field(default_factory=list)
     derived: dict[str, str] = field(default_factory=dict)
     """Tables that hold no rows of their own, with the word for what they are."""
+    home: Home | None = None
 
     def add(self, table: str, column: str, expression: str | None, kind: str) -> None:
         """A column with the SQL that reads it; None for a type that cannot be used."""
@@ -82,7 +84,7 @@ def read_duckdb(database: Any, options: Mapping[str, Any], schema: str) -> dict[
 
 
 def _duckdb_catalogue(connection: Any, location: str, schema: str) -> Catalogue:
-    catalogue = Catalogue(location)
+    catalogue = Catalogue(location, home=Home("duckdb", schema))
     where = f"database_name = current_database() AND schema_name = {text_literal(schema)}"
     views = f"SELECT view_name FROM duckdb_views() WHERE {where} AND NOT internal"
     catalogue.derived = {row[0]: "view" for row in connection.execute(views).fetchall()}
@@ -211,7 +213,7 @@ def read_postgres(uri: str, options: Mapping[str, Any], schema: str) -> dict[str
 
 
 def _postgres_catalogue(cursor: Any, location: str, schema: str) -> Catalogue:
-    catalogue = Catalogue(location)
+    catalogue = Catalogue(location, home=Home("postgres", schema))
     columns = f"""
         SELECT table_name::text, column_name::text, data_type::text, coalesce(numeric_scale, 1)::int, coalesce(numeric_precision, 99)::int,
             ordinal_position::int
@@ -275,7 +277,8 @@ def _read(
     primary = {table: names for table, names in catalogue.primary_keys.items() if table in sources}
     arguments = infer_task(sources, catalogue.location, selection.options, primary, tuple(links))
     warnings = [warning for table, warning in catalogue.warnings if table in selection.read]
-    return arguments | {"warnings": [*warnings, *arguments["warnings"]], "left_out": selection.left_out}
+    found = replace(arguments["schema"], home=catalogue.home)
+    return arguments | {"schema": found, "warnings": [*warnings, *arguments["warnings"]], "left_out": selection.left_out}
 
 
 def _with_dates(rows: pa.Table, table: str, dates: Iterable[tuple[str, str]]) -> pa.Table:
@@ -293,7 +296,33 @@ def _rows(cursor: Any, sql: str) -> list[Any]:
 
 def _fetch(cursor: Any, sql: str) -> pa.Table:
     cursor.execute(sql)
-    return cursor.fetch_arrow_table()
+    table = cursor.fetch_arrow_table()
+    for position, values in enumerate(table.columns):
+        table = table.set_column(position, table.column_names[position], _with_ends(values))
+    return table
+
+
+_POSTGRES_DAYS = 10_957
+"""From 1970-01-01 to 2000-01-01, from which PostgreSQL counts; its driver adds them to `infinity` too, the last number that there is."""
+
+
+def _with_ends(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dates and times of PostgreSQL with its infinities as other databases have them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
+        return values
+    width = pa.int32() if pa.types.is_date32(values.type) else pa.int64()
+    last = 2 ** (width.bit_width - 1) - 1
+    first = -last - 1 + _POSTGRES_DAYS * (1 if width == pa.int32() else DAY)
+    chunks = []
+    for chunk in values.chunks:
+        counts = chunk.view(width)
+        for found, meant in ((first - 1, last), (first, -last)):
+            counts = pc.if_else(pc.equal(counts, pa.scalar(found, width)), pa.scalar(meant, width), counts)
+        chunks.append(counts.view(values.type))
+    return pa.chunked_array(chunks, values.type)
 
 
 def _adbc(name: str) -> Any:
