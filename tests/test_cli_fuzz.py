@@ -17,7 +17,9 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
+from fuzzing import ARFF, BACKGROUND, CSV, FACTS, MODES, OTHER, SCHEMA, cases, forged, mutated
 from hornboost import cli
+from hornboost.model import file, seal
 
 HOSTILE = [
     '"; drop table loan; --',
@@ -397,3 +399,40 @@ def test_an_encoding_that_lacks_characters_changes_no_file(folder: Path, tmp_pat
     assert refused.stdout == b""
     read = shell(f"hornboost rules {model} --json", PYTHONIOENCODING="latin-1")
     assert json.loads(read.stdout.decode("latin-1"))["rules"]
+
+
+def test_sources_that_nobody_wrote_never_raise(run: Any, tmp_path: Path) -> None:
+    """Of each kind of source, changed by chance; see also test_fuzz.py, which asks the readers alone and many times more."""
+    kinds = {
+        "t.csv": CSV,
+        "t.arff": ARFF,
+        "folder/main.csv": CSV,
+        "folder/schema.toml": SCHEMA,
+        "aleph/k.b": BACKGROUND,
+        "srlearn/facts.txt": FACTS,
+        "srlearn/modes.txt": MODES,
+    }
+    others = {"folder/other.csv": OTHER, "aleph/k.f": b"good(t1).\n", "aleph/k.n": b"good(t2).\n"}
+    others |= {"srlearn/pos.txt": b"good(t1).\n", "srlearn/neg.txt": b"good(t2).\n", "srlearn/more.txt": b"good(+thing).\n"}
+    for name, content in {**kinds, **others}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    for case in cases(42):
+        name = list(kinds)[case % len(kinds)]
+        (tmp_path / name).write_bytes(mutated(kinds[name], case))
+        source = tmp_path / name if name.startswith("t.") else (tmp_path / name).parent
+        verb = (["inspect", source], ["inspect", source, "--json"], ["fit", source, "--rounds", 1, "-o", tmp_path / "m.json"])[
+            case // 7 % 3
+        ]
+        run(*verb)
+        (tmp_path / name).write_bytes(kinds[name])
+
+
+def test_models_that_somebody_forged_never_raise(run: Any, model: Path, folder: Path, tmp_path: Path) -> None:
+    body = seal.unsealed(model.read_bytes(), "m", "model", file.VERSION, "")
+    for case in cases(30):
+        place = tmp_path / "forged.json"
+        place.write_bytes(seal.sealed("model", file.VERSION, forged(body, case)))
+        run(*verbs_on_a_model(place, folder, tmp_path / "out")[case % 4])
+        if case % 10 == 0:
+            run("report", place, "--data", folder, "--cv", 2 * (case % 20 == 0), "-o", tmp_path / "r.html")

@@ -36,7 +36,8 @@ def test_declared_types_missing_values_and_quotes_are_read(tmp_path):
     assert columns["outlook"].values.tolist() == [0, 1, -1]
     assert list(columns["outlook"].categories) == ["sunny", "very rainy"]
     np.testing.assert_array_equal(columns["the temperature"].values, [85, np.nan, 70.5])
-    np.testing.assert_array_equal(columns["seen"].values, [1, np.nan, 2])
+    day = 86_400_000_000
+    np.testing.assert_array_equal(columns["seen"].values, [day, np.nan, 2 * day])
     assert columns["seen"].is_date
     assert "it's" in columns["note"].categories
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hornboost import metrics as metrics
     from hornboost import report as report
     from hornboost.data import Database as Database
+    from hornboost.errors import HornBoostError as HornBoostError
     from hornboost.estimators.adaboost import AdaBoostM1Classifier as AdaBoostM1Classifier
     from hornboost.estimators.aggregates import RelationalAggregates as RelationalAggregates
     from hornboost.estimators.c2rib import C2RIBClassifier as C2RIBClassifier
@@ -39,6 +40,7 @@ _PUBLIC = {
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
     "FeatureTimelineDisplay": "hornboost.report.displays",
+    "HornBoostError": "hornboost.errors",
     "KBSClassifier": "hornboost.estimators.kbs",
     "KBSSubgroups": "hornboost.estimators.subgroups",
     "LearningCurveDisplay": "hornboost.estimators.curves",

@@ -76,8 +76,7 @@ def _factorize_dictionary(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], p
     codes = np.empty(len(values), dtype=np.int32)
     start = 0
     for chunk in values.chunks:
-        indices = chunk.indices.cast(pa.int32())  # DuckDB counts the values of an ENUM without a sign
-        indices = indices.fill_null(-1) if indices.null_count else indices
+        indices = chunk.indices.cast(pa.int64()).fill_null(-1) if chunk.indices.null_count else chunk.indices  # DuckDB's have no sign
         codes[start : start + len(chunk)] = indices.to_numpy(zero_copy_only=False)
         start += len(chunk)
     return codes, values.chunk(0).dictionary

@@ -49,7 +49,9 @@ class ParquetSource:
 
         try:
             parts = [file.read(columns=[column]).column(0) for file in self._files]
-            return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+            values = pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+            values.validate(full=True)  # a damaged file can hold codes beyond its dictionary, and bytes that are no text
+            return values
         except (pa.ArrowException, OSError, IndexError, TypeError) as error:
             raise _no_parquet(f"{self.location}: the column '{column}'", error) from None
 
