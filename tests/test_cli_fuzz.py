@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -436,3 +437,20 @@ def test_models_that_somebody_forged_never_raise(run: Any, model: Path, folder: 
         run(*verbs_on_a_model(place, folder, tmp_path / "out")[case % 4])
         if case % 10 == 0:
             run("report", place, "--data", folder, "--cv", 2 * (case % 20 == 0), "-o", tmp_path / "r.html")
+
+
+def test_files_outside_the_folder_are_read_only_when_asked_for(run: Any, folder: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    shutil.copytree(folder, inner)
+    (inner / "loan.parquet").rename(tmp_path / "loan.parquet")
+    schema = (inner / "schema.toml").read_text()
+    (inner / "schema.toml").write_text(schema.replace('"loan.parquet"', '"../loan.parquet"'))
+    assert "../loan.parquet" in (inner / "schema.toml").read_text()
+    for verb in verbs_on_a_source(inner, tmp_path / "out"):
+        refused = run(*verb)
+        assert refused.code == 1
+        assert "'../loan.parquet' lies outside the folder 'inner'" in refused.err
+        assert run(*verb, "--allow-outside").code == 0
+    for verb in verbs_on_a_model(tmp_path / "out", inner, tmp_path / "predicted.csv")[2:]:
+        assert run(*verb).code == 1
+        assert run(*verb, "--allow-outside").code == 0

@@ -34,6 +34,7 @@ def evaluate(
     tables: shared.Tables = None,
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
+    allow_outside: shared.AllowOutside = False,
     estimator: shared.Estimator = "c2rib",
     features: shared.Features = None,
     rounds: shared.Rounds = 100,
@@ -48,7 +49,7 @@ def evaluate(
     from hornboost.cli.source import open_task
 
     database = open_task(
-        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where)
+        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside)
     )
     X, y, behind = examples(database)
     learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)

@@ -27,6 +27,7 @@ def inspect(
     tables: shared.Tables = None,
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
+    allow_outside: shared.AllowOutside = False,
     toml: Annotated[bool, typer.Option("--toml", help="Print the schema as a schema.toml.")] = False,
     as_json: shared.Json = False,
 ) -> None:
@@ -34,7 +35,7 @@ def inspect(
     from hornboost.cli.source import open_source
 
     database = open_source(
-        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where)
+        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside)
     )
     if toml:
         say(database.to_schema_toml())
@@ -58,6 +59,7 @@ def convert(
     tables: shared.Tables = None,
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
+    allow_outside: shared.AllowOutside = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV files instead of Parquet.")] = False,
 ) -> None:
     """Write SOURCE as a folder with a file a table and a schema.toml, which every verb reads without guessing."""
@@ -66,7 +68,7 @@ def convert(
 
     check_new(folder)
     database = open_source(
-        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where)
+        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside)
     )
     write_folder(database, folder, "csv" if csv else "parquet")
     note(f"wrote {len(database.tables)} tables and schema.toml to {folder}")

@@ -71,6 +71,9 @@ Where = Annotated[
         "--where", help="Only rows of the target with this value, as column=value; values of one column are alternatives, columns add up."
     ),
 ]
+AllowOutside = Annotated[
+    bool, typer.Option("--allow-outside", help="Also read files outside the folder that its schema.toml or background file names.")
+]
 SqlSchema = Annotated[str | None, typer.Option("--schema", help="The schema of a PostgreSQL or DuckDB database.")]
 Estimator = Annotated[str, typer.Option(help=f"One of {', '.join(ESTIMATORS)}.", autocompletion=_complete_estimator)]
 Features = Annotated[
@@ -97,6 +100,7 @@ def task_options(
     tables: Sequence[str] | None = None,
     exclude_table: Sequence[str] | None = None,
     where: Sequence[str] | None = None,
+    allow_outside: bool = False,
 ) -> TaskOptions:
     return TaskOptions(
         target,
@@ -110,6 +114,7 @@ def task_options(
         tables=[name.strip() for text in tables or () for row in csv.reader([text], skipinitialspace=True) for name in row],
         exclude_tables=exclude_table or (),
         where=_conditions(where or ()),
+        allow_outside=allow_outside,
     )
 
 

@@ -34,6 +34,7 @@ def predict(
     tables: shared.Tables = None,
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
+    allow_outside: shared.AllowOutside = False,
     unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Only rows whose label is missing.")] = False,
     label: shared.Label = None,
     as_json: shared.Json = False,
@@ -44,7 +45,7 @@ def predict(
     their columns name.
     """
     check_output(output, model, source)
-    options = shared.task_options(target, None, label, None, task, None, link, schema, tables, exclude_table, where)
+    options = shared.task_options(target, None, label, None, task, None, link, schema, tables, exclude_table, where, allow_outside)
     fitted, X, keys = load_with_examples(model, source, options, unlabelled)
     frame = predictions(fitted, X, keys)
     if as_json:
@@ -71,12 +72,13 @@ def explain(
     tables: shared.Tables = None,
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
+    allow_outside: shared.AllowOutside = False,
     as_json: shared.Json = False,
 ) -> None:
     """Say why an example is predicted as it is: the rules that fired, the rows behind them, and what other rules lacked."""
     from hornboost.model.explain import Explanations
 
-    options = shared.task_options(target, None, None, None, task, None, link, schema, tables, exclude_table, where)
+    options = shared.task_options(target, None, None, None, task, None, link, schema, tables, exclude_table, where, allow_outside)
     fitted, X, keys = load_with_examples(model, source, options)
     rows = find_rows(keys, key)
     found = fitted.explain(X.iloc[rows], missed)

@@ -31,6 +31,7 @@ def report(
     tables: shared.Tables = None,
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
+    allow_outside: shared.AllowOutside = False,
 ) -> None:
     """Write one HTML page: the rules of MODEL, how good they are, how they were learned, and why examples are predicted as they are."""
     from hornboost.cli.source import open_for_model, open_task, say_what_was_read
@@ -42,7 +43,7 @@ def report(
     saved = file.load(model)
     known = saved.target
     stated = label or known.label, positive or _positive(known)
-    options = shared.task_options(target, None, *stated, task, None, link, schema, tables, exclude_table, where)
+    options = shared.task_options(target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside)
     database = open_for_model(data, saved, options) if saved.is_relational else open_task(data, options)
     folds = _folds(cv, database)
     if saved.is_relational:

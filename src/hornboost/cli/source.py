@@ -40,6 +40,7 @@ class TaskOptions:
     tables: Sequence[str] = ()
     exclude_tables: Sequence[str] = ()
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    allow_outside: bool = False
     hints: Mapping[str, Any] = field(default_factory=dict)
 
     def reader(self) -> dict[str, Any]:
@@ -149,14 +150,14 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
     if (path / "schema.toml").exists():
         if options.links:
             raise DataError(f"{path.name}: schema.toml states the links, so --link has no use here; add a [[foreign_keys]] to it")
-        return Database.from_folder(path, options.task, **options.reader())
+        return Database.from_folder(path, options.task, allow_outside=options.allow_outside, **options.reader())
     stems = sorted(file for file in path.glob("*.b") if file.with_suffix(".f").exists() and file.with_suffix(".n").exists())
     if stems:
         _refuse_options(options, stems[0].name)
         return Database.from_aleph(stems[0].with_suffix(""))
     if any(path.glob("*facts.txt")) or any(path.glob("train/*facts.txt")):
         _refuse_options(options, path.name)
-        return Database.from_srlearn(path)
+        return Database.from_srlearn(path, allow_outside=options.allow_outside)
     return Database.from_folder(path, options.task, **options.inferring())
 
 
