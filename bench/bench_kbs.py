@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from hornboost.estimators.kbs import KBSClassifier
+from hornboost.boosting.kbs import KBSClassifier
 from hornboost.estimators.matrix import MatrixEncoder
 
 
@@ -37,15 +37,15 @@ def main() -> None:
     y = frame.pop("income").to_numpy()
     matrix = MatrixEncoder(frame).matrix(frame)
     rounds = options.rounds
-    KBSClassifier("clause", rounds=2, max_literals=1).fit(frame, y)  # compiles
+    KBSClassifier(base="clause", rounds=2, max_literals=1).fit(frame, y)  # compiles
     stump = DecisionTreeClassifier(max_depth=1)
     seconds = {
         "scikit-learn AdaBoostClassifier, stumps": best_time(
             lambda: AdaBoostClassifier(stump, n_estimators=rounds).fit(matrix, y), options.repeats
         ),
-        "KBS, stumps": best_time(lambda: KBSClassifier("stump", rounds=rounds).fit(matrix, y), options.repeats),
+        "KBS, stumps": best_time(lambda: KBSClassifier(base="stump", rounds=rounds).fit(matrix, y), options.repeats),
         "KBS, clauses of one condition": best_time(
-            lambda: KBSClassifier("clause", rounds=rounds, max_literals=1).fit(frame, y), options.repeats
+            lambda: KBSClassifier(base="clause", rounds=rounds, max_literals=1).fit(frame, y), options.repeats
         ),
     }
     base = seconds["scikit-learn AdaBoostClassifier, stumps"]

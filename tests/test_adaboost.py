@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hornboost.estimators.adaboost import AdaBoostM1Classifier
+from hornboost.boosting.adaboost import AdaBoostM1Classifier
 
 
 def test_one_round_is_figure_1_by_hand():
@@ -54,7 +54,7 @@ def test_it_ends_after_a_hypothesis_without_error_whose_vote_is_finite():
 
 def test_several_classes_with_trees():
     X, y = load_iris(return_X_y=True)
-    model = AdaBoostM1Classifier(DecisionTreeClassifier(max_depth=2), rounds=10, random_state=0).fit(X, y)
+    model = AdaBoostM1Classifier(base=DecisionTreeClassifier(max_depth=2), rounds=10, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.97
     assert model.decision_function(X).shape == (150, 3)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
@@ -67,7 +67,7 @@ def test_examples_of_weight_zero_change_nothing_even_with_wrong_labels(base):
     X, y = load_breast_cancer(return_X_y=True)
     weight = np.random.default_rng(8).integers(0, 2, len(y)).astype(float)
     corrupted = np.where(weight == 0, 1 - y, y)
-    model = AdaBoostM1Classifier(base, rounds=5, random_state=0)
+    model = AdaBoostM1Classifier(base=base, rounds=5, random_state=0)
     weighted = clone(model).fit(X, corrupted, sample_weight=weight)
     left_out = clone(model).fit(X[weight > 0], y[weight > 0])
     np.testing.assert_array_equal(weighted.decision_function(X), left_out.decision_function(X))

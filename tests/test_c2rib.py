@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hornboost as hb
-from hornboost.features.strategies import STRATEGIES
+from hornboost.activation.strategies import STRATEGIES
 
 
 @parametrize_with_checks([hb.C2RIBClassifier(rounds=10, random_state=0), hb.C2RIBClassifier(rounds=10, features="margin", random_state=0)])

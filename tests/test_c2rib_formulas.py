@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from hornboost.boosting import kernels
 from hornboost.dtypes import WEIGHT_ONE
-from hornboost.search.objectives import confidence, loss, z, z_tilde
+from hornboost.learners import distribution_kernels as kernels
+from hornboost.learners.objectives import confidence, loss, z, z_tilde
 
 
 def test_confidence_is_half_the_log_of_the_smoothed_weight_ratio():

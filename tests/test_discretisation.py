@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from hornboost.features.discretisation import interval_codes, mdl_cut_points, mdl_cuts, merged, repartition, repartition_cuts
+from hornboost.activation.discretisation import interval_codes, mdl_cut_points, mdl_cuts, merged, repartition, repartition_cuts
 
 
 def bits(labels):

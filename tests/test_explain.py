@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 import hornboost as hb
 import naive
 from hornboost import Clause
+from hornboost.boosting.c2rib import C2RIBClassifier
 from hornboost.engine import Engine
-from hornboost.estimators.c2rib import C2RIBClassifier
 from hornboost.model.diagnosis import NothingLearnedWarning, diagnose
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.explain import Explanations, explain, prefixes, rule_witnesses

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from hornboost.features import spread
-from hornboost.features.discretisation import interval_codes, mdl_cut_points, repartition_cuts
-from hornboost.features.information import conditional_mutual_information, coverage_information, entropy, mutual_information
-from hornboost.features.spread import (
+from hornboost.activation import spread
+from hornboost.activation.discretisation import interval_codes, mdl_cut_points, repartition_cuts
+from hornboost.activation.information import conditional_mutual_information, coverage_information, entropy, mutual_information
+from hornboost.activation.spread import (
     cmi_of_paths,
     cmi_of_rows,
     discretise,

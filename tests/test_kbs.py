@@ -10,12 +10,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hornboost.boosting.adaboost import boost_m1
-from hornboost.boosting.base_learners import Rows
-from hornboost.boosting.kbs import KBS, KBSOptions, probabilities
+from hornboost.boosting.adaboost import AdaBoostM1Classifier
+from hornboost.boosting.kbs import KBSClassifier, Sampling, SamplingOptions
 from hornboost.boosting.lift import has_empty, joint_weights, lift, log_votes, residual_wracc
 from hornboost.errors import DataError
-from hornboost.estimators.kbs import KBSClassifier
+from hornboost.estimators.examples import Training
+from hornboost.estimators.run import Run
+from hornboost.exact import softmax
+from hornboost.learners.hypotheses import Rows
+from hornboost.model.votes import Round, Votes
 
 
 class FixedCells:
@@ -38,17 +41,42 @@ class InTurn:
     def __init__(self, n_columns, n_cells, predicted=None):
         self.n_columns, self.n_cells, self.predicted = n_columns, n_cells, predicted
 
-    def fit(self, X, y, weights, round):
+    def fit(self, X, y, weights, round, output=0):
         return FixedCells((round - 1) % self.n_columns, self.n_cells, self.predicted)
 
 
-def kbs(cells, y, weights=None, **options):
-    cells = np.asarray(cells, dtype=np.float64)
-    y = np.asarray(y)
+def training_of(cells, y, weights=None):
+    cells, y = np.asarray(cells, dtype=np.float64), np.asarray(y)
     weights = np.ones(len(y)) if weights is None else weights
-    content = np.arange(len(y), dtype=np.uint64)
-    rows = Rows(cells, cells)
-    return rows, KBS(rows, y, weights, content, KBSOptions(n_classes=int(y.max()) + 1, n_examples=len(y), **options))
+    labels = tuple(map(str, range(int(y.max()) + 1)))
+    return Training(Rows(cells, cells), y, labels, weights, np.arange(len(y), dtype=np.uint64))
+
+
+class Boosting(Sampling):
+    """The loop of KBS on its own, without the skeleton around it."""
+
+    def __init__(self, training, most=10, **options):
+        super().__init__(training, SamplingOptions(**options))
+        self.training, self.most = training, most
+
+    def boost(self, learner):
+        votes, self.flags = [], []
+        rounds = self.rounds(learner, self.most)
+        while True:
+            try:
+                vote, flag = next(rounds)
+            except StopIteration as end:
+                self.stopped = end.value
+                break
+            votes.append(vote)
+            self.flags.append(flag)
+        start = KBSClassifier()._start(self.training)
+        return Votes(self.training.labels, tuple(Round((vote,)) for vote in votes), tuple(start))
+
+
+def kbs(cells, y, weights=None, rounds=10, **options):
+    training = training_of(cells, y, weights)
+    return training.rows, Boosting(training, rounds, **options)
 
 
 def check_constraints(before, after, cells, y, n_cells, n_classes):
@@ -71,7 +99,7 @@ def test_each_of_200_rounds_meets_the_four_constraints(n_classes):
     _, booster = kbs(cells, y, rng.uniform(0.5, 2.0, 3000), rounds=200)
 
     class Watch(InTurn):
-        def fit(self, X, y, weights, round):
+        def fit(self, X, y, weights, round, output=0):
             seen.append(weights.copy())
             return super().fit(X, y, weights, round)
 
@@ -89,12 +117,12 @@ def test_with_an_empty_cell_class_shares_and_proportions_are_kept_and_the_round_
     weights = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
     _, booster = kbs(cells[:, None], y, weights, rounds=1)
     model = booster.boost(InTurn(1, 2))
-    assert model.rounds[0].has_empty_cell
+    assert booster.flags == [True]
     before, after = weights / weights.sum(), booster.distribution
     np.testing.assert_allclose(np.bincount(y, after), np.bincount(y, before), rtol=1e-14)
     np.testing.assert_allclose(after[:2] / after[:2].sum(), before[:2] / before[:2].sum(), rtol=1e-14)
     assert after[0] < before[0]
-    assert np.isfinite(model.rounds[0].votes).all()
+    assert np.isfinite(model.rounds[0].votes[0].table).all()
 
 
 def test_lift_of_a_hand_worked_table():
@@ -131,14 +159,17 @@ def test_kbs_equals_adaboost_m1_on_flip_symmetric_designs(seed):
     class Watch(InTurn):
         name = "kbs"
 
-        def fit(self, X, y, weights, round):
+        def fit(self, X, y, weights, round, output=0):
             seen[self.name].append(weights / weights.sum())
             return super().fit(X, y, weights, round)
 
     learner = Watch(6, 2, np.array([0, 1]))
     ours = booster.boost(learner)
     learner.name = "m1"
-    m1 = boost_m1(rows, y, weights, learner, n_classes=2, n_examples=len(y), rounds=6)
+    m1_classifier = AdaBoostM1Classifier()
+    m1_classifier._learner = lambda training, run, leaves: learner
+    loop = m1_classifier._boost(training_of(predictions, y, weights), Run(None, 0))
+    m1 = Votes(("0", "1"), tuple(next(loop) for _ in range(6)), (0.0, 0.0))
     assert len(ours.rounds) == len(m1.rounds) == 6
     for a, b in zip(seen["kbs"], seen["m1"], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
@@ -174,7 +205,7 @@ def test_stratification_puts_the_priors_back_when_predicting():
     y = (rng.random(2000) < 0.1).astype(int)
     covered = np.where(y == 1, rng.random(2000) < 0.6, rng.random(2000) < 0.2).astype(int)
     rows, booster = kbs(covered[:, None], y, stratify=True, rounds=1, smoothing=0.0)
-    probability = probabilities(booster.boost(InTurn(1, 2)).scores(rows))
+    probability = softmax(booster.boost(InTurn(1, 2)).scores(rows))
     for value in (0, 1):
         assert probability[covered == value, 1][0] == pytest.approx(y[covered == value].mean(), rel=1e-12)
 
@@ -209,8 +240,8 @@ def test_a_hypothesis_that_says_nothing_new_ends_the_boosting():
     y = np.array([0, 1, 0, 1])
     _, booster = kbs(np.array([[0], [0], [1], [1]]), y)
     model = booster.boost(InTurn(1, 2))
-    assert model.rounds == []
-    assert "nothing new" in model.stopped
+    assert model.rounds == ()
+    assert "nothing new" in booster.stopped
 
 
 def known_copy_and_independent(seed=0, n=4000):
@@ -224,8 +255,8 @@ def known_copy_and_independent(seed=0, n=4000):
 
 
 def first_feature(model):
-    first = next(voter for voter in model._model.rounds if not voter.is_prior_knowledge)
-    return first.hypothesis.tree.tree_.feature[0]
+    first = next(found for found in model._votes.rounds if found.is_learned)
+    return first.votes[0].hypothesis.tree.tree_.feature[0]
 
 
 def test_after_a_known_rule_the_independent_one_is_found_and_not_its_copy():
@@ -293,7 +324,7 @@ def test_probabilities_sum_to_one_and_stages_end_at_the_prediction():
         assert model.score(X, y) > 0.9, options
 
 
-@pytest.mark.parametrize("options", [{}, {"base": "tree"}, {"base": KNeighborsClassifier(3)}, {"bootstrap": 0.5}, {"patience": 3}])
+@pytest.mark.parametrize("options", [{}, {"base": "tree"}, {"base": KNeighborsClassifier(3)}, {"bootstrap": 0.5}, {"early_stopping": 3}])
 def test_examples_of_weight_zero_change_nothing_even_with_wrong_labels(options):
     X, y = load_breast_cancer(return_X_y=True)
     weight = np.random.default_rng(8).integers(0, 2, len(y)).astype(float)
@@ -304,7 +335,7 @@ def test_examples_of_weight_zero_change_nothing_even_with_wrong_labels(options):
     np.testing.assert_array_equal(weighted.predict_proba(X), left_out.predict_proba(X))
 
 
-@pytest.mark.parametrize("options", [{"bootstrap": 0.3}, {"base": KNeighborsClassifier(3)}, {"patience": 2}])
+@pytest.mark.parametrize("options", [{"bootstrap": 0.3}, {"base": KNeighborsClassifier(3)}, {"early_stopping": 2}])
 def test_random_choices_follow_the_seed_and_not_the_order_of_the_rows(options):
     X, y = load_breast_cancer(return_X_y=True)
     order = np.random.default_rng(9).permutation(len(y))
@@ -319,11 +350,11 @@ def test_early_stopping_keeps_the_rounds_up_to_the_smallest_held_out_loss():
     rng = np.random.default_rng(10)
     X = rng.normal(size=(300, 5))
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
-    model = KBSClassifier(rounds=200, patience=5, random_state=0).fit(X, y)
+    model = KBSClassifier(rounds=200, early_stopping=5, random_state=0).fit(X, y)
     assert model.n_rounds_ < 100
     assert "held-out" in model.stopped_
-    losses = model.history_["validation_log_loss"]
-    assert losses.idxmin() == len(losses) - 1
+    losses = model.history_["validation_loss"]
+    assert losses.idxmin() + 1 == model.n_rounds_ == len(losses) - 5
 
 
 def mixed_frame(n=400, seed=11):
@@ -342,11 +373,11 @@ def mixed_frame(n=400, seed=11):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_with_nominal_missing_and_date_columns_are_learned_from(library):
     frame, y = mixed_frame()
-    expected = KBSClassifier("tree", random_state=0).fit(frame, y)
+    expected = KBSClassifier(base="tree", random_state=0).fit(frame, y)
     if library == "polars":
         polars = pytest.importorskip("polars")
         frame = polars.from_pandas(frame)
-    model = KBSClassifier("tree", random_state=0).fit(frame, y)
+    model = KBSClassifier(base="tree", random_state=0).fit(frame, y)
     assert list(model.feature_names_in_) == ["colour", "size", "when"]
     assert model.n_features_in_ == 3
     assert model.score(frame, y) > 0.93
@@ -355,7 +386,7 @@ def test_frames_with_nominal_missing_and_date_columns_are_learned_from(library):
 
 def test_a_nominal_value_that_training_did_not_see_is_none_of_the_known_ones():
     frame, y = mixed_frame()
-    model = KBSClassifier("tree", random_state=0).fit(frame, y)
+    model = KBSClassifier(base="tree", random_state=0).fit(frame, y)
     new = frame.iloc[[1]].assign(colour="mauve", size=2.0)
     assert model.predict(new)[0] == "no"
 
@@ -367,6 +398,6 @@ def test_a_numeric_column_that_turned_into_text_is_named():
         model.predict(frame.assign(size="big"))
 
 
-@parametrize_with_checks([KBSClassifier(rounds=10), KBSClassifier("clause", rounds=5)])
+@parametrize_with_checks([KBSClassifier(rounds=10), KBSClassifier(base="clause", rounds=5)])
 def test_kbs_keeps_scikit_learns_contract(estimator, check):
     check(estimator)

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hornboost as hb
 from hornboost.boosting.lift import joint_weights, log_votes
 from hornboost.errors import ClauseError, DataError, ModelError
-from hornboost.search.qualities import explained_squares, largest_wracc, wracc
+from hornboost.learners.objectives import explained_squares, largest_wracc, wracc
 
 BOOSTERS = [hb.KBSClassifier, hb.AdaBoostM1Classifier, hb.LogitBoostClassifier]
 
@@ -28,7 +28,7 @@ def one_condition_coverage(X):
 
 def test_the_first_clause_has_the_largest_absolute_wracc_of_all_conditions():
     X, y = load_iris(return_X_y=True)
-    model = hb.KBSClassifier("clause", rounds=1, max_literals=1).fit(X, y)
+    model = hb.KBSClassifier(base="clause", rounds=1, max_literals=1).fit(X, y)
     covered = one_condition_coverage(X)
     is_class = np.eye(3)[y]
     all_wracc = np.abs((covered.T @ is_class) / 150 - np.outer(covered.mean(axis=0), is_class.mean(axis=0)))
@@ -40,7 +40,7 @@ def test_the_first_clause_has_the_largest_absolute_wracc_of_all_conditions():
 def test_the_first_logitboost_clause_explains_most_of_the_responses():
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, :5]
-    model = hb.LogitBoostClassifier("clause", rounds=1, max_literals=1).fit(X, y)
+    model = hb.LogitBoostClassifier(base="clause", rounds=1, max_literals=1).fit(X, y)
     covered = one_condition_coverage(X)
     z = np.where(y == 1, 2.0, -2.0)
     sizes, sums = covered.sum(axis=0), covered.T @ z
@@ -54,7 +54,7 @@ def test_the_first_logitboost_clause_explains_most_of_the_responses():
 def test_a_rule_votes_its_log_lifts_and_the_intercept_is_the_log_of_the_priors():
     X, y = load_iris(return_X_y=True)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 150)
-    model = hb.KBSClassifier("clause", rounds=1, max_literals=1, smoothing=0.5).fit(X, y, weights)
+    model = hb.KBSClassifier(base="clause", rounds=1, max_literals=1, smoothing=0.5).fit(X, y, weights)
     (rule,) = model.rules_
     (test,) = rule.clause.root.tests
     values = X[:, int(test.column.removeprefix("x"))]
@@ -70,7 +70,7 @@ def test_a_rule_votes_its_log_lifts_and_the_intercept_is_the_log_of_the_priors()
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 def test_the_ensemble_says_what_the_rounds_say(booster, load):
     X, y = load(return_X_y=True)
-    model = booster("clause", rounds=12, max_literals=2).fit(X[::2], y[::2])
+    model = booster(base="clause", rounds=12, max_literals=2).fit(X[::2], y[::2])
     *_, last = model.staged_predict_proba(X)
     np.testing.assert_allclose(last, model.predict_proba(X), rtol=0, atol=1e-9)
     assert model.score(X, y) > 0.9
@@ -108,7 +108,7 @@ def _frame(database, name):
 @pytest.mark.parametrize("booster", BOOSTERS)
 def test_models_of_other_base_learners_refuse_what_only_rules_can_do(booster, tmp_path):
     X, y = load_iris(return_X_y=True)
-    model = booster("stump", rounds=2).fit(X, y)
+    model = booster(base="stump", rounds=2).fit(X, y)
     for use in (model.rules_frame, model.to_sql, model.to_prolog, lambda: model.explain(X), lambda: model.save(tmp_path / "m.json")):
         with pytest.raises(ModelError, match=r"base learner DecisionTree\w+, so its model is no set of rules"):
             use()
@@ -116,7 +116,7 @@ def test_models_of_other_base_learners_refuse_what_only_rules_can_do(booster, tm
 
 def test_a_fit_with_another_base_learner_forgets_the_rules():
     X, y = load_iris(return_X_y=True)
-    model = hb.KBSClassifier("clause", rounds=2).fit(X, y)
+    model = hb.KBSClassifier(base="clause", rounds=2).fit(X, y)
     model.set_params(base="stump").fit(X, y)
     with pytest.raises(ModelError):
         model.to_sql()
@@ -124,7 +124,7 @@ def test_a_fit_with_another_base_learner_forgets_the_rules():
 
 def test_equal_clauses_are_one_rule_with_the_sum_of_their_votes():
     X, y = load_iris(return_X_y=True)
-    model = hb.AdaBoostM1Classifier("clause", rounds=20, max_literals=1).fit(X, y)
+    model = hb.AdaBoostM1Classifier(base="clause", rounds=20, max_literals=1).fit(X, y)
     bodies = [rule.clause.body for rule in model.rules_]
     assert len(set(bodies)) == len(bodies) < model.n_rounds_
     assert sum(sum(rule.votes) for rule in model.rules_) == pytest.approx(model.history_["vote"].sum())
@@ -133,7 +133,7 @@ def test_equal_clauses_are_one_rule_with_the_sum_of_their_votes():
 def test_a_class_that_a_clause_holds_wholly_keeps_its_examples():
     X = np.r_[np.c_[np.zeros(40), np.tile([0.0, 1.0], 20)], np.c_[np.ones(60), np.tile([0.0, 1.0, 1.0], 20)]]
     y = np.r_[np.zeros(40), np.tile([1, 2, 1], 20)].astype(int)
-    model = hb.KBSClassifier("clause", rounds=30, max_literals=1).fit(X, y)
+    model = hb.KBSClassifier(base="clause", rounds=30, max_literals=1).fit(X, y)
     assert (model.predict(X)[:40] == 0).all()
     first = next(model.staged_predict_proba(X))
     assert (model.predict_proba(X)[:40, 0] >= first[:40, 0] - 1e-12).all()
@@ -144,7 +144,7 @@ def test_examples_of_weight_zero_change_no_rule_even_with_wrong_labels(booster):
     X, y = load_breast_cancer(return_X_y=True)
     weight = np.random.default_rng(8).integers(0, 2, len(y)).astype(float)
     corrupted = np.where(weight == 0, 1 - y, y)
-    model = booster("clause", rounds=5, max_literals=2)
+    model = booster(base="clause", rounds=5, max_literals=2)
     weighted = clone(model).fit(X, corrupted, sample_weight=weight)
     left_out = clone(model).fit(X[weight > 0], y[weight > 0])
     assert weighted.rules_ == left_out.rules_
@@ -155,7 +155,7 @@ def test_examples_of_weight_zero_change_no_rule_even_with_wrong_labels(booster):
 def test_a_weight_of_two_is_a_repetition(booster):
     X, y = load_breast_cancer(return_X_y=True)
     weight = np.random.default_rng(9).integers(1, 4, len(y))
-    model = booster("clause", rounds=6, max_literals=2)
+    model = booster(base="clause", rounds=6, max_literals=2)
     weighted = clone(model).fit(X, y, sample_weight=weight)
     repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert [rule.clause for rule in weighted.rules_] == [rule.clause for rule in repeated.rules_]
@@ -173,7 +173,7 @@ def test_the_order_of_rows_and_the_number_of_threads_change_nothing(trains):
 
 def test_clauses_stop_early_on_held_out_examples(trains):
     X, y = trains.examples()
-    model = hb.KBSClassifier(database=trains, rounds=60, max_literals=2, patience=3, random_state=0).fit(X, y)
+    model = hb.KBSClassifier(database=trains, rounds=60, max_literals=2, early_stopping=3, random_state=0).fit(X, y)
     assert model.n_rounds_ < 60
     assert "held-out" in model.stopped_
     assert model.history_["rule"].str.startswith('eastbound="').all()
@@ -182,7 +182,7 @@ def test_clauses_stop_early_on_held_out_examples(trains):
 def test_bootstrap_and_stratification_work_with_clauses():
     X, y = load_breast_cancer(return_X_y=True)
     for options in ({"bootstrap": 0.5}, {"stratify": True}):
-        model = hb.KBSClassifier("clause", rounds=10, max_literals=1, random_state=0, **options).fit(X, y)
+        model = hb.KBSClassifier(base="clause", rounds=10, max_literals=1, random_state=0, **options).fit(X, y)
         assert model.score(X, y) > 0.93
 
 
@@ -202,9 +202,9 @@ KNOWN = 'class="1" :- examples(known>=1).'
 @pytest.mark.parametrize("knowledge", [KNOWN, hb.Clause.parse(KNOWN)])
 def test_with_a_known_rule_the_next_rule_is_the_independent_one_and_not_its_copy(knowledge):
     X, y = known_copy_and_independent()
-    without = hb.KBSClassifier("clause", rounds=1, max_literals=1).fit(X[["copy", "independent"]], y)
+    without = hb.KBSClassifier(base="clause", rounds=1, max_literals=1).fit(X[["copy", "independent"]], y)
     assert without.rules_[0].clause.root.tests[0].column == "copy"
-    model = hb.KBSClassifier("clause", rounds=1, max_literals=1, prior_knowledge=[knowledge]).fit(X, y)
+    model = hb.KBSClassifier(base="clause", rounds=1, max_literals=1, prior_knowledge=[knowledge]).fit(X, y)
     prior, learned = model.rules_
     assert (prior.origin, str(prior.clause)) == ("prior", KNOWN)
     assert learned.origin == "learned"
@@ -217,7 +217,7 @@ def test_with_a_known_rule_the_next_rule_is_the_independent_one_and_not_its_copy
 
 def test_a_known_rule_that_is_found_again_stays_apart_from_the_learned_one():
     X, y = known_copy_and_independent(n=300)
-    model = hb.KBSClassifier("clause", rounds=15, max_literals=1, prior_knowledge=[KNOWN, 'class="0" :- examples(copy<=0).']).fit(X, y)
+    model = hb.KBSClassifier(base="clause", rounds=15, max_literals=1, prior_knowledge=[KNOWN, 'class="0" :- examples(copy<=0).']).fit(X, y)
     origins = [rule.origin for rule in model.rules_]
     assert origins[:2] == ["prior", "prior"]
     assert set(origins[2:]) <= {"learned"}
@@ -234,14 +234,14 @@ def test_prior_knowledge_over_several_tables(trains):
 
 def test_clauses_can_be_known_to_a_stump():
     X, y = known_copy_and_independent()
-    model = hb.KBSClassifier("stump", rounds=1, prior_knowledge=[KNOWN]).fit(X, y)
-    assert model._model.rounds[1].hypothesis.tree.tree_.feature[0] == 2
+    model = hb.KBSClassifier(base="stump", rounds=1, prior_knowledge=[KNOWN]).fit(X, y)
+    assert model._votes.rounds[1].votes[0].hypothesis.tree.tree_.feature[0] == 2
     assert model.score(X, y) > 0.75
 
 
 def test_knowledge_that_is_no_clause_votes_beside_clauses_but_has_no_sql():
     X, y = known_copy_and_independent()
-    model = hb.KBSClassifier("clause", rounds=1, max_literals=1, prior_knowledge=[lambda X: X["known"]]).fit(X, y)
+    model = hb.KBSClassifier(base="clause", rounds=1, max_literals=1, prior_knowledge=[lambda X: X["known"]]).fit(X, y)
     assert "independent" in model.history_["rule"][1]
     assert model.score(X, y) > 0.75
     with pytest.raises(ModelError, match="prior knowledge that is no clause"):
@@ -262,12 +262,12 @@ def test_known_clauses_that_do_not_fit_are_named():
         ('class="1" :- other(known>=1).', ClauseError, "no literal over the target table 'examples'"),
     ]:
         with pytest.raises(error, match=message):
-            hb.KBSClassifier("clause", prior_knowledge=[text]).fit(X, y)
+            hb.KBSClassifier(base="clause", prior_knowledge=[text]).fit(X, y)
 
 
 def test_keys_are_no_features_of_other_base_learners(trains):
     X, y = trains.examples()
-    model = hb.KBSClassifier(DecisionTreeClassifier(max_depth=2), database=trains, rounds=2).fit(X, y)
+    model = hb.KBSClassifier(base=DecisionTreeClassifier(max_depth=2), database=trains, rounds=2).fit(X, y)
     assert not any(name.startswith("train") for name in model._encoder.names)
 
 

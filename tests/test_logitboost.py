@@ -14,9 +14,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hornboost.boosting.logitboost import symmetric_step
+from hornboost.boosting.logitboost import LogitBoostClassifier, direction
 from hornboost.errors import DataError
-from hornboost.estimators.logitboost import LogitBoostClassifier
 from hornboost.estimators.matrix import MatrixEncoder
 
 
@@ -40,8 +39,16 @@ def test_responses_are_cut_at_four():
 
 
 def test_two_classes_are_the_symmetric_form_with_two_functions():
-    f = np.array([1.0, -3.0])
-    np.testing.assert_allclose(symmetric_step([f], 2), symmetric_step([-f, f], 2))
+    functions = np.array([[1.0, -3.0]])
+    both = -functions.T * (1 / 2 * (np.eye(2)[0] - 1 / 2)) + functions.T * (1 / 2 * (np.eye(2)[1] - 1 / 2))
+    np.testing.assert_allclose(functions.T * direction(1, 2), both)
+
+
+@pytest.mark.parametrize("n_classes", [3, 5])
+def test_a_round_moves_each_class_by_its_function_above_the_mean(n_classes):
+    f = np.random.default_rng(0).normal(size=n_classes)
+    step = sum(f[k] * direction(k, n_classes) for k in range(n_classes))
+    np.testing.assert_allclose(step, (n_classes - 1) / n_classes * (f - f.mean()), atol=1e-15)
 
 
 def test_several_classes_sum_to_zero_and_probabilities_to_one():
@@ -65,13 +72,13 @@ def test_the_training_loss_falls_and_is_that_of_the_probabilities():
 @pytest.mark.parametrize("base", ["tree", Ridge(), KNeighborsRegressor(5)])
 def test_any_regressor_can_be_the_base_learner(base):
     X, y = load_iris(return_X_y=True)
-    model = LogitBoostClassifier(base, rounds=5, random_state=0).fit(X, y)
+    model = LogitBoostClassifier(base=base, rounds=5, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9
 
 
 def test_a_classifier_as_base_learner_is_refused():
     with pytest.raises(DataError, match="needs a regressor"):
-        LogitBoostClassifier(DecisionTreeClassifier()).fit([[0.0], [1.0]], [0, 1])
+        LogitBoostClassifier(base=DecisionTreeClassifier()).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize("base", ["stump", "tree", KNeighborsRegressor(5)])
@@ -79,7 +86,7 @@ def test_examples_of_weight_zero_change_nothing_even_with_wrong_labels(base):
     X, y = load_breast_cancer(return_X_y=True)
     weight = np.random.default_rng(8).integers(0, 2, len(y)).astype(float)
     corrupted = np.where(weight == 0, 1 - y, y)
-    model = LogitBoostClassifier(base, rounds=5, random_state=0)
+    model = LogitBoostClassifier(base=base, rounds=5, random_state=0)
     weighted = clone(model).fit(X, corrupted, sample_weight=weight)
     left_out = clone(model).fit(X[weight > 0], y[weight > 0])
     np.testing.assert_array_equal(weighted.predict_proba(X), left_out.predict_proba(X))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hornboost.features.monitor import ProgressMonitor, margins, mean_margin
+from hornboost.activation.monitor import ProgressMonitor, margins, mean_margin
 
 
 def table_2(mean_margins, trend_window, threshold):

@@ -19,9 +19,10 @@ import hornboost as hb
 from hornboost.boosting import rankboost
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.errors import DataError
+from hornboost.learners.objectives import Point, auroc_gain, clause_area, levels, path_area
+from hornboost.logic.canonical import canonical
 from hornboost.metrics import aurpc
 from hornboost.model.diagnosis import NothingLearnedWarning
-from hornboost.search.ranking import Point, auroc_gain, clause_area, levels, path_area
 
 WEAK_LEARNERS = ["clause", "path", "mix1", "mix2", "mix3"]
 
@@ -153,9 +154,10 @@ def test_the_decision_function_is_the_sum_of_alpha_times_coverage_and_a_shift(pa
 def test_equal_clauses_add_their_votes(pairs) -> None:
     database, X, y, _, _ = pairs
     clf = hb.PRankBoostClassifier(database, rounds=30, random_state=0).fit(X, y)
-    votes = clf.history_.groupby("rule", sort=False)["alpha"].sum()
+    same = clf.history_["rule"].map(lambda text: str(canonical(hb.Clause.parse(text))))
+    votes = clf.history_.groupby(same, sort=False)["alpha"].sum()
     assert len(votes) < 30
-    assert [str(rule.clause) for rule in clf.rules_] == list(votes.index)
+    assert [str(canonical(rule.clause)) for rule in clf.rules_] == list(votes.index)
     assert [rule.votes[0] for rule in clf.rules_] == pytest.approx(votes.tolist(), rel=1e-12)
 
 
@@ -271,9 +273,9 @@ def test_no_clause_is_evaluated_after_the_time_limit(pairs, monkeypatch) -> None
     database, X, y, _, _ = pairs
     clock = itertools.count()
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
-    clf = hb.PRankBoostClassifier(database, rounds=10**6, time_limit=400, random_state=0).fit(X, y)
-    assert next(clock) < 410
-    assert 0 < len(clf.history_) < 400
+    clf = hb.PRankBoostClassifier(database, rounds=10**6, time_limit=4000, random_state=0).fit(X, y)
+    assert next(clock) < 4010
+    assert 0 < len(clf.history_) < 4000
     assert clf.clauses_evaluated_ >= clf.history_["clauses_evaluated"].iloc[-1]
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hornboost.features.strategies import STRATEGIES, Change, FeatureSet, considered_masses, evolve, ranked
+from hornboost.activation.strategies import STRATEGIES, Change, FeatureSet, considered_masses, evolve, ranked
 
 TABLE_1 = """
 V1  Remaining All           MI  Add 1               N

@@ -124,7 +124,7 @@ def test_binomial_quality_finds_smaller_and_purer_subgroups():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(2000, 1))
     y = (X[:, 0] + 0.7 * rng.normal(size=2000) > 1).astype(int)
-    wide, narrow = (hb.KBSSubgroups(1, quality=quality).fit(X, y).subgroups_[0] for quality in ("wracc", "binomial"))
+    wide, narrow = (hb.KBSSubgroups(n_subgroups=1, quality=quality).fit(X, y).subgroups_[0] for quality in ("wracc", "binomial"))
     assert narrow.coverage < wide.coverage
     assert narrow.precision > wide.precision
 

@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from hornboost import datasets as datasets
     from hornboost import metrics as metrics
     from hornboost import report as report
+    from hornboost.boosting.adaboost import AdaBoostM1Classifier as AdaBoostM1Classifier
+    from hornboost.boosting.c2rib import C2RIBClassifier as C2RIBClassifier
+    from hornboost.boosting.kbs import KBSClassifier as KBSClassifier
+    from hornboost.boosting.logitboost import LogitBoostClassifier as LogitBoostClassifier
+    from hornboost.boosting.rankboost import PRankBoostClassifier as PRankBoostClassifier
+    from hornboost.boosting.rankboost import RankBoostClassifier as RankBoostClassifier
+    from hornboost.boosting.subgroups import KBSSubgroups as KBSSubgroups
     from hornboost.data import Database as Database
     from hornboost.errors import HornBoostError as HornBoostError
-    from hornboost.estimators.adaboost import AdaBoostM1Classifier as AdaBoostM1Classifier
     from hornboost.estimators.aggregates import RelationalAggregates as RelationalAggregates
-    from hornboost.estimators.c2rib import C2RIBClassifier as C2RIBClassifier
     from hornboost.estimators.curves import LearningCurveDisplay as LearningCurveDisplay
     from hornboost.estimators.fitted import load as load
-    from hornboost.estimators.kbs import KBSClassifier as KBSClassifier
-    from hornboost.estimators.logitboost import LogitBoostClassifier as LogitBoostClassifier
     from hornboost.estimators.mlynx import MLynxClassifier as MLynxClassifier
     from hornboost.estimators.patterns import RelationalPatterns as RelationalPatterns
-    from hornboost.estimators.rankboost import PRankBoostClassifier as PRankBoostClassifier
-    from hornboost.estimators.rankboost import RankBoostClassifier as RankBoostClassifier
     from hornboost.estimators.selector import MutualInformationSelector as MutualInformationSelector
-    from hornboost.estimators.subgroups import KBSSubgroups as KBSSubgroups
     from hornboost.logic.clause import Clause as Clause
     from hornboost.metrics import RecallPrecisionDisplay as RecallPrecisionDisplay
     from hornboost.report.displays import FeatureTimelineDisplay as FeatureTimelineDisplay
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "AdaBoostM1Classifier": "hornboost.estimators.adaboost",
-    "C2RIBClassifier": "hornboost.estimators.c2rib",
+    "AdaBoostM1Classifier": "hornboost.boosting.adaboost",
+    "C2RIBClassifier": "hornboost.boosting.c2rib",
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
     "FeatureTimelineDisplay": "hornboost.report.displays",
     "HornBoostError": "hornboost.errors",
-    "KBSClassifier": "hornboost.estimators.kbs",
-    "KBSSubgroups": "hornboost.estimators.subgroups",
+    "KBSClassifier": "hornboost.boosting.kbs",
+    "KBSSubgroups": "hornboost.boosting.subgroups",
     "LearningCurveDisplay": "hornboost.estimators.curves",
-    "LogitBoostClassifier": "hornboost.estimators.logitboost",
+    "LogitBoostClassifier": "hornboost.boosting.logitboost",
     "MarginDisplay": "hornboost.report.displays",
     "MLynxClassifier": "hornboost.estimators.mlynx",
     "MutualInformationSelector": "hornboost.estimators.selector",
-    "PRankBoostClassifier": "hornboost.estimators.rankboost",
-    "RankBoostClassifier": "hornboost.estimators.rankboost",
+    "PRankBoostClassifier": "hornboost.boosting.rankboost",
+    "RankBoostClassifier": "hornboost.boosting.rankboost",
     "RecallPrecisionDisplay": "hornboost.metrics",
     "RelationalAggregates": "hornboost.estimators.aggregates",
     "RelationalPatterns": "hornboost.estimators.patterns",

@@ -80,13 +80,13 @@ def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
     return _area(tp, fp)
 
 
-def aurpc_and_auroc(y: ArrayLike, score: ArrayLike) -> tuple[float, float]:
+def aurpc_and_auroc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None) -> tuple[float, float]:
     """The areas under the recall-precision and the ROC curve, by sorting once; the latter is NaN without negatives.
 
     >>> np.round(aurpc_and_auroc([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1]), 6)
     array([0.887327, 0.875   ])
     """
-    tp, fp, _ = _ranked_counts(y, score, None, None)
+    tp, fp, _ = _ranked_counts(y, score, sample_weight, None)
     auroc = float(np.sum(np.diff(fp, prepend=0.0) * (tp + np.r_[0.0, tp[:-1]])) / (2 * tp[-1] * fp[-1])) if fp[-1] else float("nan")
     return _area(tp, fp), auroc
 

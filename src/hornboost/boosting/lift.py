@@ -6,12 +6,9 @@ A table holds a row for each cell and a column for each class.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hornboost import exact
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
+from hornboost.learners.hypotheses import Codes, Floats
 
 
 def joint_weights(cells: Codes, y: Codes, weights: Floats, n_cells: int, n_classes: int) -> Floats:

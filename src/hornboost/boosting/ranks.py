@@ -82,7 +82,7 @@ class ScoreCells:
         self.sample_weight = sample_weight
         self.cell = np.zeros(y.size, np.intp)
         self.score = np.zeros(1)
-        self.weight = np.bincount(y, weights=sample_weight, minlength=2)[:, None]
+        self.weight: Floats = np.bincount(y, weights=sample_weight, minlength=2).astype(np.float64)[:, None]
 
     def add(self, depth: NDArray[np.intp], gains: Sequence[float], alpha: float) -> None:
         """Raise the scores of examples that `depth` > 0 nested clauses cover by alpha times the sum of their gains."""

@@ -23,9 +23,9 @@ def demo(
     """Generate a bank, learn which loans are risky, explain one prediction, and score all loans with SQL in DuckDB."""
     import numpy as np
 
+    from hornboost.boosting.c2rib import C2RIBClassifier
     from hornboost.cli.fit import fit_with_progress
     from hornboost.datasets import bank
-    from hornboost.estimators.c2rib import C2RIBClassifier
 
     data = bank(loans, transactions=20, noise=0.05, seed=seed)
     database = data.database()

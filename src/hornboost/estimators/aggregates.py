@@ -19,7 +19,7 @@ from hornboost.data.frames import eager
 from hornboost.data.reach import rows_reached
 from hornboost.data.table import Table
 from hornboost.errors import DataError, did_you_mean
-from hornboost.estimators.relational import check_database
+from hornboost.estimators.examples import check_database
 
 if TYPE_CHECKING:
     from hornboost.data import Database

@@ -14,7 +14,7 @@ from hornboost.data.frames import decode_table
 from hornboost.data.mirror import mirrored
 from hornboost.data.table import Table
 from hornboost.errors import DataError, ModelError
-from hornboost.estimators.relational import RelationalClassifier
+from hornboost.estimators.classifier import RelationalClassifier
 from hornboost.model import file
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from hornboost import exact
 from hornboost.data.mirror import mirrored
+from hornboost.estimators.classifier import RelationalClassifier
 from hornboost.estimators.patterns import MINING_CONSTRAINTS, mine, mining_settings
-from hornboost.estimators.relational import RelationalClassifier
+from hornboost.learners.problem import Problem
 from hornboost.mining import selection
 from hornboost.mining.bayes import BernoulliBayes
 from hornboost.mining.patterns import Patterns, Support
 from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.search.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd

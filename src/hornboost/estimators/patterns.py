@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data.mirror import mirrored
-from hornboost.estimators.relational import RelationalClassifier
+from hornboost.estimators.examples import RelationalExamples
+from hornboost.learners.problem import Problem
 from hornboost.mining.patterns import Patterns, Settings, Support, find_patterns
 from hornboost.mining.queries import query_text
 from hornboost.model.scoring import Coverage
-from hornboost.search.problem import Problem
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -44,7 +44,7 @@ def mining_settings(estimator: Any) -> Settings:
     return Settings(symmetric=dict(estimator.symmetric or {}), **{name: getattr(estimator, name) for name in names})
 
 
-class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[misc]
     """Boolean columns: which frequent queries over the related tables hold for an example (seed 001, section 2).
 
     A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of equal frequency of
@@ -123,16 +123,11 @@ class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.fit(X, y, sample_weight).transform(X)
 
     def _mine(self, X: Any, y: Any, sample_weight: Any) -> None:
-        reader = _Reader(self.database)
         if y is None:
             if self.support == "positive":
                 raise ValueError("support='positive' needs the classes y of the examples; pass them, or use support='overall'")
             y = np.zeros(len(X), dtype=np.int64)
-        problem = reader._problem(X, y, sample_weight)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(reader, name):
-                setattr(self, name, getattr(reader, name))
-        self._reader = reader
+        problem = self._problem(X, y, sample_weight)
         self._database = mirrored(problem.database, self.symmetric or {})
         found = mine(self._database, problem, mining_settings(self))
         self.clauses_ = [found.clause(k) for k in range(len(found))]
@@ -144,7 +139,7 @@ class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Any:
         """A row for each example and a column for each query."""
         check_is_fitted(self, "clauses_")
-        examples = self._database.encode(self._reader._checked(X, reset=False))
+        examples = self._database.encode(self._checked(X, reset=False))
         matrix = coverage_matrix(self._coverage(), examples)
         if not self.sparse:
             return matrix
@@ -167,18 +162,6 @@ class RelationalPatterns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The queries as text."""
         check_is_fitted(self, "clauses_")
         return np.array([query_text(clause) for clause in self.clauses_], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-class _Reader(RelationalClassifier):
-    """Checks and encodes examples; it learns nothing."""
-
-    def __init__(self, database: Database | None = None) -> None:
-        self.database = database
 
 
 def mine(database: Database, problem: Problem, settings: Settings) -> Patterns:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from hornboost.boosting.adaboost import AdaBoostM1Classifier
+from hornboost.boosting.c2rib import C2RIBClassifier
+from hornboost.boosting.kbs import KBSClassifier
+from hornboost.boosting.logitboost import LogitBoostClassifier
 from hornboost.data import Database
-from hornboost.estimators.adaboost import AdaBoostM1Classifier
 from hornboost.estimators.aggregates import RelationalAggregates
-from hornboost.estimators.c2rib import C2RIBClassifier
-from hornboost.estimators.kbs import KBSClassifier
-from hornboost.estimators.logitboost import LogitBoostClassifier
 
 PAPER = {"loan_good_vs_bad": 94.1, "finished_good_vs_bad": 88.0}
 """RELAGGS with C4.5 rules (seed 000, Table 4), accuracy in percent."""

@@ -17,7 +17,7 @@ def fit_and_test(data: Path, *, domain: str, task: str | None, seed: int, fold: 
     """Accuracy, AUC, features asked for, clauses scored, and seconds of `fit`: of the process, so that other work does not count."""
     from sklearn.metrics import roc_auc_score
 
-    from hornboost.estimators.c2rib import C2RIBClassifier
+    from hornboost.boosting.c2rib import C2RIBClassifier
 
     loaded = examples(data, domain, task)
     train, test = splits(domain, loaded, seed)[fold]

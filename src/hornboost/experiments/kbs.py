@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.boosting.adaboost import AdaBoostM1Classifier
+from hornboost.boosting.kbs import KBSClassifier
+from hornboost.boosting.logitboost import LogitBoostClassifier
 from hornboost.data import Database
-from hornboost.estimators.adaboost import AdaBoostM1Classifier
-from hornboost.estimators.kbs import KBSClassifier
-from hornboost.estimators.logitboost import LogitBoostClassifier
 
 PAPER: dict[str, dict[str, float]] = {
     "cmc": {"tree": 51.66, "AdaBoost.M1 / tree": 51.66, "KBS / tree": 52.27},
@@ -52,15 +52,17 @@ def learners(data_set: str) -> dict[str, Learner]:
             "KBS / tree": lambda seed: KBSClassifier(tree, 10, cells="class", random_state=seed),
         }
     rows: dict[str, Learner] = {
-        "tree": lambda seed: AdaBoostM1Classifier("tree", 1, random_state=seed),
-        "AdaBoost.M1 / tree": lambda seed: AdaBoostM1Classifier("tree", 10, random_state=seed),
-        "KBS / tree": lambda seed: KBSClassifier("tree", 10, cells="class", random_state=seed),
-        "KBS / unpruned tree": lambda seed: KBSClassifier(unpruned(), 10, cells="class", random_state=seed),
+        "tree": lambda seed: AdaBoostM1Classifier(base="tree", rounds=1, random_state=seed),
+        "AdaBoost.M1 / tree": lambda seed: AdaBoostM1Classifier(base="tree", rounds=10, random_state=seed),
+        "KBS / tree": lambda seed: KBSClassifier(base="tree", rounds=10, cells="class", random_state=seed),
+        "KBS / unpruned tree": lambda seed: KBSClassifier(base=unpruned(), rounds=10, cells="class", random_state=seed),
         "KBS, defaults": lambda seed: KBSClassifier(random_state=seed),
-        "KBS / clause": lambda seed: KBSClassifier("clause", max_literals=1, random_state=seed),
+        "KBS / clause": lambda seed: KBSClassifier(base="clause", max_literals=1, random_state=seed),
     }
     if data_set == "cmc":
-        rows["KBS / tree, 20 bootstraps of 10 %"] = lambda seed: KBSClassifier("tree", 20, cells="class", bootstrap=0.1, random_state=seed)
+        rows["KBS / tree, 20 bootstraps of 10 %"] = lambda seed: KBSClassifier(
+            base="tree", rounds=20, cells="class", bootstrap=0.1, random_state=seed
+        )
     return rows
 
 
@@ -118,8 +120,8 @@ def figures(
 ) -> dict[str, Any]:
     """AUC and squared error after each round, 10-fold: KBS with stratification and LogitBoost, both with stumps (figures 4 and 5)."""
     stumps: dict[str, Learner] = {
-        "KBS": lambda seed: KBSClassifier("stump", rounds, stratify=True, random_state=seed),
-        "LogitBoost": lambda seed: LogitBoostClassifier("stump", rounds, random_state=seed),
+        "KBS": lambda seed: KBSClassifier(base="stump", rounds=rounds, stratify=True, random_state=seed),
+        "LogitBoost": lambda seed: LogitBoostClassifier(base="stump", rounds=rounds, random_state=seed),
     }
     result: dict[str, Any] = {}
     for name in data_sets:

@@ -89,9 +89,9 @@ def fitted(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, setti
 def _single(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, settings: Settings) -> Classifier:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from hornboost.estimators.c2rib import C2RIBClassifier
-    from hornboost.estimators.kbs import KBSClassifier
-    from hornboost.estimators.logitboost import LogitBoostClassifier
+    from hornboost.boosting.c2rib import C2RIBClassifier
+    from hornboost.boosting.kbs import KBSClassifier
+    from hornboost.boosting.logitboost import LogitBoostClassifier
 
     parameters = {name: value for name, value in settings.items() if name not in OURS}
     learner = settings.get("learner", "C²RIB")

@@ -111,7 +111,7 @@ def _loaded(data: Path, data_set: str) -> tuple[Database, Any, NDArray[Any], Fol
 
 def compare(data: Path, *, data_set: str, learner: str, seed: int, rounds: int, inner: bool = False) -> Result:
     """Held-out AURPC and AUROC of each fold, what they cost, and the learning curves; `inner`: of folds of the first training set."""
-    from hornboost.estimators.rankboost import PRankBoostClassifier, RankBoostClassifier
+    from hornboost.boosting.rankboost import PRankBoostClassifier, RankBoostClassifier
 
     database, X, y, folds = _loaded(data, data_set)
     kind = RankBoostClassifier if learner == "RankBoost" else PRankBoostClassifier

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost import exact
+from hornboost.learners.objectives import RESOLUTION, comparable
 from hornboost.mining import kernels
 from hornboost.mining.bayes import best_prefix
-from hornboost.search.qualities import RESOLUTION, comparable
 
 MEMORY = 256 * 2**20
 """Bytes of pairwise information that a search keeps; beyond them a row is computed again when it is asked for."""

@@ -1,6 +1,6 @@
-"""Checkpoints: the rounds of a fit that may not have ended, in a file from which it goes on to the very same model.
+"""Checkpoints: what the searches of a fit found, in a file from which it goes on to the very same model.
 
-Every random choice comes from the seed, the round and the example, so a round needs no search to be repeated, only its clause.
+Every random choice comes from the seed, the round and the example, so a round needs no search to be repeated, only its clauses.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from hashlib import sha256
 from numbers import Real
 from os import PathLike
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornboost import __version__
-from hornboost.boosting.c2rib import Learned
 from hornboost.engine.fit_check import check_specs
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import HornBoostError, ModelError
+from hornboost.learners.memory import Memory, Outcome
 from hornboost.logic.clause import Op, Test
 from hornboost.logic.moment import is_moment
 from hornboost.model.part import LARGEST, Part
@@ -31,9 +31,9 @@ from hornboost.model.whole import write_whole
 if TYPE_CHECKING:
     from hornboost.data.table import Table
     from hornboost.engine import Engine
-    from hornboost.search.problem import Problem
+    from hornboost.learners.problem import Problem
 
-VERSION = 1
+VERSION = 2
 _ANEW = "name another file, or delete this one to begin anew"
 OPS: dict[str, Op] = {"=": "=", ">=": ">=", "<=": "<=", "missing": "missing"}
 SECONDS = 5.0
@@ -41,13 +41,13 @@ SECONDS = 5.0
 
 
 class Checkpoint:
-    """The rounds learned so far, class by class, and the joins refused on the way, for the fit that `identity` names."""
+    """What was found so far, run by run, and the joins refused on the way, for the fit that `identity` names."""
 
     def __init__(self, path: str | PathLike[str], identity: str, engine: Engine) -> None:
         """Go on from the file if there is one; one of another fit is an error. The engine has the record of refused joins."""
         self._path = Path(path)
         self._identity = identity
-        self._runs: dict[str, list[Learned]] = {}
+        self._runs: dict[str, list[Outcome]] = {}
         self._engine = engine
         self._refused = engine.refused
         self._written = time.monotonic()
@@ -57,21 +57,14 @@ class Checkpoint:
         else:
             self._read(content)
 
-    def learned(self, label: str) -> tuple[Learned, ...]:
-        """The rounds known for a class."""
-        return tuple(self._runs.get(label, ()))
+    def memory(self, label: str | None) -> Memory:
+        """What is known of the run for a class, or for all; what its searches find from now on is kept."""
+        return Memory(self._runs.setdefault(label or "", []))
 
-    def recorder(self, label: str) -> Callable[[dict[str, Any]], None]:
-        """A callback that adds the rounds of a class, and now and then writes them."""
-        rounds = self._runs.setdefault(label, [])
-
-        def record(row: dict[str, Any]) -> None:
-            if row["round"] > len(rounds):
-                rounds.append(Learned(row["rule"].specs, row["clauses_scored"]))
-            if time.monotonic() - self._written > SECONDS:
-                self.write()
-
-        return record
+    def tick(self) -> None:
+        """Write the file if the last time is some seconds ago."""
+        if time.monotonic() - self._written > SECONDS:
+            self.write()
 
     def write(self) -> None:
         """Write the file, whole or not at all; what was learned is worth more than the file, so a failure is only told."""
@@ -82,7 +75,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def _write(self) -> None:
-        runs = {label: [_round(found) for found in rounds] for label, rounds in self._runs.items()}
+        runs = {label: [_written(outcome) for outcome in found] for label, found in self._runs.items()}
         refused = [[[_join(join) for join in joins], count] for joins, count in self._refused.items()]
         write_whole(self._path, sealed("checkpoint", VERSION, {"identity": self._identity, "runs": runs, "refused": refused}))
 
@@ -102,10 +95,10 @@ class Checkpoint:
         body = Part(unsealed(content, str(self._path), "checkpoint", VERSION, _ANEW))
         try:
             identity = body["identity"].text()
-            runs = {label: [_learned(found) for found in rounds] for label, rounds in body["runs"].record().items()}
+            runs = {label: [_outcome_of(outcome) for outcome in found] for label, found in body["runs"].record().items()}
             refused = dict(_refused(found) for found in body["refused"])
             if identity == self._identity:
-                for specs in {found.specs for rounds in runs.values() for found in rounds}:
+                for specs in {specs for found in runs.values() for outcome in found for specs in outcome.clauses}:
                     check_specs(self._engine, specs)
         except HornBoostError as error:
             raise ModelError(f"{self._path}: the checkpoint's content is not valid ({error}); {_ANEW}") from None
@@ -135,12 +128,14 @@ def _add(digest: Any, table: Table) -> None:
         digest.update(np.ascontiguousarray(column.values).view(np.uint8).data)
 
 
-def _round(found: Learned) -> dict[str, Any]:
-    return {"scored": int(found.scored), "specs": [_spec(spec) for spec in found.specs]}
+def _written(outcome: Outcome) -> dict[str, Any]:
+    clauses = [[_spec(spec) for spec in specs] for specs in outcome.clauses]
+    return {"clauses": clauses, "figures": [float(figure) for figure in outcome.figures]}
 
 
-def _learned(content: Part) -> Learned:
-    return Learned(tuple(_spec_of(spec) for spec in content["specs"]), content["scored"].whole())
+def _outcome_of(content: Part) -> Outcome:
+    clauses = tuple(tuple(_spec_of(spec) for spec in specs) for specs in content["clauses"])
+    return Outcome(clauses, tuple(figure.number() for figure in content["figures"]))
 
 
 def _refused(content: Part) -> tuple[tuple[Join, ...], int]:

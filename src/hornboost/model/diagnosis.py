@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 
 from hornboost.data.table import Column, Table
+from hornboost.learners.problem import Problem
 from hornboost.model.ensemble import Ensemble
-from hornboost.search.problem import Problem
 
 FEW = 5
 """Examples of a class below which there is too little to learn from and to prune on."""
@@ -29,8 +29,7 @@ def diagnose(problem: Problem) -> list[str]:
     """What stands in the way of learning a rule, the plainest reason first; a fit without rules always has one.
 
     >>> import hornboost as hb, numpy as np
-    >>> from hornboost.estimators.relational import RelationalClassifier
-    >>> from hornboost.estimators.c2rib import C2RIBClassifier
+    >>> from hornboost.boosting.c2rib import C2RIBClassifier
     >>> problem = C2RIBClassifier()._problem(np.zeros((10, 2)), [0, 1] * 5, None)
     >>> diagnose(problem)
     ["no attribute varies: every visible column has one value (or none) on all examples' rows"]

@@ -10,9 +10,9 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost import exact
 from hornboost.data.table import Table
 from hornboost.logic.clause import Clause
+from hornboost.model.scale import Scale
 from hornboost.model.scoring import Coverage
 
 if TYPE_CHECKING:
@@ -48,13 +48,8 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Ensemble:
-    """Rules, an intercept for each score, and how scores become classes and probabilities.
-
-    With one score its sign separates `classes[1]` (positive) from `classes[0]`; otherwise there is a score for each class and
-    the largest wins. `link`: "sigmoid" maps each score s to 1/(1 + exp(-(a·s + b))) with (a, b) from `calibration`, normalised
-    over the classes; "softmax" takes the scores as log-probabilities up to a constant.
-    """
+class Ensemble(Scale):
+    """Rules, an intercept for each score, and how scores become classes and probabilities (see `Scale`)."""
 
     classes: tuple[str, ...]
     rules: tuple[Rule, ...]
@@ -88,35 +83,9 @@ class Ensemble:
     def __getstate__(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
-    def decision(self, scores: Floats) -> Floats:
-        """The decision function: one column for two classes (positive for `classes[1]`), otherwise one a class."""
-        if scores.shape[1] == 1:
-            return scores[:, 0]
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """Class probabilities, in the order of `classes`."""
-        if len(self.classes) == 1:
-            return np.ones((len(scores), 1))
-        if self.link == "softmax":
-            both = np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if scores.shape[1] == 1 else scores
-            return exact.softmax(both)
-        a, b = np.array(self.calibration or [(1.0, 0.0)] * scores.shape[1]).T
-        p = exact.sigmoids(a * scores + b)
-        if scores.shape[1] == 1:
-            return np.column_stack([1.0 - p[:, 0], p[:, 0]])
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
-
     def about(self, positive: str | None) -> int:
         """Of two classes the position of the one that printed scores and probabilities speak of: the stated positive one, or the second."""
         return self.classes.index(positive) if positive in self.classes else len(self.classes) - 1
-
-    def choices(self, scores: Floats) -> NDArray[np.intp]:
-        """The position in `classes` of each predicted class."""
-        if len(self.classes) == 1:
-            return np.zeros(len(scores), np.intp)
-        decision = self.decision(scores)
-        return (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
 
 
 def vote_for(votes: Sequence[float], about: int) -> float:
@@ -124,17 +93,3 @@ def vote_for(votes: Sequence[float], about: int) -> float:
     if len(votes) == 1:
         return votes[0] if about else 0.0 - votes[0]
     return votes[about] - votes[1 - about] if len(votes) == 2 else votes[about]
-
-
-def merged(rules: Sequence[Rule]) -> tuple[Rule, ...]:
-    """Equal clauses as one rule with the sum of their votes, in the order of first appearance."""
-    first: dict[tuple[Clause, str], Rule] = {}
-    for rule in rules:
-        key = (rule.clause, rule.origin)
-        if key in first:
-            known = first[key]
-            votes = tuple(a + b for a, b in zip(known.votes, rule.votes, strict=True))
-            otherwise = tuple(a + b for a, b in zip(known.otherwise, rule.otherwise, strict=True))
-            rule = Rule(known.clause, votes, otherwise, known.coverage, known.origin)
-        first[key] = rule
-    return tuple(first.values())

@@ -1,4 +1,4 @@
-"""What every estimator with a rule ensemble offers beside predicting: explanations, SQL, Prolog, a model file."""
+"""What every classifier with a rule ensemble offers: predictions, rules, explanations, SQL, Prolog, a model file."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data import Database
-from hornboost.data.table import Table
-from hornboost.model.ensemble import Ensemble
+from hornboost.estimators.examples import RelationalExamples
+from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.file import NOT_OF_THE_MODEL
+from hornboost.model.rule_list import Rules
+from hornboost.model.scale import Scale
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from hornboost.model.explain import Explanations
     from hornboost.model.file import SavedModel
+
+Floats = NDArray[np.float64]
 
 ROUND_COLUMNS = (
     *("class", "round", "confidence", "mean_margin", "training_error", "activated", "error", "largest_vote"),
@@ -29,13 +35,77 @@ ROUND_COLUMNS = (
 """What a model file keeps of each round, for a report: nothing that depends on the machine."""
 
 
-class RuleExports:
-    """Explanations and exports of a fitted classifier with an `ensemble_`."""
+class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore[misc]
+    """A classifier whose model is an `Ensemble`; a subclass has `database` and sets `ensemble_` in `fit`."""
 
-    database: Database | None
     ensemble_: Ensemble
     classes_: NDArray[Any]
     _database: Database
+
+    @property
+    def _scale(self) -> Scale:
+        """What scores mean."""
+        return self.ensemble_
+
+    def _check_rules(self) -> None:
+        """Refuse where there is no set of rules."""
+        check_is_fitted(self)
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self, "ensemble_")
+        return self.ensemble_.scores(self._database, self._encoded(X))
+
+    def decision_function(self, X: Any) -> Floats:
+        """The score of each example: for two classes positive for `classes_[1]`, otherwise one column a class."""
+        scores = self._scores(X)
+        return self._scale.decision(scores)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities, in the order of `classes_`."""
+        scores = self._scores(X)
+        return self._scale.probabilities(scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each example."""
+        scores = self._scores(X)
+        return np.asarray(self.classes_[self._scale.choices(scores)])
+
+    @property
+    def rules_(self) -> list[Rule]:
+        """The learned rules, equal clauses merged, in the order in which they were first found."""
+        self._check_rules()
+        return Rules(self.ensemble_.rules, self.ensemble_.classes)
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._rules_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook shows: scikit-learn's box, and the rules below it once there are some."""
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] += self._rules_html()
+        return shown
+
+    def _rules_html(self) -> str:
+        return Rules(self.ensemble_.rules, self.ensemble_.classes)._repr_html_() if "ensemble_" in self.__dict__ else ""
+
+    def rules_frame(self) -> pd.DataFrame:
+        """The rules as a table: text, confidence, coverage by class, precision, number of literals, origin."""
+        import pandas as pd
+
+        classes = self.ensemble_.classes if hasattr(self, "ensemble_") else ()
+        rows = []
+        for rule in self.rules_:
+            covered = dict(zip(classes, rule.coverage, strict=False))
+            total = sum(rule.coverage)
+            row: dict[str, Any] = {"rule": str(rule.clause), "confidence": rule.confidence(classes)}
+            row |= {f"covered {name}": value for name, value in covered.items()}
+            row["precision"] = covered.get(rule.clause.head.value, 0.0) / total if total else float("nan")
+            row["literals"] = rule.clause.length
+            row["origin"] = rule.origin
+            rows.append(row)
+        columns = ["rule", "confidence", *(f"covered {name}" for name in classes), "precision", "literals", "origin"]
+        return pd.DataFrame(rows, columns=columns)
 
     def explain(self, X: Any, missed: int = 3) -> Explanations:
         """For each example the rules that fired, their votes and one witness row per literal, and the nearest rules that did not fire.
@@ -53,7 +123,7 @@ class RuleExports:
         from hornboost.data.frames import eager
         from hornboost.model.explain import explain, key_columns
 
-        check_is_fitted(self, "ensemble_")
+        self._check_rules()
         examples = self._encoded(X)
         names = list(key_columns(self._database))
         keys = eager(X).select(names).rows(named=True) if names else None
@@ -119,16 +189,12 @@ class RuleExports:
 
         save(self._saved(), path)
 
-    def _encoded(self, X: Any) -> Table:
-        """The rows of X as the root of the clauses. Each kind of estimator has its own."""
-        raise NotImplementedError
-
     def _saved(self) -> SavedModel:
         """The model as a file holds it."""
         from hornboost import __version__
         from hornboost.model.file import SavedModel, saved_schema
 
-        check_is_fitted(self, "ensemble_")
+        self._check_rules()
         target = self._database.target
         training = {"hornboost": __version__, "estimator": type(self).__name__, "parameters": _parameters(self), "history": _rounds(self)}
         return SavedModel(

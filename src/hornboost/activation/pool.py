@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.activation.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
+from hornboost.activation.information import coverage_information, mutual_information
+from hornboost.activation.spread import Spread, cmi_of_paths, cmi_of_rows, offsets_of, spread_joint, spread_shares
 from hornboost.engine import Engine, Visible
 from hornboost.engine.joins import FIRST_NEW
 from hornboost.engine.tree import Join, Ref
 from hornboost.errors import LimitError
-from hornboost.features.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
-from hornboost.features.information import coverage_information, mutual_information
-from hornboost.features.spread import Spread, cmi_of_paths, cmi_of_rows, offsets_of, spread_joint, spread_shares
 from hornboost.stopping import check
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine.seeded import Position, SeededEngine
-from hornboost.search.ranking import Objective, Point
-from hornboost.stopping import Stopped, is_due
+from hornboost.learners.objectives import Point, RankObjective
 
 LEAST_GAIN = 1e-9
 """A refinement must raise the score by more than this."""
@@ -19,7 +18,7 @@ LEAST_GAIN = 1e-9
 
 @dataclass(slots=True)
 class Budget:
-    """How many clauses may still be evaluated; a search whose time is over has none left."""
+    """How many clauses may still be evaluated."""
 
     clauses: float = math.inf
     evaluated: int = 0
@@ -30,7 +29,7 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        return self.evaluated >= self.clauses or is_due()
+        return self.evaluated >= self.clauses
 
 
 @dataclass(eq=False, slots=True)
@@ -53,7 +52,7 @@ class SeededSearch:
     weights: NDArray[np.int64]
     classes: NDArray[np.int32]
     point: Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
-    objective: Objective
+    objective: RankObjective
     max_literals: int
     budget: Budget = field(default_factory=Budget)
 
@@ -64,15 +63,12 @@ class SeededSearch:
         path = Climb([self.engine.root()], [Point(float(tp[0]), float(fp[0]))], 0.0)
         path.score = float(self.objective(tp, fp, path.points)[0])
         while len(path.clauses) <= self.max_literals and path.points[-1].fp > 0 and not self.budget.is_spent:
-            try:
-                if not self._step(path, seed):
-                    break
-            except Stopped:
+            if not self._step(path, seed):
                 break
         return path
 
     def _step(self, path: Climb, seed: int) -> bool:
-        """Add the best literal to the path; says whether there was one. Out of time, the path stays as it is."""
+        """Add the best literal to the path; says whether there was one."""
         clause = path.clauses[-1]
         literals = self.engine.literals(clause, seed)
         literals = literals.first(self.budget.allows(len(literals)))

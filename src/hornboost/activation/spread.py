@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hornboost.features import kernels
-from hornboost.features.discretisation import CutFinder, mdl_cuts, merged
-from hornboost.features.information import entropy, mutual_information
+from hornboost.activation import information_kernels as kernels
+from hornboost.activation.discretisation import CutFinder, mdl_cuts, merged
+from hornboost.activation.information import entropy, mutual_information
 
 __all__ = [
     "Discretised",

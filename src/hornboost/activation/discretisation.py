@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hornboost.features import kernels
+from hornboost.activation import information_kernels as kernels
 
 __all__ = ["CutFinder", "interval_codes", "mdl_cut_points", "mdl_cuts", "merged", "repartition", "repartition_cuts"]
 

@@ -1,0 +1,380 @@
+"""The skeleton of every booster: all that is not its loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from itertools import zip_longest
+from numbers import Integral, Real
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from hornboost.data import Database
+from hornboost.errors import DataError, ModelError
+from hornboost.estimators.classifier import RelationalClassifier
+from hornboost.estimators.examples import Training
+from hornboost.estimators.interrupts import ALL_DONE, ends_early, keep, limit
+from hornboost.estimators.run import Callback, Loop, Run, Watched
+from hornboost.learners.hypotheses import ClauseCells, Codes, Floats, Rows
+from hornboost.model.checkpoint import Checkpoint, identity
+from hornboost.model.diagnosis import warn_if_empty
+from hornboost.model.scale import log_loss
+from hornboost.model.votes import Round, Vote, Votes, in_steps
+from hornboost.stopping import learning
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RESUMABLE = frozenset(
+    {"database", "rounds", "random_state", "class_weight", "callbacks", "checkpoint", "time_limit", "n_jobs", "cache_bytes"}
+)
+"""Parameters that may change before a fit goes on from a checkpoint: no round depends on them, or the examples tell already."""
+
+N_JOBS = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
+
+
+class Scaling(NamedTuple):
+    """How the votes of one class against the others enter its score, and the slope of that score's sigmoid."""
+
+    factor: float = 1.0
+    shift: float = 0.0
+    slope: float = 1.0
+
+
+@dataclass(eq=False, repr=False)
+class Booster(RelationalClassifier):
+    """What all boosters have in common: their parameters, `fit`, and the attributes that it sets.
+
+    A booster is a subclass with its own parameters and `_boost`, a generator that yields a `Round` at a time. One that tells one
+    class from the others says so by `against_the_rest`: its votes have one column, and it is run once for each class.
+
+    Parameters
+    ----------
+    database : Database or None
+        The tables behind the examples; None when the rows of X are all there is.
+    rounds : int
+        Rounds of boosting at most.
+    max_literals : int
+        Refinements of a clause at most.
+    max_depth : int
+        Joins between an example and a row that a rule may look at.
+    early_stopping : int or None
+        Rounds without a smaller loss on held-out examples after which boosting ends, keeping the rounds up to the smallest.
+        None learns all rounds.
+    validation_fraction : float
+        The share of the examples that early stopping holds out.
+    class_weight : dict, "balanced" or None
+        Weights by class.
+    max_entries : int
+        The largest number of rows that a join may reach; joins over it are left out and listed in `refused_`.
+    cache_bytes : int
+        Memory for coverage that is kept between rounds.
+    time_limit : float or None
+        Seconds after which boosting ends, keeping what was learned.
+    callbacks : sequence of functions
+        Called after each round with its row of the history; boosting ends when one returns True.
+    checkpoint : path or None
+        A file that keeps what was found, one for each fit. Where it exists, a fit of the same data and settings goes on from it, to
+        the model that it would have learned without a break; `rounds`, `time_limit` and `n_jobs` may be others. It needs a number as
+        `random_state`.
+    n_jobs : int or None
+        Threads; the model does not depend on it.
+    random_state : int, RandomState or None
+        The seed of all random choices.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    rules_ : list of Rule
+        The rules, equal clauses merged; there are none where a base learner of scikit-learn was boosted.
+    history_ : DataFrame
+        A row a round.
+    n_rounds_ : int
+        Rounds kept, of the class with the most.
+    stopped_ : str
+        Why boosting ended.
+    refused_ : dict
+        Joins that were left out because they reach too many rows, with the number.
+    """
+
+    database: Database | None = None
+    _: KW_ONLY
+    rounds: int = 100
+    max_literals: int = 8
+    max_depth: int = 2
+    early_stopping: int | None = None
+    validation_fraction: float = 0.1
+    class_weight: dict[Any, float] | str | None = None
+    max_entries: int = 50_000_000
+    cache_bytes: int = 1 << 30
+    time_limit: float | None = None
+    callbacks: Sequence[Callback] = ()
+    checkpoint: str | PathLike[str] | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "database": "no_validation",
+        "rounds": [Interval(Integral, 1, None, closed="left")],
+        "max_literals": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [Interval(Integral, 0, None, closed="left")],
+        "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "max_entries": [Interval(Integral, 1, None, closed="left")],
+        "cache_bytes": [Interval(Integral, 0, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "callbacks": "no_validation",
+        "checkpoint": [str, PathLike, None],
+        "n_jobs": N_JOBS,
+        "random_state": ["random_state"],
+    }
+    against_the_rest: ClassVar[bool] = False
+    history_columns: ClassVar[tuple[str, ...]] = ()
+    """What `_boost` tells about each round, for the history of a fit without any."""
+
+    def _boost(self, training: Training, run: Run) -> Loop:
+        """The loop of the algorithm. Each booster has its own."""
+        raise NotImplementedError
+
+    def _start(self, training: Training) -> Floats:
+        """The scores before the first round."""
+        return np.zeros(1 if self.against_the_rest else len(training.labels))
+
+    def _measure(self, scores: Floats, y: Codes, weights: Floats) -> dict[str, float]:
+        """How scores do on examples; the first figure is the loss for early stopping."""
+        return {"log_loss": log_loss(scores, y, weights)}
+
+    def _closing(self, training: Training, run: Run) -> list[Round]:
+        """Votes that are added when the rounds are known."""
+        return []
+
+    def _scalings(self, training: Training, runs: dict[int, Run]) -> dict[int, Scaling]:
+        """Of boosters against the rest, what the votes for each class are worth as odds."""
+        return dict.fromkeys(runs, Scaling())
+
+    def _engine_options(self) -> dict[str, Any]:
+        return {
+            "max_depth": self.max_depth,
+            "max_entries": self.max_entries,
+            "cache_bytes": self.cache_bytes,
+            "n_jobs": effective_n_jobs(self.n_jobs),
+        }
+
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        return self._clause_training(X, y, sample_weight, **self._engine_options())[0]
+
+    def _rows(self, X: Any) -> Rows:
+        """Other examples in the form of the training examples."""
+        given = self._checked(X, reset=False)
+        return Rows(given, np.empty((len(given), 0)), self._database, self._database.encode(given))
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @ends_early
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: tuple[Any, Any] | None = None) -> Self:
+        """Learn from the examples X of classes y. Ctrl-C keeps what was learned so far, and raises KeyboardInterrupt then.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The examples, rows of the target table.
+        y : array
+            Their classes.
+        sample_weight : array or None
+            Their weights; a weight of 0 leaves an example out.
+        eval_set : tuple (X, y) or None
+            Other examples whose figures enter `history_`; nothing is learned from them.
+        """
+        self.__dict__.pop("ensemble_", None)
+        training = self._training(X, y, sample_weight)
+        seed = self._seed()
+        held_out = None
+        if self.early_stopping is not None:
+            training, held_out = training.split(self.validation_fraction, seed, **self._engine_options())
+        checkpoint = self._checkpoint(training)
+        runs = self._runs(training, held_out, seed, checkpoint)
+        for run, other in self._shown(training, runs, eval_set):
+            run.shown = other
+        reason = self._learn(training, runs, checkpoint)
+        self._finish(training, runs, reason)
+        return self
+
+    def _limit(self, reason: str | None) -> str | None:
+        """The parameter that ended boosting, if one did."""
+        return limit(reason)
+
+    def _runs(self, training: Training, held_out: Training | None, seed: int, checkpoint: Checkpoint | None) -> list[Run]:
+        n_classes = len(training.labels)
+        targets: Sequence[int | None] = [None]
+        if self.against_the_rest:
+            assert training.problem is not None
+            targets = range(n_classes) if n_classes > 2 else [training.problem.positive][: n_classes - 1]
+        runs = []
+        for number, positive in enumerate(targets):
+            name = None if positive is None else training.labels[positive]
+            run = Run(positive, seed + number, about={} if name is None else {"class": name})
+            if checkpoint is not None:
+                run.memory = checkpoint.memory(name)
+            if held_out is not None:
+                assert self.early_stopping is not None
+                run.patience = self.early_stopping
+                run.held_out = self._watched(training, positive, held_out.rows, held_out.y, held_out.weights)
+                run.least_loss = next(iter(run.held_out.figures().values()))
+            runs.append(run)
+        return runs
+
+    def _watched(self, training: Training, positive: int | None, rows: Rows, y: Codes, weights: Floats) -> Watched:
+        of_run = y if positive is None else (y == positive).astype(np.intp)
+        return Watched(rows, of_run, weights, self._start(training), self._measure)
+
+    def _shown(self, training: Training, runs: list[Run], eval_set: tuple[Any, Any] | None) -> Iterator[tuple[Run, Watched]]:
+        if eval_set is None:
+            return
+        rows, labels = self._rows(eval_set[0]), column_or_1d(eval_set[1])
+        if len(labels) != len(rows):
+            raise DataError(f"eval_set: X has {len(rows)} rows and y has {len(labels)}; they must have the same number.")
+        places = np.searchsorted(self.classes_, labels).clip(0, len(self.classes_) - 1)
+        if (self.classes_[places] != labels).any():
+            unknown = labels[self.classes_[places] != labels][0]
+            raise DataError(f"eval_set: the class {unknown!r} does not occur in y; leave such examples out.")
+        for run in runs:
+            if run.positive is not None and not (places == run.positive).any():
+                raise DataError(f"eval_set: there is no example of the class {training.labels[run.positive]!r}; add some.")
+            yield run, self._watched(training, run.positive, rows, places, np.ones(len(places)))
+
+    def _checkpoint(self, training: Training) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        if training.problem is None:
+            raise ModelError(f"{self.checkpoint}: a checkpoint keeps clauses; leave it out, or learn with base='clause'")
+        if not isinstance(self.random_state, Integral):
+            raise ModelError(f"{self.checkpoint}: a fit without a seed cannot be gone on with; set random_state to a number")
+        idle = RESUMABLE | self._idle_parameters()
+        told = {name: value for name, value in self.get_params(deep=False).items() if name not in idle}
+        told |= {"booster": type(self).__name__, "seed": int(self.random_state)}
+        return Checkpoint(self.checkpoint, identity(training.problem, told.items()), training.problem.engine)
+
+    def _idle_parameters(self) -> frozenset[str]:
+        """Parameters without effect beside the others."""
+        return frozenset({"validation_fraction"} if self.early_stopping is None else ())
+
+    def _learn(self, training: Training, runs: list[Run], checkpoint: Checkpoint | None) -> str | None:
+        """Take round after round, the classes in turn, so that whatever ends it leaves about as many for each; tells what did."""
+        loops = [self._boost(training, run) for run in runs]
+        try:
+            with learning() as ending:
+                for _ in range(self.rounds):
+                    for run, loop in zip(runs, loops, strict=True):
+                        if run.stopped is None:
+                            run.step(loop, self.callbacks)
+                            if checkpoint is not None:
+                                checkpoint.tick()
+        finally:
+            if checkpoint is not None:
+                checkpoint.write()
+        return ending.reason
+
+    def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:
+        import pandas as pd
+
+        for run in runs:
+            run.finish()
+        reason_of = keep(reason, any(run.rounds for run in runs), "")
+        reasons = [reason_of or run.stopped or ALL_DONE for run in runs] or ["there is one class only"]
+        self.stopped_ = "; ".join(dict.fromkeys(reasons))
+        self.n_rounds_ = max((run.n_learned for run in runs), default=0)
+        rows = [row for run in runs for row in run.history]
+        self.history_: pd.DataFrame = pd.DataFrame(rows, columns=None if rows else ["round", *self.history_columns, "seconds"])
+        one_by_one, self._votes = self._models(training, runs)
+        if training.problem is not None:
+            self.refused_ = dict(training.problem.engine.refused)
+            self._set_rules(training, one_by_one)
+            if "ensemble_" in self.__dict__:
+                warn_if_empty(self.ensemble_, training.problem, self._limit(reason))
+        for vote in (vote for found in self._votes.rounds for vote in found.votes):
+            if isinstance(vote.hypothesis, ClauseCells):
+                vote.hypothesis.forget()
+
+    def _models(self, training: Training, runs: list[Run]) -> tuple[Votes, Votes]:
+        """All votes, once run by run and once round by round."""
+        labels = training.labels
+        if not self.against_the_rest:
+            (run,) = runs
+            rounds = (*run.rounds, *self._closing(training, run))
+            votes = Votes(labels, rounds, tuple(in_steps(self._start(training)).tolist()), "softmax")
+            return votes, votes
+        by_class = {run.positive: run for run in runs if run.positive is not None}
+        scalings = self._scalings(training, by_class)
+        n_scores = 1 if len(labels) <= 2 else len(labels)
+        intercept, calibration = [0.0] * n_scores, [(1.0, 0.0)] * n_scores
+        placed: list[list[Round]] = []
+        for positive, run in by_class.items():
+            column, sign = (positive, 1.0) if n_scores > 1 else (0, 1.0 if positive == 1 else -1.0)
+            scaling = scalings[positive]
+            place = np.zeros((1, n_scores))
+            place[0, column] = sign * scaling.factor
+            placed.append([_placed(found, place) for found in run.rounds])
+            intercept[column] = float(in_steps(np.array(sign * scaling.shift)))
+            calibration[column] = (scaling.slope, 0.0)
+        one_by_one = tuple(found for rounds in placed for found in rounds)
+        in_turn = tuple(_together(rounds) for rounds in zip_longest(*placed))
+        model = Votes(labels, one_by_one, tuple(intercept), "sigmoid", tuple(calibration))
+        return model, replace(model, rounds=in_turn)
+
+    def _set_rules(self, training: Training, votes: Votes) -> None:
+        if votes.is_of_clauses:
+            problem = training.problem
+            assert problem is not None
+            self.ensemble_ = votes.ensemble(problem.label, training.rows, training.y, training.weights, keep_heads=self.against_the_rest)
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """`decision_function` after each round."""
+        for scores in self._staged_scores(X):
+            yield self._votes.decision(scores)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """`predict_proba` after each round (with prior knowledge: first after that alone); the last is that of the model.
+
+        >>> from sklearn.datasets import load_iris
+        >>> import hornboost as hb
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = hb.KBSClassifier(rounds=3).fit(X, y)
+        >>> [stage.shape for stage in clf.staged_predict_proba(X)]
+        [(150, 3), (150, 3), (150, 3)]
+        """
+        for scores in self._staged_scores(X):
+            yield self._votes.probabilities(scores)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """`predict` after each round."""
+        for scores in self._staged_scores(X):
+            yield self.classes_[self._votes.choices(scores)]
+
+    def _staged_scores(self, X: Any) -> Iterator[Floats]:
+        check_is_fitted(self)
+        before: Floats | None = None
+        for scores in self._votes.staged_scores(self._rows(X)):
+            if before is not None:
+                yield before
+            before = scores
+        if before is not None:
+            yield self._scores(X)  # rules that are equal are added at once, so only this is the model's to the last bit
+
+
+def _placed(found: Round, place: Floats) -> Round:
+    """A round whose votes, of one column, stand in their class's score."""
+    votes = tuple(Vote(vote.hypothesis, vote.table * place, vote.origin, vote.settles) for vote in found.votes)
+    return Round(votes, found.row)
+
+
+def _together(rounds: Sequence[Round | None]) -> Round:
+    """What several classes learned in the same round."""
+    return Round(tuple(vote for found in rounds if found is not None for vote in found.votes))

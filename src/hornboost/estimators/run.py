@@ -1,0 +1,118 @@
+"""A boosting loop under way: its rounds are counted, told, watched on other examples, and kept whatever ends it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from hornboost.learners.hypotheses import Codes, Floats, Rows
+from hornboost.learners.memory import Memory
+from hornboost.model.votes import Round, Tally, Vote
+from hornboost.stopping import check, untimed
+
+Callback = Callable[[dict[str, Any]], object]
+"""Told each round's row of the history; boosting ends when it returns True."""
+
+Measure = Callable[[Floats, Codes, Floats], dict[str, float]]
+"""Scores, classes and weights of examples → named figures, the first of which is a loss."""
+
+Loop = Generator[Round, None, str]
+"""A boosting loop: it yields a round at a time, for as long as it is asked, and returns why it ended by itself."""
+
+
+class Watched:
+    """Examples that are not learned from, scored round by round."""
+
+    def __init__(self, rows: Rows, y: Codes, weights: Floats, start: Floats, measure: Measure) -> None:
+        self.y = y
+        self.weights = weights
+        self.measure = measure
+        self.tally = Tally(start, rows)
+
+    def figures(self) -> dict[str, float]:
+        """How the votes so far do."""
+        return self.measure(self.tally.scores, self.y, self.weights)
+
+    def add(self, votes: Sequence[Vote]) -> None:
+        """Add the votes of a round."""
+        self.tally.add(votes)
+
+
+@dataclass(eq=False)
+class Run:
+    """One loop, for all classes at once or for the class `positive` against the others.
+
+    `seed` is the loop's own, `memory` what its searches found. With `held_out` examples the loop ends after `patience` rounds
+    without a smaller loss on them, and the rounds up to the smallest are kept. The figures of `shown` examples are told only. A loop
+    may leave its `state` here for what comes after it.
+    """
+
+    positive: int | None
+    seed: int
+    memory: Memory = field(default_factory=Memory)
+    held_out: Watched | None = None
+    patience: int = 0
+    shown: Watched | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+    rounds: list[Round] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    stopped: str | None = None
+    state: Any = None
+    best: int = 0
+    least_loss: float = math.inf
+
+    def step(self, loop: Loop, callbacks: Sequence[Callback]) -> None:
+        """Take the next round, and whatever was known before the first; the loop may end instead."""
+        started = time.perf_counter()
+        with untimed() if self.memory.knows_more else nullcontext():  # what is known is worth the time to repeat it
+            while True:
+                check()
+                try:
+                    found = next(loop)
+                except StopIteration as end:
+                    self.stopped = end.value
+                    return
+                self.rounds.append(found)
+                for watched in (self.held_out, self.shown):
+                    if watched is not None:
+                        watched.add(found.votes)
+                if found.is_learned:
+                    break
+                self.history.append({**self.about, "round": 0, **found.row, **self._watch()})
+        row = {**self.about, "round": self.n_learned, **found.row, **self._watch(), "seconds": time.perf_counter() - started}
+        self.history.append(row)
+        answers = [callback(row) for callback in callbacks]
+        if any(answer is True for answer in answers):
+            self.stopped = "a callback asked for the end"
+        elif self.held_out is not None and len(self.rounds) - self.best >= self.patience:
+            self.stopped = f"the loss on held-out examples did not fall for {self.patience} rounds"
+
+    @property
+    def n_learned(self) -> int:
+        """The rounds so far, without what was known before."""
+        return sum(found.is_learned for found in self.rounds)
+
+    @property
+    def is_best(self) -> bool:
+        """Whether all rounds so far would be kept."""
+        return self.held_out is None or self.best == len(self.rounds)
+
+    def finish(self) -> None:
+        """Drop the rounds after the smallest loss on held-out examples."""
+        if self.held_out is not None:
+            del self.rounds[self.best :]
+
+    def _watch(self) -> dict[str, float]:
+        row: dict[str, float] = {}
+        if self.held_out is not None:
+            loss = next(iter(self.held_out.figures().values()))
+            if loss < self.least_loss:
+                self.least_loss, self.best = loss, len(self.rounds)
+            row["validation_loss"] = loss
+        if self.shown is not None:
+            row |= {f"{name}_held_out": value for name, value in self.shown.figures().items()}
+        return row

@@ -1,1 +1,0 @@
-"""Search for clauses: objectives over weighted coverage, and greedy refinement."""
