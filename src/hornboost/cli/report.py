@@ -34,7 +34,7 @@ def report(
     allow_outside: shared.AllowOutside = False,
 ) -> None:
     """Write one HTML page: the rules of MODEL, how good they are, how they were learned, and why examples are predicted as they are."""
-    from hornboost.cli.source import open_for_model, open_task, say_what_was_read
+    from hornboost.cli.source import as_read_by, open_for_model, open_task, say_what_was_read
     from hornboost.estimators.fitted import FittedModel
     from hornboost.model import file
     from hornboost.report import write_report
@@ -44,7 +44,7 @@ def report(
     known = saved.target
     stated = label or known.label, positive or _positive(known)
     options = shared.task_options(target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside)
-    database = open_for_model(data, saved, options) if saved.is_relational else open_task(data, options)
+    database = open_for_model(data, saved, options) if saved.is_relational else as_read_by(saved, open_task(data, options))
     folds = _folds(cv, database)
     if saved.is_relational:
         say_what_was_read(database)

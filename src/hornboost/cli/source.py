@@ -117,7 +117,7 @@ def say_what_was_read(database: Database) -> None:
 def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Database:
     """A database to predict on: the target, keys and types of the model where the source does not state them itself."""
     if not model.is_relational:
-        return open_source(source, options)
+        return as_read_by(model, open_source(source, options))
     used = model.used()
     domains = {(table, column.name): column.domain for table, columns in model.schema.items() for column in columns}
     hints = {
@@ -126,7 +126,14 @@ def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Data
         "target": model.target.table,
         "key": list(model.target.key),
     }
-    return open_source(source, replace(options, hints={**hints, **options.hints}))
+    return open_source(source, replace(options, hints={**hints, **options.hints})).read_as(model.columns())
+
+
+def as_read_by(model: SavedModel, database: Database) -> Database:
+    """The one table of a database in the types of a model of a single table; what is a key here stays one."""
+    table = database.tables[database.target.table]
+    keys = {column.name for column in table.keys}
+    return database.read_as({place: column for place, column in model.columns(table.name).items() if column.name not in keys})
 
 
 def likely_identifiers(database: Database) -> list[str]:
@@ -184,17 +191,9 @@ def _open_table(path: Path, options: TaskOptions) -> Database:
     """One CSV or Parquet file, read as a folder of one table is."""
     from hornboost.data import Database
     from hornboost.data.readers.csv import table_name
-    from hornboost.data.readers.folder import open_file
-    from hornboost.data.readers.inferred import infer_task, typed_source
-    from hornboost.data.source import ArrowSource
+    from hornboost.data.readers.inferred import infer_files
 
-    name = table_name(path)
-    notes: list[str] = []
-    source = open_file(path, name, None)
-    if isinstance(source, ArrowSource):
-        source = typed_source(source, notes)
-    arguments = infer_task({name: source}, path.name, {"target": name, **options.inferring()})
-    return Database(**{**arguments, "inferred": [*notes, *arguments["inferred"]]})
+    return Database(**infer_files([path], path.name, {"target": table_name(path), **options.inferring()}))
 
 
 def _shown(source: str) -> str:

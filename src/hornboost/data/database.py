@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.build import Target, build, hidden_columns
-from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text
+from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text, type_name
 from hornboost.data.domain import Domain
 from hornboost.data.frames import arrow_columns, encode_rows, examples_frame
 from hornboost.data.index import KeyIndex
@@ -25,6 +25,7 @@ from hornboost.data.table import Table
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
+    from hornboost.data.readers.inferred import ModelColumn
     from hornboost.logic import Clause
 
 
@@ -54,8 +55,12 @@ class Database:
         inferred: Sequence[str] = (),
         warnings: Sequence[str] = (),
         left_out: Sequence[str] = (),
+        again: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
-        """Encode the tables of a reader; `frame` is the target as it came in, where it came in as a frame."""
+        """Encode the tables of a reader; `frame` is the target as it came in, where it came in as a frame.
+
+        `again` reads the same tables with the types of a model's columns, where types are a matter of inference.
+        """
         built = build(schema, task, sources)
         self._schema = schema
         self._task = task
@@ -63,6 +68,7 @@ class Database:
         self._hidden = frozenset(column for table, column in hidden_columns(schema, task) if table == task.table)
         self._folder = folder
         self._allow_outside = allow_outside
+        self._again = again
         self._inferred = tuple(inferred)
         self._left_out = tuple(left_out)
         self._warnings = (*warnings, *built.warnings)
@@ -87,6 +93,19 @@ class Database:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Database:
         return self
+
+    def read_as(self, columns: Mapping[tuple[str, str], ModelColumn]) -> Database:
+        """Give this database with a model's columns in the types that the model knows, where those here were inferred from text."""
+        if self._again is None or all(self._is_read_as(*place, column) for place, column in columns.items()):
+            return self
+        return type(self)(**self._again(model=columns))
+
+    def _is_read_as(self, table: str, name: str, column: ModelColumn) -> bool:
+        found = self._built.tables[table].columns.get(name) if table in self._built.tables else None
+        if found is None:
+            return True
+        respelled = column.type == "nominal" and found.stored == "text" and column.stored not in (None, "text", "integer")
+        return type_name(found) == column.type and not respelled
 
     @property
     def tables(self) -> Mapping[str, Table]:

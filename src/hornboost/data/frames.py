@@ -13,7 +13,7 @@ from hornboost.data.build import Built, encode_attribute
 from hornboost.data.convert import factorize, known_codes, remap
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
-from hornboost.data.values import natural_type, to_text
+from hornboost.data.values import natural_type, stored_type, to_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.moment import LAST, moment_text
 
@@ -139,6 +139,8 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     if column.kind == "numeric":
         return encode_attribute(column.name, "date" if column.is_date else "numeric", values, place)
     assert column.categories is not None
+    if column.stored == "text":
+        _check_text(values, place)
     codes = known_codes(values, column.categories)
     if codes is not None:
         return replace(column, values=codes)
@@ -154,6 +156,21 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     code_of = {category: code for code, category in enumerate(categories)}
     mapping = [-1 if text is None else code_of[text] for text in texts]
     return replace(column, values=remap(codes, np.array(mapping, dtype=np.int32)), categories=categories)
+
+
+def _check_text(values: pa.ChunkedArray, place: str) -> None:
+    """Refuse numbers and dates whose text cannot be known: '1.50', '1E5' and '+5' were other texts before they were read as floats."""
+    if stored_type(values.type) in ("double", "float", "date", "timestamp", "timestamptz") and _any_value(values):
+        reason = f"the database holds text here, and the values passed in are of type '{values.type}'"
+        raise DataError(f"{place}: {reason}, whose spelling is lost; pass them as the text that they were")
+
+
+def _any_value(values: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    valid = pc.is_finite(values) if pa.types.is_floating(values.type) else pc.is_valid(values)
+    return bool(pc.any(valid).as_py())
 
 
 def examples_frame(built: Built, hidden: Iterable[str], frame: Any, rows: NDArray[np.int64], labels: Any) -> tuple[Any, Any]:

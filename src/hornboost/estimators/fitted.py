@@ -39,8 +39,8 @@ def load(path: str | Path, database: Database | None = None) -> FittedModel:
 class FittedModel(RelationalClassifier):
     """A classifier read from a file: it predicts, explains and exports, and is not fitted again.
 
-    `model` is the content of the file (`load` reads it), `database` holds the tables behind the examples; `training_` tells how it
-    was fitted.
+    `model` is the content of the file (`load` reads it), `database` holds the tables behind the examples, in the types that the model
+    knows (text files are read again where other types were inferred); `training_` tells how it was fitted.
     """
 
     def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:
@@ -55,8 +55,9 @@ class FittedModel(RelationalClassifier):
         if database is None and not model.is_relational:
             self._database = _of_constants(model)
         elif database is not None:
-            model.check_schema(database)
-            self._database = mirrored(database, {name: pair for name, pair in model.symmetric.items() if name in model.schema})
+            self.database = database.read_as(model.columns())
+            model.check_schema(self.database)
+            self._database = mirrored(self.database, {name: pair for name, pair in model.symmetric.items() if name in model.schema})
             self._prepare()
 
     def _prepare(self) -> None:

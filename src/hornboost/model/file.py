@@ -86,6 +86,16 @@ class SavedModel:
             for table, columns in sorted(names.items())
         }
 
+    def columns(self, table: str | None = None) -> dict[tuple[str, str], SavedColumn]:
+        """The columns that predicting needs, with all that is known of them; `table` is another name of the target table."""
+        target = self.target.table
+        return {
+            (table if table is not None and name == target else name, column.name): column
+            for name, used in self.used().items()
+            for column in self.schema[name]
+            if column.name in used
+        }
+
     @property
     def fingerprint(self) -> str:
         """A digest of the tables, columns and types that predicting needs."""

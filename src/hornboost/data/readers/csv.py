@@ -53,7 +53,9 @@ def read_csv(path: Path, types: Mapping[str, str] | None) -> pa.Table:
     try:
         return _parse(path, wanted, threads=True)
     except pa.ArrowInvalid as error:
-        raise _explain(path, types, wanted, str(error)) from None
+        if types is not None and "conversion error" in str(error) and "UTF8" not in str(error):
+            return _with_numbers(path, read_csv(path, dict.fromkeys(wanted, "nominal")), wanted)
+        raise _explain(path, wanted, str(error)) from None
     except OSError as error:
         raise DataError(f"{path.name}: the file cannot be read ({error}); check that it is complete") from None
 
@@ -66,25 +68,33 @@ def _parse(path: Path, columns: Mapping[str, pa.DataType], threads: bool) -> pa.
         read_options=pacsv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads),
         parse_options=pacsv.ParseOptions(newlines_in_values=True),
         convert_options=pacsv.ConvertOptions(
-            column_types=columns, include_columns=list(columns), null_values=[""], strings_can_be_null=True
+            column_types=columns,
+            include_columns=list(columns),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
         ),
     )
 
 
-def _explain(path: Path, types: Mapping[str, str] | None, wanted: Mapping[str, pa.DataType], message: str) -> DataError:
+def _with_numbers(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> pa.Table:
+    """Numbers from text, with an error that names the first value that is none; empty texts in quotes are missing as well."""
     import pyarrow as pa
 
     from hornboost.data.convert import parse_numbers
 
+    for position, (name, kind) in enumerate(wanted.items()):
+        if kind == pa.float64():
+            numbers = parse_numbers(table.column(name).cast(pa.string()), f"{path.name}: table '{table_name(path)}', column '{name}'")
+            table = table.set_column(position, name, pa.array(numbers, from_pandas=True))
+    return table
+
+
+def _explain(path: Path, wanted: Mapping[str, pa.DataType], message: str) -> DataError:
+    import pyarrow as pa
+
     if "UTF8" in message:
         return _not_utf8(path)
-    if types is not None and "conversion error" in message:
-        as_text = read_csv(path, {name: "nominal" for name, kind in types.items() if kind == "numeric"})
-        for name, values in zip(as_text.column_names, as_text.columns, strict=True):
-            try:
-                parse_numbers(values.cast(pa.string()), f"{path.name}: table '{table_name(path)}', column '{name}'")
-            except DataError as error:
-                return error
     try:
         _parse(path, wanted, threads=False)  # a single thread knows the number of the row
     except pa.ArrowInvalid as error:

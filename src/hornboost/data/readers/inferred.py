@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from hornboost.data.convert import factorize, remap
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.labels import column_kind
 from hornboost.data.readers.csv import table_name
 from hornboost.data.readers.options import TASK_OPTIONS, check_options, listed, task_from_options
 from hornboost.data.readers.selection import select_tables
-from hornboost.data.schema import ForeignKey, TableSchema, split_reference
+from hornboost.data.readers.typed import Declared, typed_source
+from hornboost.data.schema import ForeignKey, split_reference
 from hornboost.data.source import ArrowSource, Source
-from hornboost.data.values import as_integers
 from hornboost.errors import DataError, did_you_mean
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "keys", "types")
-MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"])
-"""Words that stand for a missing value in a column of numbers or dates."""
+
+
+class ModelColumn(Protocol):
+    """What a model tells of a column that it looks at."""
+
+    @property
+    def type(self) -> str:
+        """key, nominal, numeric or date."""
+
+    @property
+    def domain(self) -> str | None:
+        """The identifiers that a key shares with others."""
+
+    @property
+    def stored(self) -> str | None:
+        """What the values were stored as, in the words of `stored_type`."""
 
 
 def infer_task(
@@ -83,7 +93,7 @@ def _constrained(primary_keys: Mapping[str, tuple[str, ...]], foreign_keys: tupl
 
 def _given_links(options: Mapping[str, Any], sources: Mapping[str, Source]) -> list[ForeignKey]:
     links = []
-    for pair in options.get("foreign_keys", ()):
+    for pair in options.get("foreign_keys") or ():
         if len(pair) != 2:
             raise DataError(f"foreign_keys: {pair!r} is no pair; write ('table.column', 'table.column')")
         links.append(ForeignKey(*split_reference(pair[0], sources), *split_reference(pair[1], sources)))
@@ -92,76 +102,70 @@ def _given_links(options: Mapping[str, Any], sources: Mapping[str, Source]) -> l
 
 def infer_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Database` for a folder without a schema."""
-    from hornboost.data.readers.folder import open_file, table_files
+    from hornboost.data.readers.folder import table_files
 
     if task is not None:
         raise DataError(f"{folder.name}: the folder has no schema.toml with a task '{task}'; name the target and label instead")
     files = table_files(folder)
     if not files:
         raise DataError(f"{folder.name}: the folder has no .csv, .csv.gz or .parquet file; give the folder that holds the tables")
+    arguments = infer_files(files, folder.name, options)
+    return arguments | {"schema": replace(arguments["schema"], name=folder.name), "folder": folder}
+
+
+def infer_files(
+    files: Sequence[Path], location: str, options: Mapping[str, Any], model: Mapping[tuple[str, str], ModelColumn] | None = None
+) -> dict[str, Any]:
+    """The arguments of `Database` for files with a table each; `model` gives the types of the columns that a model looks at."""
+    from hornboost.data.readers.folder import open_file
+
     paths: dict[str, Path] = {}
     for path in files:
         if paths.setdefault(table_name(path), path) != path:
-            raise DataError(f"{folder.name}: two files hold the table '{table_name(path)}'; remove or rename one of them")
-    selection = select_tables(paths, options, folder.name)
-    sources: dict[str, Source] = {}
+            raise DataError(f"{location}: two files hold the table '{table_name(path)}'; remove or rename one of them")
+    selection = select_tables(paths, options, location)
+    sources: dict[str, Source] = {name: open_file(paths[name], name, None) for name in selection.read}
+    chosen = _with_model(selection.options, sources, model or {})
+    declared = _declared(chosen, sources, model or {})
     notes: list[str] = []
-    for name in selection.read:
-        source = open_file(paths[name], name, None)
-        sources[name] = typed_source(source, notes) if isinstance(source, ArrowSource) else source
-    arguments = infer_task(sources, folder.name, selection.options)
+    for name, source in sources.items():
+        if isinstance(source, ArrowSource):
+            sources[name] = typed_source(source, notes, declared.get(name, {}))
+    arguments = infer_task(sources, location, chosen)
     schema = arguments["schema"]
-    tables = {name: _with_file(table, paths[name]) for name, table in schema.tables.items()}
+    tables = {name: replace(table, file=paths[name].name) for name, table in schema.tables.items()}
     arguments |= {"inferred": [*notes, *arguments["inferred"]], "left_out": selection.left_out}
-    return arguments | {"schema": replace(schema, name=folder.name, tables=tables), "folder": folder}
+    return arguments | {"schema": replace(schema, tables=tables), "again": partial(infer_files, files, location, options)}
 
 
-def _with_file(table: TableSchema, path: Path) -> TableSchema:
-    return replace(table, file=path.name)
+def _with_model(
+    options: Mapping[str, Any], sources: Mapping[str, Source], model: Mapping[tuple[str, str], ModelColumn]
+) -> Mapping[str, Any]:
+    """The options with the types of a model's columns, where the user has given none."""
+    present = {place: column for place, column in model.items() if place[0] in sources and place[1] in sources[place[0]].columns}
+    keys: dict[str, dict[str, str | None]] = {}
+    types: dict[str, str] = {}
+    for (table, column), found in present.items():
+        if found.type == "key":
+            keys.setdefault(table, {})[column] = found.domain
+        else:
+            types[f"{table}.{column}"] = found.type
+    for table, columns in dict(options.get("keys") or {}).items():
+        keys[table] = {**keys.get(table, {}), **_key_domains(columns)}
+    return {**options, "keys": keys, "types": {**types, **(options.get("types") or {})}} if model else options
 
 
-def typed_source(source: ArrowSource, notes: list[str]) -> ArrowSource:
-    """A table of text with the columns that are all numbers or all dates converted."""
-    import pyarrow as pa
-
-    columns = {}
-    for name in source.columns:
-        columns[name] = convert_text(source.read(name), f"{source.name}.{name}", notes)
-        source.drop(name)
-    return ArrowSource(source.name, pa.table(columns), source.location)
-
-
-def convert_text(values: pa.ChunkedArray, place: str, notes: list[str]) -> pa.ChunkedArray:
-    """Text as whole numbers, numbers or dates if all of its distinct values are; missing-value words are noted."""
-    import numpy as np
-    import pyarrow as pa
-
-    codes, distinct = factorize(values)
-    words = distinct.to_pylist()
-    tokens = sorted({word for word in words if word in MISSING_TOKENS})
-    rest = pa.array([None if word in MISSING_TOKENS else word for word in words], type=pa.string())
-    converted = _convert_distinct(rest)
-    if converted is None:
-        return values
-    if tokens:
-        notes.append(f"{place}: {', '.join(repr(token) for token in tokens)} stands for a missing value")
-    keep = remap(codes, np.where([word in MISSING_TOKENS for word in words], -1, np.arange(len(words))).astype(np.int32))
-    return pa.chunked_array([converted.take(pa.array(np.maximum(keep, 0), mask=keep < 0))])
-
-
-def _convert_distinct(distinct: pa.Array) -> pa.Array | None:
-    import pyarrow as pa
-
-    if len(distinct) == distinct.null_count:
-        return None
-    integers = as_integers(distinct.drop_null())
-    if integers is not None:
-        return distinct.cast(pa.int64())
-    zeros = any(re.fullmatch(r"0[0-9]+", word) for word in distinct.to_pylist() if word is not None)
-    for kind in (pa.float64(), pa.date32(), pa.timestamp("us")):
-        if kind != pa.float64() or not zeros:
-            try:
-                return distinct.cast(kind)
-            except pa.ArrowInvalid:
-                continue
-    return None
+def _declared(
+    options: Mapping[str, Any], sources: Mapping[str, Source], model: Mapping[tuple[str, str], ModelColumn]
+) -> dict[str, dict[str, Declared]]:
+    """The columns whose types are known before they are looked at, by table."""
+    target = str(options.get("target") or next(iter(sources)))
+    places = {split_reference(reference, sources): str(kind) for reference, kind in (options.get("types") or {}).items()}
+    keys = [(table, column) for table, columns in dict(options.get("keys") or {}).items() for column in _key_domains(columns)]
+    keys += [(target, column) for column in listed(options.get("key") or [])]
+    keys += [end for link in _given_links(options, sources) for end in ((link.table, link.column), (link.to_table, link.to_column))]
+    declared: dict[str, dict[str, Declared]] = {}
+    for (table, column), kind in {**places, **dict.fromkeys(keys, "key")}.items():
+        stored = model[table, column].stored if (table, column) in model else None
+        declared.setdefault(table, {})[column] = (kind, stored)
+    return declared

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hornboost.data.readers.inferred import convert_text
+from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.address import said_safely
-from hornboost.data.readers.inferred import convert_text, infer_task
+from hornboost.data.readers.inferred import infer_task
 from hornboost.data.readers.selection import select_tables
+from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ForeignKey, Home
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean

@@ -1,0 +1,122 @@
+"""Text in the types that it spells: those that are declared, or else numbers and dates where all of a column is such."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hornboost.data.convert import factorize, parse_moments, remap
+from hornboost.data.source import ArrowSource
+from hornboost.data.values import as_integers, to_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"])
+"""Words that stand for a missing value in a column of numbers or dates."""
+
+Declared = tuple[str, str | None]
+"""The type of a column (key, nominal, numeric, date), and what its values were stored as where a model was learned, if that is known."""
+
+
+def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, Declared]) -> ArrowSource:
+    """A table of text in the types that are declared, and otherwise in those that all of a column has."""
+    import pyarrow as pa
+
+    columns = {}
+    for name in source.columns:
+        values, place = source.read(name), f"{source.name}.{name}"
+        if name in declared:
+            columns[name] = as_declared(values, *declared[name], place, notes)
+        else:
+            columns[name] = convert_text(values, place, notes)
+        source.drop(name)
+    return ArrowSource(source.name, pa.table(columns), source.location)
+
+
+def as_declared(values: pa.ChunkedArray, kind: str, stored: str | None, place: str, notes: list[str]) -> pa.ChunkedArray:
+    """A key or nominal as it is written, or as values stored so are spelled; in numbers and dates, words for a missing value as missing."""
+    if kind in ("key", "nominal"):
+        return values if stored in (None, "text", "integer") else _map(values, lambda text: _spelled(text, stored))
+    converted = convert_text(values, place, notes)
+    return converted if converted is not values else _map(values, _without_tokens)
+
+
+def convert_text(values: pa.ChunkedArray, place: str, notes: list[str]) -> pa.ChunkedArray:
+    """Text as whole numbers, numbers or dates if all of its distinct values are; missing-value words are noted."""
+    codes, distinct = factorize(values)
+    tokens = sorted(set(distinct.to_pylist()) & MISSING_TOKENS)
+    converted = _convert_distinct(_without_tokens(distinct))
+    if converted is None:
+        return values
+    if tokens:
+        notes.append(f"{place}: {', '.join(repr(token) for token in tokens)} stands for a missing value")
+    return _taken(codes, converted)
+
+
+def _map(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
+    codes, distinct = factorize(values)
+    return _taken(codes, change(distinct))
+
+
+def _taken(codes: Any, distinct: pa.Array) -> pa.ChunkedArray:
+    import numpy as np
+    import pyarrow as pa
+
+    keep = remap(codes, np.where(distinct.is_null().to_numpy(zero_copy_only=False), -1, np.arange(len(distinct))).astype(np.int32))
+    return pa.chunked_array([distinct.take(pa.array(np.maximum(keep, 0), mask=keep < 0))], type=distinct.type)
+
+
+def _without_tokens(distinct: pa.Array) -> pa.Array:
+    """The same texts, those that stand for a missing number or date being null."""
+    import pyarrow as pa
+
+    return pa.array([None if word in MISSING_TOKENS or word == "" else word for word in distinct.to_pylist()], pa.string())
+
+
+def _convert_distinct(distinct: pa.Array) -> pa.Array | None:
+    import pyarrow as pa
+
+    if len(distinct) == distinct.null_count:
+        return None
+    words = distinct.drop_null()
+    if as_integers(words) is not None:
+        return distinct.cast(pa.int64())
+    if all(re.fullmatch(r"0|-?[1-9][0-9]{0,37}", word) for word in words.to_pylist()):
+        return distinct.cast(pa.decimal128(38, 0))
+    if not any(re.fullmatch(r"[-+]?0[0-9]+", word) for word in words.to_pylist()):
+        try:
+            return distinct.cast(pa.float64())
+        except pa.ArrowInvalid:
+            pass
+    moments = parse_moments(distinct)
+    return None if isinstance(moments, str) else moments
+
+
+def _spelled(distinct: pa.Array, stored: str | None) -> pa.Array:
+    """Texts as values of a stored type are spelled, each for itself; one that is no such value stays as it is written."""
+    import pyarrow as pa
+
+    return pa.array([None if word is None else _respelled(word, stored) for word in distinct.to_pylist()], pa.string())
+
+
+def _respelled(word: str, stored: str | None) -> str:
+    import pyarrow as pa
+
+    try:
+        if stored == "boolean":
+            return word.lower() if word.lower() in ("true", "false") else word
+        if stored in ("date", "timestamp", "timestamptz"):
+            moment = parse_moments(pa.array([word]))
+            kind = pa.date32() if stored == "date" else pa.timestamp("us")
+            return word if isinstance(moment, str) else str(to_text(moment.cast(kind))[0].as_py())
+        if stored in ("double", "float"):
+            kind = pa.float64() if stored == "double" else pa.float32()
+        elif stored is not None and stored.startswith("decimal("):
+            kind = pa.decimal128(38, int(stored[8:-1]))
+        else:
+            return word
+        return to_text(pa.array([word]).cast(kind))[0].as_py() or word
+    except pa.ArrowInvalid:
+        return word
