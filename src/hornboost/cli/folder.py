@@ -7,30 +7,31 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hornboost.data.describe import type_name
-from hornboost.data.frames import decode_table
+from hornboost.data.frames import moments_of_numbers
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.schema_file import write_schema
+from hornboost.data.values import to_text, value_text
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
 
     from hornboost.data import Database
+    from hornboost.data.table import Column
 
 
 def write_folder(database: Database, folder: Path, suffix: str) -> None:
     """Write every table that rules may see, the label among the columns of the target."""
     temporary = _beside(folder)
     try:
-        frames = _frames(database)
         schema = _schema(database, suffix)
-        for number, (name, frame) in enumerate(frames.items()):
-            _write(frame, temporary / _file(name, number, suffix))
+        for number, (name, table) in enumerate(_tables(database).items()):
+            _write(table, temporary / _file(name, number, suffix), name)
         write_schema(schema, temporary / "schema.toml")
         temporary.chmod(0o755)
         temporary.rename(folder)
@@ -55,17 +56,32 @@ def _beside(folder: Path) -> Path:
         raise DataError(f"{folder}: the folder cannot be made ({error.strerror}); choose another place") from None
 
 
-def _frames(database: Database) -> dict[str, pd.DataFrame]:
-    import pandas as pd
+def _tables(database: Database) -> dict[str, pa.Table]:
+    import pyarrow as pa
 
-    frames = {name: decode_table(table, database.domains, np.arange(table.n_rows)) for name, table in database.tables.items()}
+    columns = {
+        name: {column.name: _values(column, database) for column in table.columns.values()} for name, table in database.tables.items()
+    }
     target = database.target
     if target.label is not None:
-        _, y = database.examples()
-        column: Any = np.full(database.tables[target.table].n_rows, None, dtype=object)
-        column[database.example_rows] = pd.Series(y).astype(str).to_numpy()
-        frames[target.table][target.label] = column
-    return frames
+        texts = np.full(database.tables[target.table].n_rows, None, dtype=object)
+        texts[database.example_rows] = [None if value is None or value != value else value_text(value) for value in database.examples()[1]]
+        columns[target.table][target.label] = pa.array(texts, pa.string())
+    return {name: pa.table(found) for name, found in columns.items()}
+
+
+def _values(column: Column, database: Database) -> pa.Array:
+    import pyarrow as pa
+
+    if column.kind == "key":
+        return database.domains[str(column.domain)].decode(column.codes)
+    if column.kind == "nominal":
+        assert column.categories is not None
+        missing = column.codes < 0
+        return pa.array(column.categories, pa.string()).take(pa.array(np.where(missing, 0, column.codes), mask=missing))
+    if column.is_date:
+        return pa.array(moments_of_numbers(column.numbers))
+    return pa.array(column.numbers, mask=column.missing)
 
 
 def _schema(database: Database, suffix: str) -> Schema:
@@ -104,8 +120,27 @@ def _file(name: str, number: int, suffix: str) -> str:
     return f"{plain}.{suffix}"
 
 
-def _write(frame: pd.DataFrame, path: Path) -> None:
+def _write(table: pa.Table, path: Path, name: str) -> None:
     if path.suffix == ".csv":
-        frame.to_csv(path, index=False)
+        _write_csv(table, path, name)
     else:
-        frame.to_parquet(path, index=False)
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, path)
+
+
+def _write_csv(table: pa.Table, path: Path, name: str) -> None:
+    """Text in quotes, so that an empty one is not taken for a missing value, nor a line break within for the end of a row."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+
+    if table.num_columns == 1 and table.column(0).null_count:
+        raise DataError(
+            f"table '{name}': its only column '{table.column_names[0]}' has missing values, which would be empty lines; leave out --csv"
+        )
+    for position, column in enumerate(table.columns):
+        if pa.types.is_timestamp(column.type):
+            texts = to_text(column.combine_chunks()).to_pylist()
+            plain = [None if text is None else text.removesuffix("T00:00:00") for text in texts]
+            table = table.set_column(position, table.column_names[position], pa.array(plain, pa.string()))
+    pacsv.write_csv(table, path)

@@ -207,7 +207,7 @@ def _identifiers(values: pa.Array) -> Any:
     return values.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get if values.null_count else None)
 
 
-def _moments(numbers: NDArray[np.float64]) -> NDArray[np.datetime64]:
+def moments_of_numbers(numbers: NDArray[np.float64]) -> NDArray[np.datetime64]:
     """Microseconds as dates and times; infinity as the last microsecond that 64 bits count, as DuckDB has it."""
     within = np.abs(numbers) < LAST
     counts = np.where(within, numbers, 0.0).astype(np.int64)
@@ -232,7 +232,7 @@ def decode_table(table: Table, domains: Mapping[str, Domain], rows: NDArray[np.i
             values[column.name] = np.append(column.categories, np.array([None], dtype=object))[column.codes[rows]]
         elif column.is_date:
             numbers = column.numbers[rows]
-            values[column.name] = _moment_texts(numbers) if dates_as_text else _moments(numbers)
+            values[column.name] = _moment_texts(numbers) if dates_as_text else moments_of_numbers(numbers)
         else:
             values[column.name] = column.numbers[rows]
     return pd.DataFrame(values, index=pd.RangeIndex(rows.size))
