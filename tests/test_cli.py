@@ -422,3 +422,15 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(folder: Path, tmp_path
     assert process.returncode == 0
     assert b"/30" in drawn
     assert b"rules, margin" in drawn
+
+
+def test_rounds_are_the_estimators_own_unless_they_are_given_and_refused_where_there_are_none() -> None:
+    from hornboost.cli.options import ESTIMATORS, make_estimator
+    from hornboost.errors import DataError
+
+    for name, (class_name, _) in ESTIMATORS.items():
+        own = getattr(hb, class_name)().get_params().get("rounds")
+        assert make_estimator(name, None, None, None, None, None, 0, None).get_params().get("rounds") == own
+    assert make_estimator("kbs", None, 7, None, None, None, 0, None).rounds == 7
+    with pytest.raises(DataError, match="the estimator 'mlynx' has no parameter 'rounds'; leave it out"):
+        make_estimator("mlynx", None, 7, None, None, None, 0, None)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from hornboost.displays import RecallPrecisionDisplay
 from hornboost.errors import DataError
-from hornboost.metrics import RecallPrecisionDisplay, area_between, aurpc, aurpc_and_auroc, recall_precision_curve
+from hornboost.metrics import area_between, aurpc, aurpc_and_auroc, recall_precision_curve
 
 
 def random_points(n: int, seed: int) -> tuple[np.ndarray, ...]:

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from hornboost.boosting.rankboost import RankBoostClassifier as RankBoostClassifier
     from hornboost.boosting.subgroups import KBSSubgroups as KBSSubgroups
     from hornboost.data import Database as Database
+    from hornboost.displays import FeatureTimelineDisplay as FeatureTimelineDisplay
+    from hornboost.displays import LearningCurveDisplay as LearningCurveDisplay
+    from hornboost.displays import MarginDisplay as MarginDisplay
+    from hornboost.displays import RecallPrecisionDisplay as RecallPrecisionDisplay
     from hornboost.errors import HornBoostError as HornBoostError
     from hornboost.estimators.aggregates import RelationalAggregates as RelationalAggregates
-    from hornboost.estimators.curves import LearningCurveDisplay as LearningCurveDisplay
     from hornboost.estimators.fitted import load as load
     from hornboost.estimators.mlynx import MLynxClassifier as MLynxClassifier
     from hornboost.estimators.patterns import RelationalPatterns as RelationalPatterns
     from hornboost.estimators.selector import MutualInformationSelector as MutualInformationSelector
     from hornboost.logic.clause import Clause as Clause
-    from hornboost.metrics import RecallPrecisionDisplay as RecallPrecisionDisplay
-    from hornboost.report.displays import FeatureTimelineDisplay as FeatureTimelineDisplay
-    from hornboost.report.displays import MarginDisplay as MarginDisplay
 
 __version__ = "0.1.0"
 
@@ -39,18 +39,18 @@ _PUBLIC = {
     "C2RIBClassifier": "hornboost.boosting.c2rib",
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
-    "FeatureTimelineDisplay": "hornboost.report.displays",
+    "FeatureTimelineDisplay": "hornboost.displays",
     "HornBoostError": "hornboost.errors",
     "KBSClassifier": "hornboost.boosting.kbs",
     "KBSSubgroups": "hornboost.boosting.subgroups",
-    "LearningCurveDisplay": "hornboost.estimators.curves",
+    "LearningCurveDisplay": "hornboost.displays",
     "LogitBoostClassifier": "hornboost.boosting.logitboost",
-    "MarginDisplay": "hornboost.report.displays",
+    "MarginDisplay": "hornboost.displays",
     "MLynxClassifier": "hornboost.estimators.mlynx",
     "MutualInformationSelector": "hornboost.estimators.selector",
     "PRankBoostClassifier": "hornboost.boosting.rankboost",
     "RankBoostClassifier": "hornboost.boosting.rankboost",
-    "RecallPrecisionDisplay": "hornboost.metrics",
+    "RecallPrecisionDisplay": "hornboost.displays",
     "RelationalAggregates": "hornboost.estimators.aggregates",
     "RelationalPatterns": "hornboost.estimators.patterns",
     "datasets": "hornboost.datasets",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,10 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from hornboost import exact
 from hornboost.errors import DataError
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["RecallPrecisionCurve", "RecallPrecisionDisplay", "area_between", "aurpc", "recall_precision_curve"]
+__all__ = ["RecallPrecisionCurve", "area_between", "aurpc", "recall_precision_curve"]
 
 _SERIES_BELOW = 0.05
 _SERIES_TERMS = 14
@@ -76,7 +73,7 @@ def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
     >>> aurpc([1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5])  # all tied: the share of positives
     0.25
     """
-    tp, fp, _ = _ranked_counts(y, score, sample_weight, pos_label)
+    tp, fp, _ = ranked_counts(y, score, sample_weight, pos_label)
     return _area(tp, fp)
 
 
@@ -86,7 +83,7 @@ def aurpc_and_auroc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | N
     >>> np.round(aurpc_and_auroc([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1]), 6)
     array([0.887327, 0.875   ])
     """
-    tp, fp, _ = _ranked_counts(y, score, sample_weight, None)
+    tp, fp, _ = ranked_counts(y, score, sample_weight, None)
     auroc = float(np.sum(np.diff(fp, prepend=0.0) * (tp + np.r_[0.0, tp[:-1]])) / (2 * tp[-1] * fp[-1])) if fp[-1] else float("nan")
     return _area(tp, fp), auroc
 
@@ -105,12 +102,12 @@ def recall_precision_curve(
     >>> curve.recall, curve.precision.round(2), curve.thresholds
     (array([0. , 0.5, 0.5, 1. ]), array([1.  , 1.  , 0.5 , 0.67]), array([inf, 0.9, 0.5, 0.1]))
     """
-    tp, fp, thresholds = _ranked_counts(y, score, sample_weight, pos_label)
+    tp, fp, thresholds = ranked_counts(y, score, sample_weight, pos_label)
     precision = tp / (tp + fp)
     return RecallPrecisionCurve(np.r_[0.0, tp / tp[-1]], np.r_[precision[0], precision], np.r_[np.inf, thresholds])
 
 
-def _ranked_counts(
+def ranked_counts(
     y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Weight of true and of false positives down to each distinct score, best first, and these scores."""
@@ -145,85 +142,7 @@ def _positive_label(labels: NDArray[Any], pos_label: Any) -> Any:
     raise DataError(f"'y' holds the classes {values.tolist()}; say by 'pos_label' which of them is the positive one.")
 
 
-class RecallPrecisionDisplay:
-    """A recall-precision curve to be drawn with matplotlib, curved between its points as `aurpc` integrates it.
-
-    >>> display = RecallPrecisionDisplay.from_predictions([1, 0, 1], [0.9, 0.5, 0.1], ax=False)
-    >>> round(display.aurpc, 4)
-    0.7973
-    """
-
-    def __init__(self, recall: ArrayLike, precision: ArrayLike, *, aurpc: float, name: str | None = None, prevalence: float) -> None:
-        self.recall = np.asarray(recall, dtype=np.float64)
-        self.precision = np.asarray(precision, dtype=np.float64)
-        self.aurpc = aurpc
-        self.name = name
-        self.prevalence = prevalence
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | bool | None = None,
-        **line: Any,
-    ) -> RecallPrecisionDisplay:
-        """Draw the curve of a fitted two-class classifier: its `decision_function`, or else its probability of the positive class."""
-        classes = list(estimator.classes_)
-        if len(classes) != 2:
-            raise DataError(f"a recall-precision curve needs a two-class model. {type(estimator).__name__} has {len(classes)} classes.")
-        positive = classes[1] if pos_label is None else pos_label
-        column = classes.index(positive)
-        if hasattr(estimator, "decision_function"):
-            score = estimator.decision_function(X) * (1.0 if column == 1 else -1.0)
-        else:
-            score = estimator.predict_proba(X)[:, column]
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(y, score, sample_weight=sample_weight, pos_label=positive, name=name, ax=ax, **line)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y: ArrayLike,
-        score: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | bool | None = None,
-        **line: Any,
-    ) -> RecallPrecisionDisplay:
-        """Draw the curve of scores (on `ax`, on new axes by default); with `ax=False` only compute it."""
-        tp, fp, _ = _ranked_counts(y, score, sample_weight, pos_label)
-        recall, precision = _interpolated(tp, fp)
-        area = aurpc(y, score, sample_weight, pos_label=pos_label)
-        display = cls(recall, precision, aurpc=area, name=name, prevalence=float(tp[-1] / (tp[-1] + fp[-1])))
-        return display if ax is False else display.plot(ax=None if ax is None or ax is True else ax, **line)
-
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, plot_chance_level: bool = False, **line: Any
-    ) -> RecallPrecisionDisplay:
-        """Draw the curve and keep `ax_`, `figure_` and `line_`, as the displays of scikit-learn do."""
-        import matplotlib.pyplot as plt
-
-        axes = plt.subplots()[1] if ax is None else ax
-        name = self.name if name is None else name
-        label = f"AURPC = {self.aurpc:.3f}" if name is None else f"{name} (AURPC = {self.aurpc:.3f})"
-        (self.line_,) = axes.plot(self.recall, self.precision, **{"label": label, **line})
-        if plot_chance_level:
-            axes.axhline(self.prevalence, color="k", linestyle="--", label=f"Chance level (AURPC = {self.prevalence:.3f})")
-        axes.set(xlabel="Recall", ylabel="Precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-        axes.legend(loc="best")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
-
-
-def _interpolated(tp: NDArray[np.float64], fp: NDArray[np.float64], step: float = 0.005) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def interpolated(tp: NDArray[np.float64], fp: NDArray[np.float64], step: float = 0.005) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Recall and precision along the curve, with further points between vertices that are more than `step` apart in recall."""
     tp, fp = np.r_[0.0, tp], np.r_[0.0, fp]
     pieces = np.maximum(1, np.ceil(np.diff(tp) / (step * tp[-1]))).astype(np.int64)

@@ -37,7 +37,7 @@ def evaluate(
     allow_outside: shared.AllowOutside = False,
     estimator: shared.Estimator = "c2rib",
     features: shared.Features = None,
-    rounds: shared.Rounds = 100,
+    rounds: shared.Rounds = None,
     max_depth: shared.Depth = None,
     time_limit: shared.TimeLimit = None,
     seed: shared.Seed = 0,

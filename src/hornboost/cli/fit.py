@@ -39,7 +39,7 @@ def fit(
     allow_outside: shared.AllowOutside = False,
     estimator: shared.Estimator = "c2rib",
     features: shared.Features = None,
-    rounds: shared.Rounds = 100,
+    rounds: shared.Rounds = None,
     max_depth: shared.Depth = None,
     time_limit: shared.TimeLimit = None,
     seed: shared.Seed = 0,

@@ -80,7 +80,7 @@ Features = Annotated[
     str | None,
     typer.Option(help="none, margin, or V1 to V16: how the features that c2rib sees evolve.", autocompletion=_complete_features),
 ]
-Rounds = Annotated[int, typer.Option(min=1, help="Rules to learn.")]
+Rounds = Annotated[int | None, typer.Option(min=1, help="Rounds of boosting at most, instead of the estimator's own number.")]
 Depth = Annotated[int | None, typer.Option("--max-depth", min=0, help="Joins between an example and a row that a rule looks at.")]
 TimeLimit = Annotated[float | None, typer.Option(min=0.001, help="Seconds after which no further round begins.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.")]
@@ -132,7 +132,7 @@ def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:
 def make_estimator(
     name: str,
     database: Database | None,
-    rounds: int,
+    rounds: int | None,
     features: str | None,
     max_depth: int | None,
     time_limit: float | None,
@@ -150,8 +150,8 @@ def make_estimator(
     except AttributeError:
         raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
     known = estimator.get_params(deep=False)
-    wanted: dict[str, Any] = {**fixed, "database": database, "rounds": rounds, "random_state": seed}
-    asked = {"features": None if features == "none" else features, "max_depth": max_depth, "time_limit": time_limit}
+    wanted: dict[str, Any] = {**fixed, "database": database, "random_state": seed}
+    asked = {"rounds": rounds, "features": None if features == "none" else features, "max_depth": max_depth, "time_limit": time_limit}
     wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
     for parameter, value in asked.items():
         if value is not None and parameter not in known:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from hornboost.metrics import RecallPrecisionDisplay
+from hornboost.displays import RecallPrecisionDisplay
 from hornboost.report.cards import class_css
 from hornboost.report.charts import Chart
 from hornboost.report.evaluation import Evaluation, reliability
