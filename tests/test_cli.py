@@ -161,6 +161,20 @@ def test_a_key_with_the_name_of_an_output_is_not_overwritten(run: Any, tmp_path:
     assert (first["prediction"], first["hb_prediction"]) == ("order0", "yes")
 
 
+def test_compound_keys_with_commas_are_told_apart(run: Any, tmp_path: Path) -> None:
+    keys = [("a,b", "c"), ("a", "b,c"), *((f"x{k}", "y") for k in range(40))]
+    frame = pd.DataFrame(keys, columns=["k1", "k2"]).assign(x=[k % 2 for k in range(42)])
+    frame.assign(label=np.where(frame["x"] == 1, "yes", "no")).to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame({"k1": ["a,b"], "z": [1]}).to_csv(tmp_path / "c.csv", index=False)
+    task = ["--target", "t", "--key", "k1", "--key", "k2", "--label", "label", "--positive", "yes", "--link", "c.k1=t.k1"]
+    assert run("fit", tmp_path, *task, "--rounds", 1, "-o", tmp_path / "m.json").code == 0
+    explain = ["explain", tmp_path / "m.json", tmp_path, "--missed", 0, "--key"]
+    assert "2 examples are called so; put quotes around parts that hold commas" in run(*explain, "a,b,c").err
+    assert 'k1="a,b", k2="c": predicted "no"' in run(*explain, '"a,b",c').out
+    assert 'k1="a", k2="b,c": predicted "yes"' in run(*explain, 'a,"b,c"').out
+    assert 'k1="x3", k2="y"' in run(*explain, "x3,y").out
+
+
 def test_predict_needs_no_label(run: Any, model: Path, tmp_path: Path) -> None:
     for name, frame in TABLES.items():
         frame.drop(columns="risky", errors="ignore").to_csv(tmp_path / f"{name}.csv", index=False)

@@ -446,8 +446,8 @@ to = "u.k"
 """
 
 
-def folded():
-    schema = parse_schema(SPLIT)
+def folded(text=SPLIT):
+    schema = parse_schema(text)
     t = pa.table({"k": ["p", "q", "r", None], "y": ["0", "1", "0", "1"], "fold": ["a", "b", "a", None]})
     u = pa.table({"k": ["q", "p", "z"], "part": ["train", "test", "test"]})
     tables = {"t": t, "u": u, "v": pa.table({"part": ["x"]})}
@@ -461,6 +461,21 @@ def test_folds_are_positions_among_the_examples_and_rows_without_a_fold_are_in_n
 
 def test_a_train_test_split_is_one_pair_and_may_stand_in_a_table_that_the_target_refers_to():
     assert [(train.tolist(), test.tolist()) for train, test in folded().folds("split")] == [([1], [0])]
+
+
+def test_folds_without_a_name_are_the_first_that_belong_to_the_target():
+    lost_first = SPLIT.replace('name = "two"\ncolumn = "t.fold"\nvalues = ["a", "b"]', 'name = "two"\ncolumn = "v.part"')
+    assert [(train.tolist(), test.tolist()) for train, test in folded(lost_first).folds()] == [([1], [0])]
+    none = lost_first.replace('column = "u.part"', 'column = "v.part"')
+    with pytest.raises(DataError, match=r"none of the folds 'two', 'split', 'lost' belong to the rows of table 't'; use the splitters"):
+        folded(none).folds()
+
+
+def test_folds_with_an_empty_part_are_refused():
+    with pytest.raises(DataError, match=r"the folds 'two' leave no example to test on where 'c' is held out; correct the folds"):
+        folded(SPLIT.replace('values = ["a", "b"]', 'values = ["a", "b", "c"]')).folds("two")
+    with pytest.raises(DataError, match=r"the folds 'two' leave no example to train on where 'a' is held out"):
+        folded(SPLIT.replace('values = ["a", "b"]', 'values = ["a"]')).folds("two")
 
 
 def test_folds_that_do_not_exist_or_do_not_belong_to_the_target_are_refused():

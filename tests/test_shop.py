@@ -234,6 +234,28 @@ def test_every_classifier_refuses_numbers_and_takes_few_whole_ones(name: str, y:
         getattr(hb, name)().fit(X, y)
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_missing_labels_are_refused_in_python_with_the_way_out(missing: Any) -> None:
+    with pytest.raises(DataError, match="Input y contains NaN: 1 of 4 labels are missing; leave those rows out"):
+        hb.C2RIBClassifier(rounds=1).fit(pd.DataFrame({"x": range(4)}), np.array(["a", "b", "a", missing], object))
+
+
+def test_python_says_which_class_is_positive_and_keeps_the_order_of_scikit_learn() -> None:
+    from sklearn.metrics import roc_auc_score
+
+    frames = tables()
+    links = [(f"{table}.{column}", f"{other}.{KEYS[other]}") for table, (column, other) in LINKS.items()]
+    db = hb.Database.from_frames(frames, target="customers", key="customer_id", foreign_keys=links, **TASK)
+    X, y = db.examples()
+    clf = hb.C2RIBClassifier(db, rounds=10, random_state=0).fit(X, y)
+    assert (clf.positive_, clf.classes_.tolist()) == ("bad", ["bad", "good"])
+    assert roc_auc_score(y, clf.decision_function(X)) > 0.9
+    for one, score, probability in zip(clf.explain(X), clf.decision_function(X), clf.predict_proba(X), strict=True):
+        assert (one.about, one.score, one.probability) == ("bad", pytest.approx(-score), pytest.approx(probability[0]))
+    curve = hb.RecallPrecisionDisplay.from_estimator(clf, X, y, ax=False)
+    assert curve.prevalence == pytest.approx((y == "bad").mean())
+
+
 def test_unlabelled_rows_are_left_out_of_learning_and_told_of(folder: Path, run: Any, tmp_path: Path) -> None:
     code, out, _ = run("inspect", folder, *OPTIONS)
     assert code == 0

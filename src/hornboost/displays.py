@@ -153,11 +153,14 @@ class RecallPrecisionDisplay:
         ax: Axes | bool | None = None,
         **line: Any,
     ) -> RecallPrecisionDisplay:
-        """Draw the curve of a fitted two-class classifier: its `decision_function`, or else its probability of the positive class."""
+        """Draw the curve of a fitted two-class classifier: its `decision_function`, or else its probability of the positive class.
+
+        That is `pos_label`, or the stated positive class of a classifier of ours, or the second.
+        """
         classes = list(estimator.classes_)
         if len(classes) != 2:
             raise DataError(f"a recall-precision curve needs a two-class model. {type(estimator).__name__} has {len(classes)} classes.")
-        positive = classes[1] if pos_label is None else pos_label
+        positive = getattr(estimator, "positive_", classes[1]) if pos_label is None else pos_label
         column = classes.index(positive)
         if hasattr(estimator, "decision_function"):
             score = estimator.decision_function(X) * (1.0 if column == 1 else -1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,7 +63,7 @@ def explain(
     model: shared.Model,
     source: shared.Source,
     key: Annotated[
-        list[str], typer.Option("--key", help="The key of an example (parts of a compound key with commas); repeat it for more.")
+        list[str], typer.Option("--key", help="The key of an example (parts of a compound key with commas, as in CSV); repeat it for more.")
     ],
     missed: Annotated[int, typer.Option(min=0, help="Rules that did not fire to show for each example.")] = 3,
     target: shared.Target = None,
@@ -140,15 +141,23 @@ def _keys(database: Database, X: Any, wanted: Sequence[str]) -> pd.DataFrame:
 
 
 def find_rows(keys: pd.DataFrame, wanted: Sequence[str]) -> list[int]:
-    """The positions of the examples with these keys."""
-    texts = keys.astype(str).agg(",".join, axis=1).tolist() if len(keys) else []
-    place: dict[str, int] = {}
-    for position, text in enumerate(texts):
-        place.setdefault(text, position)
+    """The positions of the examples with these keys; a part of a compound key that holds a comma stands in quotes, as in CSV."""
+    parts = list(keys.astype(str).itertuples(index=False, name=None))
+    place: dict[tuple[str, ...], int] = {}
+    by_text: dict[str, set[tuple[str, ...]]] = {}
+    for position, key in enumerate(parts):
+        place.setdefault(key, position)
+        by_text.setdefault(",".join(key), set()).add(key)
+    found = []
     for text in wanted:
-        if text not in place:
-            raise DataError(f"there is no example with {', '.join(keys.columns)} = '{text}'{did_you_mean(text, texts[:1000])}")
-    return [place[text] for text in wanted]
+        alike = by_text.get(text, set())
+        if len(alike) > 1:
+            raise DataError(f"--key {text}: {len(alike)} examples are called so; put quotes around parts that hold commas, as in CSV")
+        key = next(iter(alike)) if alike else tuple(next(csv.reader([text]), []))
+        if key not in place:
+            raise DataError(f"there is no example with {', '.join(keys.columns)} = '{text}'{did_you_mean(text, list(by_text)[:1000])}")
+        found.append(place[key])
+    return found
 
 
 def _write_parquet(output: Path, frame: pd.DataFrame) -> None:

@@ -343,9 +343,10 @@ class Database:
     def from_folder(cls, folder: str | Path, task: str | None = None, *, allow_outside: bool = False, **options: Any) -> Database:
         """CSV, CSV.gz and Parquet files with a `schema.toml`, or without one by inference.
 
-        `task` names a task of the schema. The options `target`, `key`, `label`, `positive`, `negative`, `where`, `exclude_columns`
-        and `exclude_tables` state the task where there is no schema, or change the schema's. The files that a schema names must lie in
-        the folder, also after links are followed, unless `allow_outside` says that they may lie anywhere.
+        `task` names a task of the schema. The options `target`, `key`, `label`, `positive` and `negative` state the task where there is
+        no schema, or change the schema's; `where`, `exclude_columns` and `exclude_tables` add to it; `tables` reads only some tables.
+        The files that a schema names must lie in the folder, also after links are followed, unless `allow_outside` says that they may
+        lie anywhere.
         """
         from hornboost.data.readers.folder import read_folder
 
@@ -355,8 +356,10 @@ class Database:
     def from_frames(cls, frames: Mapping[str, Any], target: str, **options: Any) -> Database:
         """Data frames (pandas, polars, Arrow) by table name.
 
-        `key` is one column of the target or a list; `label`, `positive`, `negative`, `where`, `exclude_columns` and
-        `exclude_tables` state the task; `foreign_keys` are pairs of `"table.column"`; `keys` gives further key columns as
+        `key` is one column of the target or a list; `label`, `positive` and `negative` say what is predicted; `where` is a dictionary
+        from columns of the target to the value, or the list of values, that a row must have to be an example; rules do not see
+        `exclude_columns`; `tables` lists the tables to read, `exclude_tables` those not to read;
+        `foreign_keys` are pairs of `"table.column"`; `keys` gives further key columns as
         `{table: {column: domain}}`; `types` overrides types as `{"table.column": type}`. Links that are not given are inferred.
         """
         from hornboost.data.readers.frames import read_frames
@@ -367,7 +370,8 @@ class Database:
     def from_duckdb(cls, database: Any, target: str | None = None, *, schema: str = "main", **options: Any) -> Database:
         """A DuckDB file or open connection; keys and links come from its constraints, and are inferred if it has none.
 
-        The options are those of `from_frames`.
+        The options are those of `from_frames`. Views are read only if they are named: in `tables`, as the target, or by a column in
+        `foreign_keys`, `keys` or `types`. Temporary tables are not read.
         """
         from hornboost.data.readers.sql import read_duckdb
 
@@ -377,7 +381,7 @@ class Database:
     def from_sqlite(cls, path: str | Path, target: str | None = None, **options: Any) -> Database:
         """A SQLite file; keys and links come from its constraints, and are inferred if it has none.
 
-        The options are those of `from_frames`.
+        The options are those of `from_frames`. Views and virtual tables are read only if they are named, as in `from_duckdb`.
         """
         from hornboost.data.readers.sql import read_sqlite
 
@@ -387,7 +391,8 @@ class Database:
     def from_postgres(cls, uri: str, target: str | None = None, *, schema: str = "public", **options: Any) -> Database:
         """A PostgreSQL database by its address; keys and links come from its constraints, and are inferred if it has none.
 
-        The options are those of `from_frames`.
+        The options are those of `from_frames`. Views, materialised views, foreign tables and partitions (whose rows the partitioned
+        table has) are read only if they are named, as in `from_duckdb`; temporary tables are not.
         """
         from hornboost.data.readers.sql import read_postgres
 

@@ -13,7 +13,12 @@ from hornboost.errors import DataError
 
 
 def check_classes(y: NDArray[Any], estimator: Any) -> None:
-    """Refuse labels that are numbers to estimate; `label_kind` says which are."""
+    """Refuse labels that are missing, and labels that are numbers to estimate; `label_kind` says which are."""
+    missing = _missing(y)
+    if missing:
+        raise DataError(
+            f"Input y contains NaN: {missing} of {len(y)} labels are missing; leave those rows out, as 'Database.examples' does."
+        )
     if label_kind(y) == "numbers":
         count = f"{np.unique(y).size:,} distinct numbers" if y.dtype.kind in "iuf" else "numbers or dates"
         raise DataError(
@@ -21,3 +26,10 @@ def check_classes(y: NDArray[Any], estimator: Any) -> None:
             "text if each of them is a class."
         )
     check_classification_targets(y)
+
+
+def _missing(y: NDArray[Any]) -> int:
+    """The number of labels that are None or not a number."""
+    import pandas as pd
+
+    return int(np.count_nonzero(pd.isna(y))) if y.dtype.kind in "Of" else 0

@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data import Database
-from hornboost.estimators.examples import RelationalExamples
+from hornboost.estimators.examples import RelationalExamples, class_text
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.file import NOT_OF_THE_MODEL
 from hornboost.model.rule_list import Rules
@@ -69,6 +69,18 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         """The class of each example."""
         scores = self._scores(X)
         return np.asarray(self.classes_[self._scale.choices(scores)])
+
+    @property
+    def positive_(self) -> Any:
+        """The class of `classes_` that explanations, SQL, files and reports speak of: the stated positive one of two, or the second.
+
+        `decision_function` and `predict_proba` keep to scikit-learn's order of the classes, whichever is positive.
+        """
+        check_is_fitted(self, "classes_")
+        database = getattr(self, "_database", self.database)
+        named = None if database is None else database.target.positive
+        texts = [class_text(value) for value in self.classes_]
+        return self.classes_[texts.index(named) if named in texts else -1] if len(texts) <= 2 else None
 
     @property
     def rules_(self) -> list[Rule]:

@@ -70,6 +70,12 @@ class FittedModel(RelationalClassifier):
         """A model from a file is not fitted again."""
         raise ModelError(f"the model was loaded from a file; fit a new {self.training_.get('estimator', 'estimator')} instead")
 
+    @property
+    def positive_(self) -> Any:
+        """The class of `classes_` that scores of ours speak of; None with more than two."""
+        ensemble = self.ensemble_
+        return self.classes_[ensemble.about(self.model.target.positive)] if len(ensemble.classes) <= 2 else None
+
     def _saved(self) -> file.SavedModel:
         return self.model
 

@@ -194,10 +194,17 @@ def _context(
         "examples": payload.examples,
         "intercept": [(name(classes[k]), f"{vote_for(ensemble.intercept, k):+.4f}") for k in spoken_of],
         "graph": Graph.of(database, [rule.clause for rule in ensemble.rules], rows),
-        "warnings": [shown(warning, 300) for warning in database.warnings[:20]],
+        "warnings": [shown(text, 300) for text in (*_left_out(database), *database.warnings[:20])],
         "estimator": name(str(training.get("estimator", "model"))),
         "parameters": [(name(key), shown(str(value))) for key, value in dict(training.get("parameters", {})).items()],
     }
+
+
+def _left_out(database: Database) -> list[str]:
+    """What of the data the page is not about."""
+    rows = database.unlabelled_rows.size
+    said = [f"{rows:,} rows of {database.target.table} have no label and are left out"] if rows else []
+    return [*said, *([f"not read: {', '.join(database.left_out)}"] if database.left_out else [])]
 
 
 def _learning(saved: Any, evaluation: Evaluation | None) -> Sequence[Any]:
