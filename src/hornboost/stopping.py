@@ -184,6 +184,30 @@ def untimed() -> Iterator[None]:
         fit.is_timed = was_timed
 
 
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """The short part of a round that must not be done by half: nothing ends it."""
+    fit = _current.get()
+    if fit is None:
+        yield
+        return
+    was_learning, fit.is_learning = fit.is_learning, False
+    try:
+        yield
+    finally:
+        fit.is_learning = was_learning
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    """Work that leaves nothing to keep: Ctrl-C waits for the next check and is raised as KeyboardInterrupt then."""
+    if _current.get() is not None:
+        yield
+        return
+    with fitting(), learning():
+        yield
+
+
 def check() -> None:
     """A safe point: raises `Stopped` where the search around it has to end, and does nothing elsewhere."""
     fit = _current.get()

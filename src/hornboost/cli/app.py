@@ -16,7 +16,7 @@ from hornboost.cli.demo import demo
 from hornboost.cli.evaluate import evaluate
 from hornboost.cli.fit import fit
 from hornboost.cli.inspect import convert, inspect
-from hornboost.cli.interrupt import ctrl_c
+from hornboost.cli.interrupt import was_pressed
 from hornboost.cli.output import clean, note
 from hornboost.cli.predict import explain, predict
 from hornboost.cli.report import report
@@ -50,18 +50,14 @@ def root(
 
 
 def main() -> None:
-    """Run the command line: a user's error is one sentence on stderr and exit code 1, Ctrl-C is 130."""
+    """Run the command: a user's error is one sentence on stderr and exit code 1."""
     prepare()
-    with ctrl_c() as interrupt:
-        try:
-            app()
-        except KeyboardInterrupt:
-            sys.exit(130)
-        except Exception as error:
-            if interrupt.pressed:  # what a broken call made of it
-                sys.exit(130)
+    try:
+        app()
+    except Exception as error:
+        if not was_pressed():
             _tell(error)
-            raise
+        raise
 
 
 def _tell(error: Exception) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,30 +51,41 @@ def fit(
     from hornboost.cli.source import likely_identifiers, open_task
 
     check_output(output, source, *_checkpoint(settings))
-    database = open_task(
-        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside)
-    )
-    X, y, behind = examples(database)
-    learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
-    if not getattr(learner, "_learns_clauses", True):
-        raise ModelError(f"with this base {type(learner).__name__} learns no rules that a file can hold; leave --set base=… out")
-    note(_about(database, len(X), learner))
-    for column in likely_identifiers(database):
-        note(f"{column} looks like an identifier; if rules should not name single values, leave it out with --exclude")
-    started = time.monotonic()
-    interrupted = _fit_and_save(learner, X, y, output)
+    with _nothing_written():
+        database = open_task(
+            source,
+            shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside),
+        )
+        X, y, behind = examples(database)
+        learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
+        if not getattr(learner, "_learns_clauses", True):
+            raise ModelError(f"with this base {type(learner).__name__} learns no rules that a file can hold; leave --set base=… out")
+        note(_about(database, len(X), learner))
+        for column in likely_identifiers(database):
+            note(f"{column} looks like an identifier; if rules should not name single values, leave it out with --exclude")
+        started = time.monotonic()
+        interrupted = _fit_and_save(learner, X, y, output)
     seconds = time.monotonic() - started
     _report(learner, X, y, output, seconds, interrupted, as_json)
     if interrupted:
         raise typer.Exit(130)
 
 
+@contextmanager
+def _nothing_written() -> Iterator[None]:
+    """Say what Ctrl-C means before there is a model."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("interrupted before the first rule was learned; nothing was written")
+        raise
+
+
 def _fit_and_save(learner: Any, X: Any, y: Any, output: Path) -> bool:
     """Fit, and write what was learned whenever Ctrl-C is pressed; returns whether it was."""
-    is_saved = False
+    is_saved = interrupted = False
     try:
         with holding():
-            interrupted = False
             try:
                 fit_with_progress(learner, X, y)
             except KeyboardInterrupt:
@@ -86,7 +98,6 @@ def _fit_and_save(learner: Any, X: Any, y: Any, output: Path) -> bool:
             is_saved = True
     except KeyboardInterrupt:
         if not is_saved:
-            note("interrupted before the first rule was learned; nothing was written")
             raise
         interrupted = True
     return interrupted
@@ -146,7 +157,7 @@ def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupt
             }
         )
         return
-    if not rules and not interrupted and stopped != OUT_OF_TIME:
+    if not rules and not interrupted and not _ran_out_of_time(fitted):
         for reason in fitted.diagnose(X, y):
             note(f"nothing was learned: {reason}")
     for sentence in about_limits(fitted):
@@ -159,7 +170,7 @@ def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupt
 def about_limits(fitted: Any) -> list[str]:
     """What limits did to a fit: that time ran out, and which joins were too large to be followed."""
     sentences = []
-    if getattr(fitted, "stopped_", None) == OUT_OF_TIME:
+    if _ran_out_of_time(fitted):
         sentences.append(f"the time limit of {fitted.time_limit:g} s ended the search; the model holds what was learned until then")
     refused = sorted(_refused(fitted), key=lambda join: -join[1])
     if refused:
@@ -168,6 +179,10 @@ def about_limits(fitted: Any) -> list[str]:
         joins = "1 join was" if len(refused) == 1 else f"{len(refused)} joins were"
         sentences.append(f"{joins} left out for reaching more than max_entries={fitted.max_entries:,} rows: {shown}{more}")
     return sentences
+
+
+def _ran_out_of_time(fitted: Any) -> bool:
+    return OUT_OF_TIME in (getattr(fitted, "stopped_", None) or "")
 
 
 def _refused(fitted: Any) -> list[tuple[str, int]]:

@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -15,11 +14,11 @@ AGAIN = 0.05
 """Seconds after which a Ctrl-C is raised again that came where nothing can be raised."""
 
 
-@dataclass(eq=False)
-class CtrlC:
+class _CtrlC:
     """Whether Ctrl-C was pressed: then any error is one of the work that it broke off."""
 
-    pressed: bool = False
+    def __init__(self) -> None:
+        self.pressed = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         self.pressed = True
@@ -33,18 +32,32 @@ class CtrlC:
             sys.__unraisablehook__(lost)
 
 
+_ctrl_c = _CtrlC()
+
+
+def was_pressed() -> bool:
+    """Whether Ctrl-C was pressed since the command began."""
+    return _ctrl_c.pressed
+
+
 @contextmanager
-def ctrl_c() -> Iterator[CtrlC]:
-    """Watch Ctrl-C, unless the process was started to ignore it."""
-    watched = CtrlC()
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield watched
-        return
+def ctrl_c() -> Iterator[None]:
+    """Exit with 130 on Ctrl-C, unless the process was started to ignore it."""
+    _ctrl_c.pressed = False
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler and threading.current_thread() is threading.main_thread()
     before = sys.unraisablehook
-    signal.signal(signal.SIGINT, watched.handle)
-    sys.unraisablehook = watched.handle_unraisable
+    if is_ours:
+        signal.signal(signal.SIGINT, _ctrl_c.handle)
+        sys.unraisablehook = _ctrl_c.handle_unraisable
     try:
-        yield watched
+        yield
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception:
+        if _ctrl_c.pressed:  # what a broken call made of it
+            sys.exit(130)
+        raise
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        sys.unraisablehook = before
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.unraisablehook = before

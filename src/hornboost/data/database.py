@@ -23,6 +23,7 @@ from hornboost.data.schema_file import format_schema, write_schema
 from hornboost.data.source import Source
 from hornboost.data.table import Table
 from hornboost.errors import DataError, did_you_mean
+from hornboost.stopping import working
 
 if TYPE_CHECKING:
     from hornboost.data.readers.inferred import ModelColumn
@@ -275,6 +276,7 @@ class Database:
         )
         return changed
 
+    @working()
     def encode(self, X: Any) -> Table:
         """The rows of a frame as the root of a join tree, in the codes of this database.
 
@@ -302,6 +304,7 @@ class Database:
                 found = self._indexes.setdefault(place, built)
         return found
 
+    @working()
     def covers(self, clause: Clause) -> NDArray[np.bool_]:
         """Which of the examples a clause covers."""
         from hornboost.engine import covers

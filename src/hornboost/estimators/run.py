@@ -12,7 +12,7 @@ from typing import Any
 from hornboost.learners.hypotheses import Codes, Floats, Rows
 from hornboost.learners.memory import Memory
 from hornboost.model.votes import Round, Tally, Vote
-from hornboost.stopping import check, untimed
+from hornboost.stopping import check, unstopped, untimed
 
 Callback = Callable[[dict[str, Any]], object]
 """Told each round's row of the history; boosting ends when it returns True."""
@@ -77,9 +77,10 @@ class Run:
                     self.stopped = end.value
                     return
                 self.rounds.append(found)
-                for watched in (self.held_out, self.shown):
-                    if watched is not None:
-                        watched.add(found.votes)
+                with unstopped():
+                    for watched in (self.held_out, self.shown):
+                        if watched is not None:
+                            watched.add(found.votes)
                 if found.is_learned:
                     break
                 self.history.append({**self.about, "round": 0, **found.row, **self._watch()})

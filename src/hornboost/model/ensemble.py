@@ -14,6 +14,7 @@ from hornboost.data.table import Table
 from hornboost.logic.clause import Clause
 from hornboost.model.scale import Scale
 from hornboost.model.scoring import Coverage
+from hornboost.stopping import working
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -57,6 +58,7 @@ class Ensemble(Scale):
     link: Choice["sigmoid", "softmax"] = "sigmoid"
     calibration: tuple[tuple[float, float], ...] = ()
 
+    @working()
     def scores(self, database: Database, examples: Table) -> Floats:
         """The scores of encoded examples, a column a score; votes are added in the order of the rules, whatever the number of examples."""
         from hornboost.model.kernels import add_votes

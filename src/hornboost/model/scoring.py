@@ -17,6 +17,7 @@ from hornboost.errors import ClauseError, DataError
 from hornboost.logic.clause import Clause, Test
 from hornboost.logic.moment import moment_of
 from hornboost.model.plan import Group, Plan
+from hornboost.stopping import check, working
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -62,6 +63,7 @@ class Coverage:
         coverage._collect(coverage.plan.root, is_root=True)
         return coverage
 
+    @working()
     def covered(self, examples: Table) -> Flags:
         """A row for each example and a column for each distinct body; `plan.of_clause` says which clause has which."""
         n = examples.n_rows
@@ -75,6 +77,7 @@ class Coverage:
             yield start, self._chunk(part(examples, start, min(start + CHUNK, examples.n_rows)))
 
     def _chunk(self, examples: Table) -> Flags:
+        check()
         try:
             return self._root(examples, MAX_ENTRIES if examples.n_rows > 1 else np.iinfo(np.int32).max)
         except _TooManyError:
@@ -99,6 +102,7 @@ class Coverage:
 
     def _flags(self, group: Group, path: list[Level], room: int) -> Flags:
         """Which features of a group some row behind each entry at the end of the path has."""
+        check()
         from hornboost.model import kernels
 
         assert group.join is not None

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hornboost as hb
+from hornboost import cli
+
+LATER = [0.0, 0.2, 0.8]
+
+READY = """
+import sys
+from hornboost.cli import main
+from hornboost.cli.interrupt import ctrl_c
+with ctrl_c():
+    sys.stderr.write("ready\\n")
+    sys.stderr.flush()
+    main()
+"""
+"""The command, once the interpreter has started."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("bank")
+    return hb.datasets.bank(1000, transactions=20, noise=0.2, seed=0).write(place / "bank")
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Path:
+    database = hb.Database.from_folder(folder)
+    path = folder.parent / "model.json"
+    hb.C2RIBClassifier(database, rounds=5, random_state=0).fit(*database.examples()).save(path)
+    return path
+
+
+def start(*arguments: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", READY, *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert line(process) == "ready\n"
+    return process
+
+
+def interrupted(process: subprocess.Popen[str], seconds: float = 0.0) -> tuple[int, str, str]:
+    """Exit code and output of a command that gets Ctrl-C some seconds from now."""
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert "Traceback" not in err
+    return process.returncode, out, err
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run `hornboost` with arguments in this process; gives exit code and output."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
+        capfd.readouterr()
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return code, *capfd.readouterr()
+
+    return call
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stderr is not None
+    return process.stderr.readline()
+
+
+@pytest.mark.parametrize("seconds", LATER)
+@pytest.mark.parametrize("estimator", ["c2rib", "prankboost", "kbs"])
+def test_an_interrupted_fit_writes_what_it_has_learned(folder: Path, tmp_path: Path, estimator: str, seconds: float) -> None:
+    path = tmp_path / "model.json"
+    process = start("fit", folder, "-o", path, "--estimator", estimator, "--rounds", 10**6)
+    assert "rows of 'loan'" in line(process)
+    code, _, err = interrupted(process, seconds)
+    assert code == 130
+    if "nothing was written" in err:
+        assert list(tmp_path.iterdir()) == []
+        return
+    assert "interrupted; kept" in err
+    assert [place.name for place in tmp_path.iterdir()] == ["model.json"]
+    database = hb.Database.from_folder(folder)
+    assert len(hb.load(path, database=database).predict(database.examples()[0])) == 1000
+
+
+def test_a_fit_interrupted_before_its_first_rule_says_so_in_one_sentence(folder: Path, tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys, hornboost.search.greedy as greedy, hornboost.boosting.c2rib as c2rib\n"
+        "def grow(*arguments, **options):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return greedy.grow(*arguments, **options)\n"
+        "c2rib.grow = grow\n"
+        "from hornboost.cli import main\n"
+        f"sys.argv = ['hornboost', 'fit', {str(folder)!r}, '-o', {str(tmp_path / 'm.json')!r}]\n"
+        "main()\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 130
+    assert result.stderr.splitlines()[1:] == ["interrupted before the first rule was learned; nothing was written"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("verb", ["inspect", "predict", "report", "convert", "demo"])
+def test_ctrl_c_ends_the_other_commands_without_a_trace(folder: Path, model: Path, tmp_path: Path, verb: str, seconds: float) -> None:
+    arguments = {
+        "inspect": [folder],
+        "predict": [model, folder, "-o", tmp_path / "p.csv"],
+        "report": [model, "--data", folder, "-o", tmp_path / "r.html"],
+        "convert": [folder, tmp_path / "copy"],
+        "demo": ["--loans", 2000],
+    }[verb]
+    code, _, err = interrupted(start(verb, *arguments), seconds)
+    assert code in (0, 130), err
+    if code == 130:
+        assert not err.replace("hornboost: compiling kernels, once; later runs load them from disk", "").strip()
+    assert not [place for place in tmp_path.iterdir() if place.name.startswith(".")]
+
+
+def test_an_interrupted_evaluation_tells_the_folds_done_and_no_result(folder: Path) -> None:
+    script = (
+        "import os, signal, sys, hornboost.cli.fit as fit\n"
+        "plain, folds = fit.fit_with_progress, []\n"
+        "def third_is_interrupted(learner, X, y, what):\n"
+        "    folds.append(what)\n"
+        "    if len(folds) == 3:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return plain(learner, X, y, what)\n"
+        "fit.fit_with_progress = third_is_interrupted\n"
+        "from hornboost.cli import main\n"
+        f"sys.argv = ['hornboost', 'evaluate', {str(folder)!r}, '--cv', '4', '--rounds', '3', *sys.argv[1:]]\n"
+        "main()\n"
+    )
+    for options in ([], ["--json"]):
+        result = subprocess.run([sys.executable, "-c", script, *options], capture_output=True, text=True, timeout=120, check=False)
+        assert (result.returncode, result.stdout) == (130, "")
+        assert "interrupted with 2 of 4 folds done: 1 (accuracy 0." in result.stderr
+        assert "there is no result" in result.stderr
+
+
+@pytest.mark.parametrize("streams", [{"stderr"}, {"stdout"}, {"stdin", "stdout", "stderr"}])
+def test_closed_streams_lose_no_model(folder: Path, tmp_path: Path, streams: set[str]) -> None:
+    closed = " ".join({"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}[name] for name in streams)
+    command = f"{sys.executable} -m hornboost fit {folder} -o {tmp_path / 'm.json'} --rounds 2 {closed}"
+    assert subprocess.run(command, shell=True, timeout=120, check=False).returncode == 0
+    assert len(hb.load(tmp_path / "m.json").rules_) > 0
+
+
+def test_nobody_who_reads_loses_no_model(folder: Path, tmp_path: Path) -> None:
+    process = start("fit", folder, "-o", tmp_path / "m.json", "--rounds", 2)
+    assert process.stderr is not None
+    assert process.stdout is not None
+    process.stderr.close()
+    process.stdout.close()
+    assert process.wait(120) == 0
+    assert len(hb.load(tmp_path / "m.json").rules_) > 0
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_work(run: Any, tmp_path: Path) -> None:
+    missing, there = tmp_path / "missing" / "file", tmp_path / "there"
+    there.mkdir()
+    for output in (missing, there, Path("/proc/file"), tmp_path / ("x" * 300)):
+        for arguments in (
+            ["fit", "no such source", "-o", output],
+            ["predict", "no such model", "no such source", "-o", output],
+            ["report", "no such model", "--data", "no such source", "-o", output],
+            ["sql", "no such model", "-o", output],
+            ["convert", "no such source", output],
+        ):
+            code, _, err = run(*arguments)
+            assert code == 1
+            assert str(output) in err, (arguments, err)
+            assert err.count("\n") == 1
+
+
+def test_no_file_is_read_and_replaced_by_one_command(run: Any, folder: Path, model: Path) -> None:
+    same = os.path.relpath(model)
+    for arguments in (
+        ["fit", folder, "--set", f"checkpoint={model}", "-o", same],
+        ["fit", same, "-o", model],
+        ["predict", model, folder, "-o", same],
+        ["report", model, "--data", folder, "-o", same],
+        ["sql", model, "-o", same],
+    ):
+        code, _, err = run(*arguments)
+        assert code == 1
+        assert "named twice" in err
+
+
+def test_what_limits_did_is_said_once(run: Any, folder: Path, tmp_path: Path) -> None:
+    output, few, long = ["-o", tmp_path / "m.json"], ["--set", "max_entries=1500"], ["--rounds", 10**6, "--time-limit", 0.5]
+    code, _, err = run("fit", folder, *output, *long)
+    assert code == 0
+    assert err.count("the time limit of 0.5 s ended the search") == 1
+    _, _, err = run("fit", folder, *output, *few, "--rounds", 2)
+    assert err.count("left out for reaching more than max_entries=1,500 rows: trans.account_id (") == 1
+    told = json.loads(run("fit", folder, *output, *few, "--rounds", 2, "--json")[1])
+    assert told["stopped"] == "all rounds done"
+    assert told["refused"]
+    assert all(refused["rows"] > 1500 for refused in told["refused"])
+    _, _, err = run("evaluate", folder, "--cv", 2, *long)
+    assert err.count("in 2 of 2 folds the time limit of 0.5 s ended the search") == 1
