@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
-from hornboost.errors import DataError
+from hornboost.errors import ClauseError, DataError
 
 ESTIMATORS = [
     hb.C2RIBClassifier,
@@ -92,3 +92,28 @@ def test_constants_name_known_keys() -> None:
     database = hb.datasets.trains(30, seed=1).database()
     with pytest.raises(DataError, match="constants: there are no keys of '1'"):
         hb.RankBoostClassifier(database, rounds=2, constants=[1, 2]).fit(*database.examples())
+
+
+def chain(n: int) -> str:
+    steps = (f"disp(account_id=A{k}, client_id=C{k}), disp(client_id=C{k}, account_id=A{k + 1})" for k in range(n // 2))
+    return f'risky="1" :- loan(account_id=A0), {", ".join(steps)}.'
+
+
+def test_clauses_without_end_are_one_sentence() -> None:
+    database = hb.datasets.bank(20, transactions=2, seed=1).database()
+    with pytest.raises(ClauseError, match="literals, and at most 500 can be followed"):
+        hb.Clause.parse(chain(10_000))
+    clause = hb.Clause.parse(chain(498))
+    with pytest.raises(ClauseError, match="a chain of 499 literals nests too deep for SQL"):
+        clause.to_sql("duckdb", "loan_id")
+    with pytest.raises(ClauseError, match="at most 500"):
+        database.covers(hb.Clause(clause.head, clause.body * 3))
+    assert hb.Clause.parse(chain(20)).to_sql("duckdb", "loan_id")
+
+
+def test_examples_without_columns_are_one_sentence() -> None:
+    empty = pd.DataFrame(index=range(4))
+    for estimator in ESTIMATORS:
+        with pytest.raises(ValueError, match=r"column|feature") as caught:
+            estimator().fit(empty, [0, 1, 0, 1])
+        assert "\n" not in str(caught.value)

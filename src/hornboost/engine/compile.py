@@ -16,6 +16,7 @@ from hornboost.engine.engine import Engine, stacked
 from hornboost.engine.tree import NO_CODES, NO_MASK, Codes, Entries, Join, Ref, Spec, State, propagate, root_state
 from hornboost.errors import ClauseError, DataError, LimitError, did_you_mean
 from hornboost.logic.clause import Clause, Literal, Test
+from hornboost.logic.text import MOST_LITERALS
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -196,6 +197,8 @@ def root_first(clause: Clause, target: str) -> tuple[Literal, ...]:
 
 def _check(engine: Engine, clause: Clause, body: tuple[Literal, ...]) -> None:
     """Refuse, in one sentence, a clause that does not fit the database."""
+    if len(body) > MOST_LITERALS:
+        raise ClauseError(f"the clause has {len(body):,} literals, and at most {MOST_LITERALS} can be followed; split it into several")
     domains: dict[str, tuple[str | None, str]] = {}
     for k, literal in enumerate(body):
         if k > 0 and literal.table not in engine.database.tables:

@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data import Database
+from hornboost.errors import ModelError
 from hornboost.estimators.examples import RelationalExamples, class_text
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.file import NOT_OF_THE_MODEL
@@ -181,7 +182,10 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         """
         from hornboost.model.sql import model_to_sql
 
-        return model_to_sql(self._saved(), dialect, table=table, key=key, schema=schema, probability=probability)
+        try:
+            return model_to_sql(self._saved(), dialect, table=table, key=key, schema=schema, probability=probability)
+        except RecursionError:
+            raise ModelError("a rule of the model nests too deep for SQL; learn shorter rules") from None
 
     def to_prolog(self) -> str:
         """The rules as Prolog clauses, each after a comment with its vote; the first comments name the arguments of the facts."""

@@ -136,6 +136,8 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """X as a frame, or as an array of numbers, with its columns checked against those of `fit`."""
         if frames.is_into_dataframe(X):
+            if not eager(X).columns:
+                raise DataError("the examples have no column to learn from; give at least one beside the label")
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         if self.database is not None:

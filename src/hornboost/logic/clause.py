@@ -143,4 +143,7 @@ class Clause:
         """One SELECT of the key columns of the target rows that the clause covers."""
         from hornboost.sql.clause import clause_to_sql
 
-        return clause_to_sql(self, dialect, key)
+        try:
+            return clause_to_sql(self, dialect, key)
+        except RecursionError:
+            raise ClauseError(f"a chain of {len(self.body)} literals nests too deep for SQL; shorten the clause") from None

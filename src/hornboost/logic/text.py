@@ -14,6 +14,9 @@ from hornboost.errors import ClauseError
 from hornboost.logic.clause import Clause, Head, Literal, Op, Test
 from hornboost.logic.moment import is_moment
 
+MOST_LITERALS = 500
+"""More than any rule has that a person could read, and few enough for functions that follow one literal after the other."""
+
 _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.)*")
       | (?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]inf\b)
@@ -129,6 +132,8 @@ class _Parser:
             self._fail("the end of the text after the final '.'")
         if not body:
             raise ClauseError("the clause has no literal; write at least the target table's, as in 'class=\"1\" :- examples().'")
+        if len(body) > MOST_LITERALS:
+            raise ClauseError(f"the clause has {len(body):,} literals, and at most {MOST_LITERALS} can be followed; split it into several")
         clause = Clause(head, tuple(body), tuple(unequal))
         for variable in sorted(places.keys() - set(clause.variables), key=places.__getitem__):
             raise ClauseError(f"clause, position {places[variable]}: the variable {variable} is bound to no column; bind it in a literal")
