@@ -17,11 +17,13 @@ from hypothesis import strategies as st
 
 import hornboost as hb
 from hornboost.data.build import Target
+from hornboost.data.describe import type_name
 from hornboost.errors import ModelError
 from hornboost.logic.clause import Clause, Literal
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.sql import ensemble_to_sql
 from hornboost.sql import statement
+from hornboost.sql.columns import ColumnType
 from hornboost.sql.dialects import DIALECTS
 from random_databases import RandomCase, cases
 from test_oracles import as_sqlite, numbered, quoted
@@ -60,8 +62,11 @@ def positive(model: Ensemble) -> str:
     return str(len(model.rules) % 2)
 
 
-def scoring(model: Ensemble, dialect: str) -> str:
-    return ensemble_to_sql(model, Target("target", ("row",), positive=positive(model)), dialect)
+def scoring(model: Ensemble, dialect: str, case: RandomCase, typed: bool) -> str:
+    """The statement of a model that knows the types of the columns, or does not."""
+    columns = [(table.name, column) for table in case.database().tables.values() for column in table.columns.values()]
+    types = {(table, column.name): ColumnType(type_name(column), column.stored) for table, column in columns if typed}
+    return ensemble_to_sql(model, Target("target", ("row",), positive=positive(model)), dialect, types=types)
 
 
 def check(rows: list[tuple[Any, ...]], case: RandomCase, model: Ensemble) -> None:
@@ -75,18 +80,18 @@ def check(rows: list[tuple[Any, ...]], case: RandomCase, model: Ensemble) -> Non
 
 
 @databases(40)
-@given(cases(6), st.sampled_from(KINDS))
-def test_duckdb_scores_as_python_does(case: RandomCase, kind: str) -> None:
+@given(cases(6), st.sampled_from(KINDS), st.booleans())
+def test_duckdb_scores_as_python_does(case: RandomCase, kind: str, typed: bool) -> None:
     model = ensemble(case.clauses, kind)
     with duckdb.connect() as connection:
         for table in case.tables:
             connection.register(table.name, numbered(table))
-        check(connection.execute(scoring(model, "duckdb")).fetchall(), case, model)
+        check(connection.execute(scoring(model, "duckdb", case, typed)).fetchall(), case, model)
 
 
 @databases(40)
-@given(cases(6), st.sampled_from(KINDS))
-def test_sqlite_scores_as_python_does(case: RandomCase, kind: str) -> None:
+@given(cases(6), st.sampled_from(KINDS), st.booleans())
+def test_sqlite_scores_as_python_does(case: RandomCase, kind: str, typed: bool) -> None:
     model = ensemble(case.clauses, kind)
     connection = sqlite3.connect(":memory:")
     for table in case.tables:
@@ -94,20 +99,20 @@ def test_sqlite_scores_as_python_does(case: RandomCase, kind: str) -> None:
         connection.execute(f"CREATE TABLE {quoted(table.name)} ({', '.join(names)})")
         rows = [[position, *(as_sqlite(column, row[column.name]) for column in table.columns)] for position, row in enumerate(table.rows)]
         connection.executemany(f"INSERT INTO {quoted(table.name)} VALUES ({', '.join('?' * len(names))})", rows)
-    found = connection.execute(scoring(model, "sqlite")).fetchall()
+    found = connection.execute(scoring(model, "sqlite", case, typed)).fetchall()
     connection.close()
     check(found, case, model)
 
 
 @databases(25)
-@given(cases(6), st.sampled_from(KINDS))
-def test_postgresql_scores_as_python_does(postgres: Any, case: RandomCase, kind: str) -> None:
+@given(cases(6), st.sampled_from(KINDS), st.booleans())
+def test_postgresql_scores_as_python_does(postgres: Any, case: RandomCase, kind: str, typed: bool) -> None:
     model = ensemble(case.clauses, kind)
     with postgres.cursor() as cursor:
         for table in case.tables:
             cursor.execute(f"DROP TABLE IF EXISTS {quoted(table.name)}")
             cursor.adbc_ingest(table.name, numbered(table), mode="create")
-        cursor.execute(scoring(model, "postgres"))
+        cursor.execute(scoring(model, "postgres", case, typed))
         rows = cursor.fetchall()
     postgres.rollback()
     check(rows, case, model)

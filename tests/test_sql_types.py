@@ -420,6 +420,20 @@ def test_what_a_database_cannot_compare_as_python_does_is_refused_in_one_sentenc
                             "the years 1 to 9999")  # fmt: skip
 
 
+def test_a_text_with_the_character_nul_is_compared_or_refused() -> None:
+    t = pd.DataFrame({"id": range(20), "label": ["yes", "no"] * 10, "k": ["a\0b", "a"] * 10})
+    database = hb.Database.from_frames({"t": t}, "t", key="id", label="label", positive="yes")
+    model = model_of(database, [(Literal("t", (("id", "I"),), (logic.Test("k", "=", "a\0b"),)),)])
+    with duckdb.connect() as connection:
+        connection.register("t", t)
+        rows = sorted(connection.execute(model_to_sql(model, "duckdb", probability=False)).fetchall())
+    assert len({row[1] for row in rows[::2]}) == 1 == len({row[1] for row in rows[1::2]})
+    assert rows[0][1] != rows[1][1]
+    assert "\0" not in model_to_sql(model, "postgres")
+    with pytest.raises(ModelError, match="'k' of table 't' is stored as text, and SQLite ends a statement at the character NUL"):
+        model_to_sql(model, "sqlite")
+
+
 def test_keys_of_types_that_never_agree_are_refused() -> None:
     c = pd.DataFrame({"ref": ["1", "2.5", "x"] * 5, "k": "z"})
     t = pd.DataFrame({"id": [1.0, 2.5, None] * 5, "label": ["yes", "no", "yes"] * 5})

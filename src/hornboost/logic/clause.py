@@ -140,7 +140,11 @@ class Clause:
         return clause_to_prolog(self, columns)
 
     def to_sql(self, dialect: str = "duckdb", key: str | Sequence[str] | None = None) -> str:
-        """One SELECT of the key columns of the target rows that the clause covers."""
+        """One SELECT of the key columns of the target rows that the clause covers.
+
+        A clause does not know the types of the columns: they are taken for text, numbers or times without a zone, as its tests ask for,
+        and keys are compared as the database does. The SQL of a model (`to_sql` of an estimator) goes by the types.
+        """
         from hornboost.sql.clause import clause_to_sql
 
         try:

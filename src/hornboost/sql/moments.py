@@ -36,7 +36,7 @@ def compare_moment(place: Place, op: str, value: str, dialect: Dialect) -> exp.C
     if stored == "timestamp" and dialect.name == "duckdb" and op == "<=" and value not in _ENDS:
         return _before_the_next(place, value)
     kind = _kind(stored, value)
-    return operator(this=exp.cast(_filled(place), kind), expression=_constant(value, kind))
+    return operator(this=_cast(_filled(place), kind), expression=_constant(value, kind))
 
 
 def is_moment_at(place: Place, value: str, dialect: Dialect) -> exp.Condition:
@@ -54,7 +54,7 @@ def is_moment_at(place: Place, value: str, dialect: Dialect) -> exp.Condition:
     if stored == "timestamp" and dialect.name == "duckdb" and value not in _ENDS:
         begun = exp.GTE(this=place.column, expression=_constant(value, "timestamp"))
         return exp.and_(begun, _before_the_next(place, value), copy=False)
-    return exp.EQ(this=exp.cast(place.column, stored), expression=_constant(value, stored))
+    return exp.EQ(this=_cast(place.column, stored), expression=_constant(value, stored))
 
 
 def is_missing_moment(place: Place, dialect: Dialect) -> exp.Condition:
@@ -87,12 +87,17 @@ def _kind(stored: str | None, value: str) -> str:
 
 
 def _constant(value: str, kind: str) -> exp.Expr:
+    if value in _ENDS:
+        return _cast(text(value), kind)
+    moment = moment_text(exact_moment(value), day_only=kind != "timestamptz")
+    return _cast(text(moment + "+00:00" if kind == "timestamptz" else moment), kind)
+
+
+def _cast(value: exp.Expr, kind: str) -> exp.Expr:
+    """A cast to date, timestamp or timestamptz; in Spark a plain TIMESTAMP is one of the session's time zone."""
     from sqlglot import exp
 
-    if value in _ENDS:
-        return exp.cast(text(value), kind)
-    moment = moment_text(exact_moment(value), day_only=kind != "timestamptz")
-    return exp.cast(text(moment + "+00:00" if kind == "timestamptz" else moment), kind)
+    return exp.cast(value, "timestampntz" if kind == "timestamp" else kind)
 
 
 def _compare_doubles(place: Place, op: str, value: float, dialect: Dialect) -> exp.Condition:
@@ -120,6 +125,8 @@ def _microseconds(place: Place, dialect: Dialect) -> exp.Expr:
         seconds = exp.cast(_sqlite_seconds(place, "%s"), "int")
         fraction = exp.cast(_call("ROUND", exp.Mul(this=million, expression=_sqlite_fraction(place))), "int")
         return exp.Add(this=exp.Mul(this=seconds, expression=million.copy()), expression=fraction)
+    if dialect.name == "spark" and place.type.stored == "timestamp":
+        raise place.refusal(dialect, "counts its microseconds in the time zone of the session", "store it with a time zone")
     return _call("UNIX_MICROS", exp.cast(column, "timestamptz"))
 
 

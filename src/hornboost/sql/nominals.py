@@ -28,6 +28,10 @@ def has_text(place: Place, value: str, dialect: Dialect) -> exp.Condition:
     from sqlglot import exp
 
     stored = place.type.stored or "unknown"
+    if "\0" in value and dialect.name in ("sqlite", "postgres"):
+        if dialect.name == "postgres":  # whose texts hold no such character
+            return exp.false()
+        raise place.refusal(dialect, "ends a statement at the character NUL, which a value holds", "replace it")
     if stored == "text":
         return exp.EQ(this=as_text(place, dialect), expression=text(value))
     if stored == "integer":
@@ -97,9 +101,10 @@ def _is_boolean(place: Place, value: str, dialect: Dialect) -> exp.Condition:
 
     if value not in ("true", "false"):
         return exp.false()
-    if dialect.name == "sqlite":
-        return exp.EQ(this=exp.cast(place.column, "int"), expression=exp.Literal.number(int(value == "true")))
-    return exp.EQ(this=exp.cast(place.column, "text"), expression=text(value))
+    found = exp.cast(place.column, "text")
+    if dialect.name == "sqlite":  # where booleans are numbers, or texts
+        return exp.In(this=found, expressions=[text("1" if value == "true" else "0"), text(value)])
+    return exp.EQ(this=found, expression=text(value))
 
 
 def _float_of(value: str, stored: str) -> float | None:
@@ -124,10 +129,8 @@ def _is_decimal(place: Place, value: str, dialect: Dialect) -> exp.Condition:
         if len(value.strip("-").replace(".", "").lstrip("0")) > _DIGITS:
             raise place.refusal(dialect, f"keeps decimals as doubles, which cannot tell {value} from its neighbours", "store it as text")
         return compare_number(place, "=", float(value), dialect)
-    literal = exp.Literal.number(value.removeprefix("-"))
-    constant = exp.Neg(this=literal) if value.startswith("-") else literal
-    precise = scale is not None and dialect.name != "postgres"
-    return exp.EQ(this=exp.cast(place.column, f"decimal(38, {scale[1]})" if precise and scale else "decimal"), expression=constant)
+    kind = "decimal" if scale is None or dialect.name == "postgres" else f"decimal(38, {scale[1]})"
+    return exp.EQ(this=exp.cast(place.column, kind), expression=exp.cast(text(value), kind))
 
 
 def _is_time(place: Place, value: str, dialect: Dialect) -> exp.Condition:
