@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -246,7 +246,7 @@ def _encode(
     done: dict[tuple[str, str], Column] = {}
     for name, places in members.items():
         parts = [_read_key(sources[table], column) for table, column in places]
-        stored = [stored_type(sources[table].read(column).type) for table, column in places]
+        stored = [sources[table].stored.get(column) or stored_type(sources[table].read(column).type) for table, column in places]
         for table, column in places:
             sources[table].drop(column)
         domains[name], codes = Domain.merge(name, parts)
@@ -271,7 +271,8 @@ def _read_key(source: Source, column: str) -> tuple[NDArray[np.int32], pa.Array]
 def encode_column(column: ColumnSchema, source: Source) -> Column:
     """A column that is not a key."""
     place = f"{source.location}: table '{source.name}', column '{column.name}'"
-    return encode_attribute(column.name, column.type, source.read(column.name), place)
+    encoded = encode_attribute(column.name, column.type, source.read(column.name), place)
+    return replace(encoded, stored=source.stored.get(column.name, encoded.stored))
 
 
 def encode_attribute(name: str, kind: str, values: pa.ChunkedArray, place: str) -> Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ class Source(Protocol):
     def n_rows(self) -> int:
         """The number of rows."""
 
+    @property
+    def stored(self) -> Mapping[str, str]:
+        """What columns are stored as where that is another type than they are read as."""
+
     def read(self, column: str) -> pa.ChunkedArray:
         """The values of a column."""
 
@@ -38,8 +42,11 @@ class Source(Protocol):
 class ArrowSource:
     """A table in memory; `columns` may name more columns than were read."""
 
-    def __init__(self, name: str, table: pa.Table, location: str, columns: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, name: str, table: pa.Table, location: str, columns: Sequence[str] | None = None, stored: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
+        self.stored: Mapping[str, str] = stored or {}
         self.location = location
         self.columns: list[str] = list(table.column_names if columns is None else columns)
         self.n_rows: int = table.num_rows

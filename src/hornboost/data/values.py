@@ -22,7 +22,7 @@ LAST_DAY = 2**31 - 1
 """The day by which DuckDB writes the date `infinity`, its negative being `-infinity`."""
 
 
-_STORED = re.compile(r"text|boolean|integer|double|float|decimal\([1-9]\d?\)|date|timestamp|timestamptz|time|duration", re.ASCII)
+_STORED = re.compile(r"text|boolean|integer|double|float|decimal(?:\([1-9]\d?\))?|date|timestamp|timestamptz|time|duration", re.ASCII)
 
 
 def stored_type(kind: pa.DataType) -> str | None:

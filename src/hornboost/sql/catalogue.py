@@ -31,7 +31,9 @@ FROM duckdb_constraints() WHERE database_name = current_database() AND schema_na
 SQLITE_TABLES = """
 SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite#_%' ESCAPE '#' ORDER BY name"""
 
-SQLITE_COLUMNS = "SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid"
+SQLITE_COLUMNS = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid"
+"""Generated columns are listed as hidden, too (2 and 3); 1 are those through which a virtual table takes commands."""
+
 
 SQLITE_LINKS = """SELECT "table", "from", "to", seq FROM pragma_foreign_key_list(?) ORDER BY id, seq"""
 

@@ -32,6 +32,7 @@ class ParquetSource:
         if not paths:
             raise DataError(f"{path.name}: the folder holds no .parquet file; put the parts of the table into it, or remove it")
         self.name = name
+        self.stored: dict[str, str] = {}
         self.location = path.name
         try:
             schemas = [pq.read_schema(part) for part in paths]

@@ -23,6 +23,7 @@ class FrameSource:
     def __init__(self, name: str, frame: Any) -> None:
         self.name = name
         self.location = "frames"
+        self.stored: dict[str, str] = {}
         self._frame = eager(frame)
         self.n_rows = len(self._frame)
         names = list(self._frame.columns)

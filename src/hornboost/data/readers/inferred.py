@@ -91,7 +91,7 @@ def _constrained(primary_keys: Mapping[str, tuple[str, ...]], foreign_keys: tupl
     return frozenset(primary_keys) | {link.table for link in foreign_keys} if foreign_keys else frozenset()
 
 
-def _given_links(options: Mapping[str, Any], sources: Mapping[str, Source]) -> list[ForeignKey]:
+def _given_links(options: Mapping[str, Any], sources: Mapping[str, Any]) -> list[ForeignKey]:
     links = []
     for pair in options.get("foreign_keys") or ():
         if len(pair) != 2:
@@ -126,7 +126,7 @@ def infer_files(
     selection = select_tables(paths, options, location)
     sources: dict[str, Source] = {name: open_file(paths[name], name, None) for name in selection.read}
     chosen = _with_model(selection.options, sources, model or {})
-    declared = _declared(chosen, sources, model or {})
+    declared = declared_types(chosen, sources, model or {})
     notes: list[str] = []
     for name, source in sources.items():
         if isinstance(source, ArrowSource):
@@ -155,8 +155,8 @@ def _with_model(
     return {**options, "keys": keys, "types": {**types, **(options.get("types") or {})}} if model else options
 
 
-def _declared(
-    options: Mapping[str, Any], sources: Mapping[str, Source], model: Mapping[tuple[str, str], ModelColumn]
+def declared_types(
+    options: Mapping[str, Any], sources: Mapping[str, Any], model: Mapping[tuple[str, str], ModelColumn]
 ) -> dict[str, dict[str, Declared]]:
     """The columns whose types are known before they are looked at, by table."""
     target = str(options.get("target") or next(iter(sources)))

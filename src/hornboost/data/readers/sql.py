@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.address import said_safely
-from hornboost.data.readers.inferred import infer_task
+from hornboost.data.readers.decimals import WIDEST, with_decimals
+from hornboost.data.readers.inferred import declared_types, infer_task
 from hornboost.data.readers.selection import select_tables
 from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ForeignKey, Home
@@ -35,6 +36,10 @@ class Catalogue:
     derived: dict[str, str] = field(default_factory=dict)
     """Tables that hold no rows of their own, with the word for what they are."""
     home: Home | None = None
+    decimals: dict[str, dict[str, int | None]] = field(default_factory=dict)
+    """By table the columns of decimals that are read as text, with their scales; None where each value has its own."""
+    times: set[tuple[str, str]] = field(default_factory=set)
+    """The columns with times of day, which are read only if they are declared."""
 
     def add(self, table: str, column: str, casts: tuple[str, ...] | None, kind: str) -> None:
         """A column with the types that it is cast to; None for a type that cannot be used."""
@@ -83,7 +88,9 @@ def _duckdb_catalogue(connection: Any, location: str, schema: str) -> Catalogue:
     for table, column, kind in rows(catalogue.DUCKDB_COLUMNS):
         if table in known:
             unusable = kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION", "BLOB", "BIT", "INTERVAL", "TIME", "VARIANT"))
-            supported = not unusable or kind.startswith("TIMESTAMP")
+            supported = not unusable or kind.startswith("TIMESTAMP") or kind == "TIME"
+            if kind == "TIME":
+                found.times.add((table, column))
             casts = ("text",) if kind.startswith(("UUID", "JSON")) else ()
             found.add(table, column, casts if supported else None, kind)
     for table, kind, names, other, others in rows(catalogue.DUCKDB_CONSTRAINTS):
@@ -101,7 +108,8 @@ def read_sqlite(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
     dbapi = _adbc("sqlite")
     path = _existing(path, "SQLite")
     try:
-        with dbapi.connect(f"file:{path.resolve()}?mode=ro") as connection, connection.cursor() as cursor:
+        # as a quoted address, since '%', '?' and '#' in a path would have the meaning that they have there
+        with dbapi.connect(f"{path.resolve().as_uri()}?mode=ro") as connection, connection.cursor() as cursor:
             found, dates = _sqlite_catalogue(cursor, path.name)
             return _read(found, options, lambda table, casts: _sqlite_table(cursor, table, casts, path.name), dates)
     except (dbapi.Error, pa.ArrowInvalid) as error:
@@ -159,7 +167,8 @@ POSTGRES_TYPES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(["smallint", "integer", "bigint", "real", "double precision", "boolean", "date", "text", "character varying"], ()),
     **dict.fromkeys(["timestamp without time zone", "timestamp with time zone"], ()),
     **dict.fromkeys(["character", "uuid", "USER-DEFINED", "json", "jsonb", "name", "inet", "xml"], ("text",)),
-    "numeric": ("double",),
+    "time without time zone": (),
+    "numeric": ("text",),
     "money": ("decimal", "double"),
 }
 """The casts with which a column of each PostgreSQL type is read."""
@@ -188,6 +197,10 @@ def _postgres_catalogue(cursor: Any, location: str, schema: str) -> Catalogue:
     found.derived = dict(_rows(cursor, catalogue.POSTGRES_DERIVED, schema))
     for table, column, kind, scale, precision, _ in _rows(cursor, catalogue.POSTGRES_COLUMNS, schema):
         casts = ("bigint",) if kind == "numeric" and scale == 0 and precision <= 18 else POSTGRES_TYPES.get(kind)
+        if kind == "numeric" and casts == ("text",):
+            found.decimals.setdefault(table, {})[column] = scale if 0 <= scale <= precision <= WIDEST else None
+        if kind == "time without time zone":
+            found.times.add((table, column))
         found.add(table, column, casts, kind)
     for kind, table, column, other, to in _rows(cursor, catalogue.POSTGRES_CONSTRAINTS, schema):
         if kind == "p":
@@ -206,25 +219,39 @@ def _read(known: Catalogue, options: Mapping[str, Any], fetch: Any, dates: Itera
     if target is not None and target not in known.columns:
         raise DataError(f"{known.location}: there is no table '{target}'{did_you_mean(target, known.columns)}")
     selection = select_tables(known.columns, options, known.location, known.derived)
+    declared = declared_types(selection.options, known.columns, {})
+    warnings = [warning for table, warning in known.warnings if table in selection.read]
     sources: dict[str, Source] = {}
     for table in selection.read:
-        columns = known.columns[table]
-        if not columns:
-            continue
-        sources[table] = ArrowSource(table, _with_dates(fetch(table, columns), table, dates), known.location)
+        spelled = _spelled(known, table, declared.get(table, {}))
+        unused = [name for name in known.columns[table] if (table, name) in known.times and name not in spelled]
+        columns = {name: casts for name, casts in known.columns[table].items() if name not in unused}
+        warnings += [
+            f"{known.location}: {table}.{name} is left out: it holds times of day; declare it nominal to use it" for name in unused
+        ]
+        if columns:
+            rows, stored = with_decimals(fetch(table, columns), known.decimals.get(table, {}), spelled)
+            rows = _with_dates(rows, {name for place, name in dates if place == table} - spelled, table)
+            sources[table] = ArrowSource(table, rows, known.location, stored=stored)
     unread = set(known.columns) - set(sources)
     links = [link for link in known.foreign_keys if link.table in sources and link.to_table not in unread]
     primary = {table: names for table, names in known.primary_keys.items() if table in sources}
     arguments = infer_task(sources, known.location, selection.options, primary, tuple(links))
-    warnings = [warning for table, warning in known.warnings if table in selection.read]
     found = replace(arguments["schema"], home=known.home)
     return arguments | {"schema": found, "warnings": [*warnings, *arguments["warnings"]], "left_out": selection.left_out}
 
 
-def _with_dates(rows: pa.Table, table: str, dates: Iterable[tuple[str, str]]) -> pa.Table:
+def _spelled(known: Catalogue, table: str, declared: Mapping[str, tuple[str, str | None]]) -> set[str]:
+    """The columns of a table that are keys or nominal before anything is inferred, so that their text matters."""
+    links = [end for link in known.foreign_keys for end in ((link.table, link.column), (link.to_table, link.to_column))]
+    keys = {*known.primary_keys.get(table, ()), *(column for place, column in links if place == table)}
+    return (keys - declared.keys()) | {name for name, (kind, _) in declared.items() if kind in ("key", "nominal")}
+
+
+def _with_dates(rows: pa.Table, dates: Collection[str], table: str) -> pa.Table:
     """Text in columns that are declared as dates, as dates."""
     for position, name in enumerate(rows.column_names):
-        if (table, name) in dates and rows.column(position).type == "string":
+        if name in dates and rows.column(position).type == "string":
             rows = rows.set_column(position, name, convert_text(rows.column(position), f"{table}.{name}", []))
     return rows
 

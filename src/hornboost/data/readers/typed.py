@@ -52,15 +52,16 @@ def convert_text(values: pa.ChunkedArray, place: str, notes: list[str]) -> pa.Ch
         return values
     if tokens:
         notes.append(f"{place}: {', '.join(repr(token) for token in tokens)} stands for a missing value")
-    return _taken(codes, converted)
+    return taken(codes, converted)
 
 
 def _map(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
     codes, distinct = factorize(values)
-    return _taken(codes, change(distinct))
+    return taken(codes, change(distinct))
 
 
-def _taken(codes: Any, distinct: pa.Array) -> pa.ChunkedArray:
+def taken(codes: Any, distinct: pa.Array) -> pa.ChunkedArray:
+    """The column of which these are the codes and distinct values."""
     import numpy as np
     import pyarrow as pa
 
