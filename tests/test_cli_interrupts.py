@@ -99,7 +99,7 @@ def test_an_interrupted_fit_writes_what_it_has_learned(folder: Path, tmp_path: P
 
 def test_a_fit_interrupted_before_its_first_rule_says_so_in_one_sentence(folder: Path, tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys, hornboost.search.greedy as greedy, hornboost.boosting.c2rib as c2rib\n"
+        "import os, signal, sys, hornboost.learners.greedy as greedy, hornboost.boosting.c2rib as c2rib\n"
         "def grow(*arguments, **options):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    return greedy.grow(*arguments, **options)\n"

@@ -237,6 +237,17 @@ def test_ctrl_c_at_any_moment_leaves_a_usable_model_or_none(bank: Any, name: str
     assert model.stopped_
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 1.0, 2.5])
+def test_ctrl_c_leaves_what_mlynx_has_selected_or_no_model(bank: Any, seconds: float) -> None:
+    database, X, y = bank
+    model = hb.MLynxClassifier(database, max_length=2, min_support=0.4, restarts=FOREVER, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        after(seconds, lambda: model.fit(X, y))
+    if hasattr(model, "ensemble_"):
+        assert np.mean(model.predict(X) == y.to_numpy()) > 0.5
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 def test_ctrl_c_leaves_the_subgroups_found(bank: Any, seconds: float) -> None:
     database, X, y = bank

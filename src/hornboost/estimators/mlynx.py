@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hornboost import exact
 from hornboost.data.mirror import mirrored
 from hornboost.estimators.classifier import RelationalClassifier
+from hornboost.estimators.interrupts import ends_early
 from hornboost.estimators.patterns import MINING_CONSTRAINTS, mine, mining_settings
 from hornboost.learners.problem import Problem
 from hornboost.mining import selection
@@ -115,6 +116,7 @@ class MLynxClassifier(RelationalClassifier):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLynxClassifier:
         """Mine, select and count on the examples X with classes y."""
         problem = self._problem(X, y, sample_weight)

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data.mirror import mirrored
 from hornboost.estimators.examples import RelationalExamples
+from hornboost.estimators.interrupts import ends_early
 from hornboost.learners.problem import Problem
 from hornboost.mining.patterns import Patterns, Settings, Support, find_patterns
 from hornboost.mining.queries import query_text
 from hornboost.model.scoring import Coverage
+from hornboost.stopping import learning, untimed
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -113,6 +115,7 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         self.sparse = sparse
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RelationalPatterns:
         """Mine the examples X; their classes y matter to `support` and to the heads only."""
         self._mine(X, y, sample_weight)
@@ -165,17 +168,19 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
 
 
 def mine(database: Database, problem: Problem, settings: Settings) -> Patterns:
-    """The frequent queries of a problem over a database that may hold further directions of its relations."""
-    return find_patterns(
-        database,
-        problem.examples,
-        problem.classes,
-        problem.labels,
-        problem.weights,
-        problem.positive,
-        settings,
-        lambda clauses: coverage_matrix(Coverage.of(database, clauses), problem.examples),
-    )
+    """The frequent queries of a problem over a database that may hold further directions of its relations; Ctrl-C leaves none."""
+    with learning(), untimed():  # the miner looks at its own time
+        return find_patterns(
+            database,
+            problem.examples,
+            problem.classes,
+            problem.labels,
+            problem.weights,
+            problem.positive,
+            settings,
+            lambda clauses: coverage_matrix(Coverage.of(database, clauses), problem.examples),
+        )
+    raise KeyboardInterrupt
 
 
 def coverage_matrix(coverage: Coverage, examples: Any) -> NDArray[np.bool_]:

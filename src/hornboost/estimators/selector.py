@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hornboost.estimators.classes import check_classes
+from hornboost.estimators.interrupts import ends_early
 from hornboost.estimators.weights import checked_weights
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @ends_early
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MutualInformationSelector:
         """Choose the columns; examples of weight 0 count as absent."""
         from hornboost.mining import selection

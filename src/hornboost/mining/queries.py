@@ -23,6 +23,7 @@ from hornboost.logic.clause import Clause, Head
 from hornboost.mining import query_kernels as kernels
 from hornboost.mining.additions import Addition, Shape, additions_to
 from hornboost.mining.language import Body, Conditions, Key, Language, Skeleton, Source, Structure, skeleton_of
+from hornboost.stopping import check
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -269,6 +270,7 @@ class Miner:
         return len(bindings.example) * n_rows > limit and kernels.count_reached(bindings.variables, *added.prepared[:2]) > limit
 
     def _check_time(self) -> None:
+        check()
         if time.monotonic() > self._limits.deadline:
             raise _TimeOut
 

@@ -18,6 +18,7 @@ from hornboost import exact
 from hornboost.learners.objectives import RESOLUTION, comparable
 from hornboost.mining import kernels
 from hornboost.mining.bayes import best_prefix
+from hornboost.stopping import check, learning, untimed
 
 MEMORY = 256 * 2**20
 """Bytes of pairwise information that a search keeps; beyond them a row is computed again when it is asked for."""
@@ -247,26 +248,31 @@ def stochastic(
     log-loss is better: where one class is rare, hardly any set changes the error. A later set must be strictly better.
     """
     size = information.columns.n_features if max_features is None else min(max_features, information.columns.n_features)
-    best: Restart | None = None
     history: list[Restart] = []
-    for _ in range(restarts):
-        construction = _Construction(information)
-        construction.add(construction.candidate(uniform()))
-        improve = True
-        while improve and len(construction.chosen) < size:
-            if walk_probability < uniform():
-                column, score = construction.best()
-                improve = score > alpha
-            else:
-                column = construction.candidate(uniform())
-            if improve:
-                construction.add(column)
-        history.append(information.judged(construction.chosen))
-        if best is None or (history[-1].error, history[-1].log_loss) < (best.error, best.log_loss):
-            best = history[-1]
-    if best is None:
+    construction = _Construction(information)
+    with learning() as ending, untimed():
+        for _ in range(restarts):
+            check()
+            construction = _Construction(information)
+            construction.add(construction.candidate(uniform()))
+            improve = True
+            while improve and len(construction.chosen) < size:
+                check()
+                if walk_probability < uniform():
+                    column, score = construction.best()
+                    improve = score > alpha
+                else:
+                    column = construction.candidate(uniform())
+                if improve:
+                    construction.add(column)
+            history.append(information.judged(construction.chosen))
+    if not history and ending.reason is not None:
+        if not construction.chosen:
+            raise KeyboardInterrupt
+        history.append(information.judged(construction.chosen))  # a set that was not finished is better than none
+    if not history:
         raise ValueError("Algorithm 1 needs at least one restart")
-    return best, history
+    return min(history, key=lambda found: (found.error, found.log_loss)), history
 
 
 def shares(history: Sequence[Restart]) -> dict[int, float]:
