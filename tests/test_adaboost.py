@@ -7,7 +7,6 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hornboost.boosting.adaboost import AdaBoostM1Classifier
 
@@ -71,8 +70,3 @@ def test_examples_of_weight_zero_change_nothing_even_with_wrong_labels(base):
     weighted = clone(model).fit(X, corrupted, sample_weight=weight)
     left_out = clone(model).fit(X[weight > 0], y[weight > 0])
     np.testing.assert_array_equal(weighted.decision_function(X), left_out.decision_function(X))
-
-
-@parametrize_with_checks([AdaBoostM1Classifier(rounds=10)])
-def test_adaboost_keeps_scikit_learns_contract(estimator, check):
-    check(estimator)

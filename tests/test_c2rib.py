@@ -13,15 +13,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_predict, train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hornboost as hb
 from hornboost.activation.strategies import STRATEGIES
-
-
-@parametrize_with_checks([hb.C2RIBClassifier(rounds=10, random_state=0), hb.C2RIBClassifier(rounds=10, features="margin", random_state=0)])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def held_out_accuracy(database: hb.Database, **options: object) -> float:

@@ -8,7 +8,6 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hornboost.boosting.adaboost import AdaBoostM1Classifier
 from hornboost.boosting.kbs import KBSClassifier, Sampling, SamplingOptions
@@ -396,8 +395,3 @@ def test_a_numeric_column_that_turned_into_text_is_named():
     model = KBSClassifier(random_state=0).fit(frame, y)
     with pytest.raises(DataError, match="column 'size'"):
         model.predict(frame.assign(size="big"))
-
-
-@parametrize_with_checks([KBSClassifier(rounds=10), KBSClassifier(base="clause", rounds=5)])
-def test_kbs_keeps_scikit_learns_contract(estimator, check):
-    check(estimator)

@@ -12,7 +12,6 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hornboost.boosting.logitboost import LogitBoostClassifier, direction
 from hornboost.errors import DataError
@@ -119,8 +118,3 @@ def test_held_out_log_loss_on_adult_is_within_two_percent_of_lightgbm():
     our_loss = log_loss(y_test, ours.predict_proba(X_test), labels=ours.classes_)
     their_loss = log_loss(y_test, theirs.predict_proba(X_test), labels=theirs.classes_)
     assert our_loss <= 1.02 * their_loss
-
-
-@parametrize_with_checks([LogitBoostClassifier(rounds=10)])
-def test_logitboost_keeps_scikit_learns_contract(estimator, check):
-    check(estimator)

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.naive_bayes import BernoulliNB
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hornboost as hb
 from hornboost.estimators.mlynx import MLynxClassifier
 from hornboost.model.scoring import Coverage
-
-
-@parametrize_with_checks([MLynxClassifier(max_length=2, restarts=5, random_state=0)])
-def test_mlynx_is_a_scikit_learn_classifier(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

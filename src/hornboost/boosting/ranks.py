@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hornboost import exact
 from hornboost.dtypes import WEIGHT, WEIGHT_ONE
-from hornboost.engine import fixed_point
 from hornboost.errors import DataError
 from hornboost.metrics import aurpc
 
@@ -36,10 +35,9 @@ class PairWeights:
         if positive.all():
             raise DataError("there is no negative example, so any order ranks the positives first; give examples of both classes.")
         self.skew = math.fsum(sample_weight[~positive]) / math.fsum(sample_weight[positive])
-        self.units = np.empty(y.size, WEIGHT)
-        for label in (0, 1):
-            self.units[y == label] = fixed_point(sample_weight[y == label])
-        self._count()
+        self.sample_weight = sample_weight
+        totals = np.array([math.fsum(sample_weight[y == label]) for label in (0, 1)])
+        self._set(np.maximum(np.rint(WEIGHT_ONE / totals), 1.0)[y])
 
     def points(self, table: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """True and false positives from the units covered by class (negatives first)."""
@@ -56,14 +54,15 @@ class PairWeights:
             depth += clause
         h = np.cumsum([0.0, *gains])
         factors = np.array([[exact.exp(alpha * (value - 1.0)) for value in h], [exact.exp(-alpha * value) for value in h]])
-        raw = np.rint(self.units * factors[self.y, depth]).astype(WEIGHT)
-        positive = int(raw[self.positives].sum())
-        scales = np.array([WEIGHT_ONE / (int(raw.sum()) - positive), WEIGHT_ONE / positive])
-        self.units = np.maximum(np.rint(raw * scales[self.y]).astype(WEIGHT), 1)
-        self._count()
+        self._set(np.rint(self.density * factors[self.y, depth]))
+        scales = np.array([WEIGHT_ONE / max(total, 1) for total in self.totals])
+        self._set(np.maximum(np.rint(self.density * scales[self.y]), 1.0))
         return depth
 
-    def _count(self) -> None:
+    def _set(self, density: Floats) -> None:
+        """Units in proportion to a whole density, so that an example of weight 2 counts exactly as two of weight 1."""
+        self.density = density
+        self.units = np.maximum(np.rint(self.sample_weight * density), 1.0).astype(WEIGHT)
         positive = int(self.units[self.positives].sum())
         self.totals = (int(self.units.sum()) - positive, positive)
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from hornboost.errors import DataError
+from hornboost.errors import DataError, did_you_mean
 
 SMALLEST, LARGEST = 1e-150, 1e150
 """Bounds of a sum of weights: its square and the inverse of that are still numbers."""
@@ -23,14 +22,27 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
 
 
 def class_weighted(weights: NDArray[np.float64], class_weight: Any, labels: NDArray[Any]) -> NDArray[np.float64]:
-    """The weights times those of the classes: a dictionary, "balanced", or None for none."""
+    """The weights times those of the classes: a dictionary (classes that it leaves out weigh 1), "balanced", or None for none.
+
+    >>> class_weighted(np.ones(3), {"1": 5.0}, np.array(["0", "1", "1"], dtype=object))
+    array([1., 5., 5.])
+    >>> class_weighted(np.ones(4), "balanced", np.array([0, 1, 1, 1])).round(3)
+    array([2.   , 0.667, 0.667, 0.667])
+    """
     if class_weight is None:
         return weights
-    if isinstance(class_weight, dict):
-        for name, weight in class_weight.items():
-            if isinstance(weight, bool) or not isinstance(weight, Real) or not 0.0 <= float(weight) < np.inf:
-                raise DataError(f"class_weight: the class {name!r} has the weight {weight!r}; give finite numbers of at least 0")
-    return _with_sum(weights * compute_sample_weight(class_weight, labels), "class_weight")
+    classes, codes = np.unique(labels, return_inverse=True)
+    if not isinstance(class_weight, dict):
+        of_class = len(labels) / (len(classes) * np.bincount(codes))
+        return _with_sum(weights * of_class[codes], "class_weight")
+    of_class = np.ones(len(classes))
+    for name, weight in class_weight.items():
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0.0 <= float(weight) < np.inf:
+            raise DataError(f"class_weight: the class {name!r} has the weight {weight!r}; give finite numbers of at least 0")
+        if not np.any(classes == name):
+            raise DataError(f"class_weight: there is no class {name!r} in 'y'{did_you_mean(str(name), map(str, classes))}")
+        of_class[classes == name] = weight
+    return _with_sum(weights * of_class[codes], "class_weight")
 
 
 def _with_sum(weights: NDArray[np.float64], what: str) -> NDArray[np.float64]:
