@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 
 import numpy as np
@@ -141,3 +142,13 @@ def test_declared_columns_of_text_keep_their_spelling(tmp_path):
     assert database.tables["t"].columns["code"].categories.tolist() == ["1.0", "1E5"]
     assert database.domains["t.id"].values.to_pylist() == ["1.50", "2.50", "10"]
     assert database.examples()[0]["ref"].tolist() == ["10", ""]
+
+
+def test_keys_that_are_missing_are_null_in_json(tmp_path, run):
+    (tmp_path / "t.csv").write_text("a,b,x,label\n" + "".join(f"{i},{i if i % 2 else ''},{i % 4},{'yn'[i % 2]}\n" for i in range(40)))
+    (tmp_path / "c.csv").write_text("ref\n" + "".join(f"{i}\n" for i in range(40)))
+    link = ["--link", "c.ref=t.a"]
+    options = ["--target", "t", "--key", "a", "--key", "b", "--label", "label", "--rounds", "2", *link]
+    run("fit", tmp_path, *options, "-o", tmp_path / "m.json")
+    rows = json.loads(run("predict", tmp_path / "m.json", tmp_path, *link, "--json"))
+    assert [(row["a"], row["b"]) for row in rows[:2]] == [(0, None), (1, 1)]

@@ -215,3 +215,14 @@ def test_decimals_are_the_nearest_doubles():
         scale = max(-value.as_tuple().exponent, 0)
         frame = pa.table({"id": [1], "x": pa.array([value], pa.decimal128(38, scale))})
         assert Database.from_frames({"t": frame}, "t", key="id").tables["t"].columns["x"].values.tolist() == [float(word)]
+
+
+def test_floats_among_texts_in_sqlite_keep_their_digits(tmp_path):
+    values = ["abc", 0.1, 1 / 3, 1e16, 5, 1.0, 2**62, None, "1.000000e-01"]
+    with sqlite3.connect(tmp_path / "t.sqlite") as connection:
+        connection.execute('CREATE TABLE t (id integer PRIMARY KEY, "a b", c text)')
+        connection.executemany("INSERT INTO t VALUES (?, ?, 'x')", list(enumerate(values)))
+    connection.close()
+    column = Database.from_sqlite(tmp_path / "t.sqlite", "t").tables["t"].columns["a b"]
+    texts = ["abc", "0.1", "0.3333333333333333", "10000000000000000", "5", "1", str(2**62), None, "1.000000e-01"]
+    assert [None if code < 0 else column.categories[code] for code in column.codes] == texts

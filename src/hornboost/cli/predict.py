@@ -169,4 +169,8 @@ def _write_parquet(output: Path, frame: pd.DataFrame) -> None:
 
 
 def _cell(value: Any) -> Any:
+    import pandas as pd
+
+    if value is pd.NA or value is pd.NaT:
+        return None
     return value.item() if isinstance(value, np.generic) else value

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hornboost.sql import names
-from hornboost.sql.dialects import Dialect
+from hornboost.sql.dialects import SQLITE, Dialect
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -89,6 +89,36 @@ def read_columns(table: str, schema: str | None, casts: Mapping[str, Iterable[st
             value = exp.cast(value, kind)
         columns.append(names.named(value, name))
     return dialect.text(exp.select(*columns, copy=False).from_(names.table(table, schema=schema), copy=False))
+
+
+def which_hold_reals(table: str, columns: Iterable[str]) -> str:
+    """The SQLite statement that tells of each column whether one of its values is stored as a float.
+
+    >>> print(which_hold_reals("a", ["x"]))
+    SELECT MAX(TYPEOF("x") = 'real') FROM "a"
+    """
+    from sqlglot import exp
+
+    chosen = [exp.Max(this=_is_real(name)) for name in columns]
+    return SQLITE.text(exp.select(*chosen, copy=False).from_(names.table(table), copy=False))
+
+
+def read_with_reals(table: str, columns: Iterable[str], mixed: Iterable[str]) -> str:
+    """The SQLite statement that reads columns, and after them those of `mixed` once more, only where they are stored as floats."""
+    from sqlglot import exp
+
+    chosen = [names.named(names.column(None, name), name) for name in columns]
+    for name in mixed:
+        real = exp.Case(ifs=[exp.If(this=_is_real(name), true=names.column(None, name))])
+        chosen.append(names.named(real, name))
+    return SQLITE.text(exp.select(*chosen, copy=False).from_(names.table(table), copy=False))
+
+
+def _is_real(name: str) -> exp.Condition:
+    from sqlglot import exp
+
+    kind = exp.Anonymous(this="TYPEOF", expressions=[names.column(None, name)])
+    return exp.EQ(this=kind, expression=exp.Literal.string("real"))
 
 
 def count_rows(table: str, dialect: Dialect) -> str:

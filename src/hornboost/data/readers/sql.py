@@ -14,6 +14,7 @@ from hornboost.data.readers.selection import select_tables
 from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ForeignKey, Home
 from hornboost.data.source import ArrowSource, Source
+from hornboost.data.values import to_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.moment import DAY
 from hornboost.sql import catalogue
@@ -160,6 +161,25 @@ def _sqlite_table(cursor: Any, table: str, casts: Mapping[str, Iterable[str]], l
             column.validate(full=True)
         except pa.ArrowInvalid:
             raise DataError(f"{location}: the column '{name}' holds text that is not UTF-8; convert it to that encoding") from None
+    return _with_reals(cursor, table, rows)
+
+
+def _with_reals(cursor: Any, table: str, rows: pa.Table) -> pa.Table:
+    """Floats among texts with all of their digits, of which the driver writes seven."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = [name for name, column in zip(rows.column_names, rows.columns, strict=True) if pa.types.is_string(column.type)]
+    found = _rows(cursor, catalogue.which_hold_reals(table, texts))[0] if texts else ()
+    mixed = [name for name, holds in zip(texts, found, strict=True) if holds]
+    if mixed:
+        cursor.execute(catalogue.read_with_reals(table, rows.column_names, mixed))
+        both = cursor.fetch_arrow_table()
+        rows = both.select(range(rows.num_columns))
+        for name, reals in zip(mixed, both.columns[rows.num_columns :], strict=True):
+            position = rows.column_names.index(name)
+            spelled = to_text(reals.combine_chunks())
+            rows = rows.set_column(position, name, pc.coalesce(spelled, rows.column(position).combine_chunks()))
     return rows
 
 
