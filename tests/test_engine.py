@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 import naive
 from hornboost import Database
-from hornboost.engine import Engine, Frontier, Refinement, State, Visible, blocks, clause_state, covers, fixed_point, to_clause
-from hornboost.engine.compile import specs_state
+from hornboost.engine import Coverage, Engine, Frontier, Refinement, State, Visible, blocks, covers, fixed_point, to_clause
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import LimitError
 from hornboost.logic.clause import Clause, Head
@@ -132,7 +131,8 @@ def test_every_refinement_has_the_statistics_of_the_refined_clause(walk: Walk) -
             assert walk.totals(engine.refine(state, refinement).covered) == scores[candidate], refinement
         for candidate in chosen[:6]:
             refined = engine.refine(state, frontier.refinement(candidate))
-            assert specs_state(engine, refined.specs).covered.tolist() == refined.covered.tolist()
+            as_a_tree = Coverage.of_trees(engine.database, [refined.specs]).covered(engine.examples)
+            assert as_a_tree[:, 0].tolist() == refined.covered.tolist()
             clause = clause_of(refined, engine)
             assert walk.totals(walk.covered(clause)) == scores[candidate], str(clause)
             assert walk.totals(covers(engine.database, clause, engine.examples)) == scores[candidate], str(clause)
@@ -147,7 +147,7 @@ def test_no_refinement_that_covers_something_is_left_out(walk: Walk) -> None:
         for refinement in listed(engine.frontier(state)):
             found.setdefault(kind_of(refinement), []).append(refinement)
         for refinement in walk.choice.sample(expected := list(brute_force(walk, engine, state)), min(30, len(expected))):
-            covered = clause_state(engine, clause_of(engine.refine(state, refinement), engine)).covered
+            covered = covers(engine.database, clause_of(engine.refine(state, refinement), engine), engine.examples)
             same = (engine.refine(state, other).covered for other in found.get(kind_of(refinement), []))
             if not covered.any() or any(np.array_equal(covered, other) for other in same):
                 continue
@@ -354,11 +354,21 @@ def test_a_refusal_at_one_clause_does_not_refuse_the_same_join_at_a_smaller_one(
     assert join in {r.joins[0] for r in listed(engine.frontier(narrow, nodes=[1])) if r.joins}
 
 
-def test_a_clause_that_reaches_too_much_is_an_error_that_names_the_join() -> None:
+def test_a_join_that_reaches_too_much_is_an_error_that_names_it() -> None:
     database = people_and_things()
     engine = Engine(database, database.encode(database.examples()[0]), max_entries=3)
     with pytest.raises(LimitError, match=r"owns\.person reaches 6 rows, more than max_entries=3; raise max_entries"):
-        clause_state(engine, Clause.parse('label="1" :- person(person=P), owns(person=P).'))
+        engine.checked_reach(engine.root(), 0, (Join("owns", "person", Ref(0, "person")),))
+
+
+def test_an_engine_over_other_examples_shares_memory_threads_and_refusals() -> None:
+    database = people_and_things()
+    X, _ = database.examples()
+    engine = Engine(database, database.encode(X), max_entries=1, n_jobs=2)
+    other = engine.over(database.encode(X[:2]))
+    assert (other.cache, other.refused, other.workshop.pool) == (engine.cache, engine.refused, engine.workshop.pool)
+    other.frontier(other.root())
+    assert engine.refused
 
 
 def test_the_cache_stays_within_its_bound() -> None:

@@ -15,10 +15,10 @@ import hornboost as hb
 import naive
 from hornboost import Clause
 from hornboost.boosting.c2rib import C2RIBClassifier
-from hornboost.engine import Engine
+from hornboost.engine import Coverage, coverage
 from hornboost.model.diagnosis import NothingLearnedWarning, diagnose
 from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.model.explain import Explanations, explain, prefixes, rule_witnesses
+from hornboost.model.explain import Explanations, explain, prefixes
 from random_databases import RandomCase, cases
 
 FRAMES = {
@@ -121,18 +121,41 @@ def test_the_votes_and_the_start_add_up_to_the_score_also_where_rules_vote_by_no
 @given(cases(5))
 def test_witness_rows_alone_satisfy_the_clause(case: RandomCase) -> None:
     db = case.database()
-    engine = Engine(db, db.encode(db.examples()[0]))
-    for clause in case.clauses:
-        rooted = clause.rooted(case.target.name)
-        covered = np.flatnonzero(db.covers(clause))
-        literals = [literal for number, literal in enumerate(rooted.body) if number or literal.tests]
-        for example, witnesses in zip(covered, rule_witnesses(engine, rooted, covered), strict=True):
-            assert [witness.table for witness in witnesses] == [literal.table for literal in literals]
+    examples = db.encode(db.examples()[0])
+    rules = tuple(Rule(clause, (1.0,)) for clause in case.clauses)
+    explanations = explain(Ensemble(("0", "1"), rules, (0.0,)), db, examples)
+    for example, explanation in enumerate(explanations):
+        assert {id(fired.rule) for fired in explanation.fired} == {id(r) for r in rules if db.covers(r.clause)[example]}
+        for fired in explanation.fired:
+            rooted = fired.rule.clause.rooted(case.target.name)
+            literals = [literal for number, literal in enumerate(rooted.body) if number or literal.tests]
+            assert [witness.table for witness in fired.witnesses] == [literal.table for literal in literals]
             few = {table.name: [] for table in case.tables} | {case.target.name: [case.target.rows[example]]}
-            for witness, literal in zip(witnesses, literals, strict=True):
+            for witness, literal in zip(fired.witnesses, literals, strict=True):
                 if literal is not rooted.root:
                     few[witness.table].append(dict(witness.row))
             assert naive.covers(few, rooted, case.target.name)[0]
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(cases(5))
+def test_explanations_do_not_depend_on_how_examples_are_divided(case: RandomCase) -> None:
+    db = case.database()
+    examples = db.encode(db.examples()[0])
+    model = Ensemble(("0", "1"), tuple(Rule(clause, (1.0,)) for clause in case.clauses), (0.0,))
+    whole = explain(model, db, examples).to_json()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coverage, "TRACED", 3)
+        patch.setattr(coverage, "MAX_ENTRIES", 1)
+        assert explain(model, db, examples).to_json() == whole
+
+
+def test_explaining_makes_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = []
+    root = Coverage._root
+    monkeypatch.setattr(Coverage, "_root", lambda self, *arguments: passes.append(1) or root(self, *arguments))
+    assert len(explained({CASH: 1.5, LARGE: 0.25, DATED: -1.0})) == 3
+    assert len(passes) == 1
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])

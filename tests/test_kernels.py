@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornboost.engine import kernels, sampling_kernels
+from hornboost.engine import join_kernels, key_kernels, pair_kernels, sampling_kernels
+from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.sampling import splitmix64
 from hornboost.mining import kernels as selection_kernels
 from hornboost.mining import query_kernels
 
-SOURCE = Path(kernels.__file__).parents[2]
+SOURCE = Path(join_kernels.__file__).parents[2]
 NO_CODES = np.empty((0, 0), np.int32)
 UNCONSTRAINED = (NO_CODES, NO_CODES, NO_CODES, NO_CODES)
 
@@ -36,7 +37,7 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def block() -> tuple[np.ndarray, ...]:
     """Three examples; keys 0, 1 and none; key 0 has rows 0 and 2, key 1 has row 1; one nominal and one numeric attribute."""
     in_index_order = np.array([[0, 0, -1], [2, -1, 1]], np.int32)
-    return kernels.build_block(
+    return pair_kernels.build_block(
         True,
         codes(0, 1, 2),
         codes(0, 1, -1),
@@ -63,35 +64,71 @@ def test_a_block_lists_what_each_example_satisfies() -> None:
     assert not dropped
 
 
-def test_an_equality_drops_rows_and_says_so() -> None:
+def test_an_equality_drops_rows() -> None:
     column = codes(7, 7, 8)[None, :]
-    arguments = (codes(0, 1, 2), codes(0, 1, -1), longs(0, 2, 3), codes(0, 2, 1), column, codes(8, 7, 7)[None, :], NO_CODES, NO_CODES)
-    examples, rows, up = kernels.expand(*arguments, np.empty(0, np.bool_))
-    assert (examples.tolist(), rows.tolist(), up.tolist()) == ([0, 1], [2, 1], [0, 1])
+    reach = (codes(0, 1, -1), longs(0, 2, 3), codes(0, 2, 1), column, codes(8, 7, 7)[None, :], NO_CODES, NO_CODES)
+    rows, up = join_kernels.expand(*reach, np.empty(0, np.bool_), *NO_CONDITIONS)
+    assert (rows.tolist(), up.tolist()) == ([2, 1], [0, 1])
 
 
 def test_an_inequality_and_a_mask_keep_what_passes_both() -> None:
     column = codes(7, -1, 8)[None, :]
-    arguments = (codes(0, 1), codes(0, 1), longs(0, 2, 3), codes(0, 2, 1), NO_CODES, NO_CODES, column, codes(7, 7)[None, :])
-    assert kernels.expand(*arguments, np.empty(0, np.bool_))[1].tolist() == [2]
-    assert kernels.expand(*arguments, np.array([True, True, False]))[1].tolist() == []
+    reach = (codes(0, 1), longs(0, 2, 3), codes(0, 2, 1), NO_CODES, NO_CODES, column, codes(7, 7)[None, :])
+    assert join_kernels.expand(*reach, np.empty(0, np.bool_), *NO_CONDITIONS)[0].tolist() == [2]
+    assert join_kernels.expand(*reach, np.array([True, True, False]), *NO_CONDITIONS)[0].tolist() == []
 
 
-def test_every_allowed_row_is_reached_without_a_key() -> None:
-    examples, rows, up = kernels.expand_all(codes(0, 2), 3, *UNCONSTRAINED, np.array([True, False, True]))
-    assert (examples.tolist(), rows.tolist(), up.tolist()) == ([0, 0, 2, 2], [0, 2, 0, 2], [0, 0, 1, 1])
+def test_null_and_unknown_keys_lead_nowhere_and_null_neither_equals_nor_differs() -> None:
+    # only kernels can call the compiled functions
+    leads, same, distinct = (getattr(f, "py_func", f) for f in (key_kernels.leads, key_kernels.same, key_kernels.distinct))
+    offsets = longs(0, 2, 3)
+    assert [leads(code, offsets) for code in (-1, 0, 1, 2)] == [False, True, True, False]
+    pairs = [(1, 1), (1, 2), (-1, -1), (-1, 1), (1, -1), (np.nan, np.nan), (np.nan, 1.0), (1.0, np.nan)]
+    assert [same(*pair) for pair in pairs] == [True, *[False] * 7]
+    assert [distinct(*pair) for pair in pairs] == [False, True, *[False] * 6]
+
+
+def features() -> tuple[np.ndarray, ...]:
+    """Of three rows (1, 2), (3, 3), (NaN, 3): is the first number at least 2, is it missing, do both differ, is something below."""
+    matrix = np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, 3.0]])
+    what = np.array([[0, 0, 0], [1, 0, 0], [3, 0, 1], [4, 0, 0]], np.int64)
+    return matrix, longs(0, 1, 2, 3, 4), what, np.array([[2.0, np.inf], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+
+
+REACH = (codes(0, 1, -1), longs(0, 2, 3), codes(0, 2, 1), *UNCONSTRAINED)
+"""Three entries: the first one's key leads to the rows 0 and 2, the second one's to row 1, the third has none."""
+
+
+def test_features_are_those_of_some_row_behind_an_entry_and_the_first_such_row_is_its_witness() -> None:
+    matrix, first, what, bounds = features()
+    alone = matrix, first[:4], what[:3], bounds[:3]
+    found = np.zeros((3, 3), np.bool_)
+    join_kernels.exists(*REACH, *alone, found)
+    assert found.tolist() == [[False, True, True], [True, False, False], [False, False, False]]
+    assert [join_kernels.first_row(longs(0), f, *REACH, *alone).tolist() for f in (1, 2)] == [[2], [0]]
+
+
+def test_what_lies_below_counts_when_entries_are_combined() -> None:
+    matrix, first, what, bounds = features()
+    rows, up = join_kernels.expand(*REACH, np.empty(0, np.bool_), matrix, first[:3], what, bounds)
+    assert (rows.tolist(), up.tolist()) == ([2, 1], [0, 1])  # row 0 is neither large nor missing
+    below = np.array([[False], [True]])
+    found = np.zeros((3, 4), np.bool_)
+    join_kernels.combine(rows, up, matrix, below, first, what, bounds, found)
+    assert found.tolist() == [[False, True, False, False], [True, False, False, True], [False] * 4]
+    assert join_kernels.first_below(longs(1), 3, rows, up, matrix, below, first, what, bounds).tolist() == [1]
 
 
 def test_weights_are_summed_by_condition_and_class_and_thresholds_cumulated() -> None:
     out = np.zeros((3, 2), np.int64)
-    kernels.weigh(codes(0, 2), longs(0, 2, 3), codes(0, 1, 2), longs(1), longs(3), longs(5, 100, 7), codes(0, 1, 1), out)
+    pair_kernels.weigh(codes(0, 2), longs(0, 2, 3), codes(0, 1, 2), longs(1), longs(3), longs(5, 100, 7), codes(0, 1, 1), out)
     assert out.tolist() == [[5, 0], [5, 0], [5, 7]]
 
 
 @pytest.mark.parametrize("n_raw", [10, 10_000_000])
 def test_conditions_are_renumbered_in_order_however_many_there_may_be(n_raw: int) -> None:
     pairs = codes(9, 4, 9, 0)
-    assert kernels.compress(pairs, n_raw).tolist() == [0, 4, 9]
+    assert pair_kernels.compress(pairs, n_raw).tolist() == [0, 4, 9]
     assert pairs.tolist() == [2, 1, 2, 0]
 
 
@@ -104,12 +141,12 @@ def test_hashes_of_examples_are_those_of_the_plain_formula() -> None:
 
 def test_entries_die_with_their_parents_and_are_renumbered() -> None:
     alive = np.array([True, True, False, True])
-    kernels.keep_below(codes(0, 0, 1, 2), alive, np.array([False, True, True]))
+    join_kernels.keep_below(codes(0, 0, 1, 2), alive, np.array([False, True, True]))
     assert alive.tolist() == [False, False, False, True]
-    assert kernels.has_live_child(codes(0, 0, 1, 2), alive, 3).tolist() == [False, False, True]
-    assert not kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, False, True]))
-    assert kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, True, True]))
-    example, rows, up, _ = kernels.compact(codes(0, 0, 1, 2), codes(5, 6, 7, 8), codes(0, 0, 1, 2), alive, codes(-1, 0, 1))
+    assert join_kernels.has_live_child(codes(0, 0, 1, 2), alive, 3).tolist() == [False, False, True]
+    assert not join_kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, False, True]))
+    assert join_kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, True, True]))
+    example, rows, up, _ = join_kernels.compact(codes(0, 0, 1, 2), codes(5, 6, 7, 8), codes(0, 0, 1, 2), alive, codes(-1, 0, 1))
     assert (example.tolist(), rows.tolist(), up.tolist()) == ([2], [8], [1])
 
 
@@ -190,7 +227,7 @@ MIXED = """
 import numpy as np, pyarrow as pa
 from numba.core.registry import CPUDispatcher
 from hornboost import Database
-from hornboost.engine import Engine, blocks, clause_state, fixed_point, kernels
+from hornboost.engine import Coverage, Engine, blocks, fixed_point, join_kernels, pair_kernels
 from hornboost.logic.clause import Clause
 
 def read_only(array):
@@ -232,15 +269,22 @@ for text in (
     'label="1" :- person(person=P, age>=2), owns(person=P, thing=T), owns(thing=T, person=Q), Q != P, thing(thing=T, colour is missing).',
     'label="1" :- person(person=P), thing(colour="red").',
 ):
-    clause_state(Engine(db, db.encode(X)), Clause.parse(text))
-found = {name: len(kernel.signatures) for name, kernel in vars(kernels).items() if isinstance(kernel, CPUDispatcher)}
+    coverage = Coverage.of(db, [Clause.parse(text)])
+    for examples in (db.encode(X), db.encode(X[:1])):
+        coverage.covered(examples)
+        for _, trace in coverage.traced(examples):
+            trace.witnesses(0, np.flatnonzero(trace.covered[:, 0]))
+both = {**vars(join_kernels), **vars(pair_kernels)}
+kernels = {name: kernel for name, kernel in both.items() if isinstance(kernel, CPUDispatcher)}
+found = {name: len(kernel.signatures) for name, kernel in kernels.items() if "no_cpython_wrapper" not in kernel.targetoptions}
 print({name: n for name, n in found.items() if n > 1})
 """
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
-def test_no_kernel_is_compiled_for_two_kinds_of_arrays() -> None:
-    assert python(MIXED).stdout.strip().splitlines()[-1] == "{}"
+def test_no_kernel_is_compiled_for_two_kinds_of_arrays(tmp_path: Path) -> None:
+    # kernels that others call are seen only when those are compiled, too
+    assert python(MIXED, NUMBA_CACHE_DIR=str(tmp_path)).stdout.strip().splitlines()[-1] == "{}"
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")

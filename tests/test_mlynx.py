@@ -11,8 +11,8 @@ import pytest
 from sklearn.naive_bayes import BernoulliNB
 
 import hornboost as hb
+from hornboost.engine import Coverage
 from hornboost.estimators.mlynx import MLynxClassifier
-from hornboost.model.scoring import Coverage
 
 
 @pytest.fixture(scope="module")

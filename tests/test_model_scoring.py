@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 
 import naive
 from hornboost import Clause, Database, datasets
-from hornboost.errors import ClauseError, DataError
-from hornboost.model import scoring
+from hornboost.engine import Coverage
+from hornboost.engine import coverage as coverage_module
+from hornboost.errors import ClauseError, DataError, LimitError
 from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.model.scoring import Coverage
 from random_databases import RandomCase, cases
 
 RULES = [
@@ -43,9 +43,7 @@ def test_coverage_of_many_clauses_at_once_agrees_with_the_naive_interpreter(case
     database = case.database()
     coverage = Coverage.of(database, case.clauses)
     covered = coverage.covered(database.encode(database.examples()[0]))
-    assert [covered[:, at].tolist() for at in coverage.plan.of_clause] == [
-        naive.covers(case.rows(), clause, case.target.name) for clause in case.clauses
-    ]
+    assert covered.T.tolist() == [naive.covers(case.rows(), clause, case.target.name) for clause in case.clauses]
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
@@ -56,9 +54,17 @@ def test_coverage_does_not_depend_on_how_examples_are_divided(case: RandomCase) 
     examples = database.encode(database.examples()[0])
     whole = coverage.covered(examples)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring, "CHUNK", 3)
-        patch.setattr(scoring, "MAX_ENTRIES", 1)
+        patch.setattr(coverage_module, "BLOCK", 3)
+        patch.setattr(coverage_module, "MAX_ENTRIES", 1)
         assert np.array_equal(coverage.covered(examples), whole)
+
+
+def test_one_example_that_reaches_too_many_rows_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    database, X = bank(20)
+    monkeypatch.setattr(coverage_module, "MAX_ENTRIES", 0)
+    monkeypatch.setattr(coverage_module, "MOST_ENTRIES", 0)
+    with pytest.raises(LimitError, match=r"the join disp\.account_id reaches \d rows from one example"):
+        ensemble(RULES).scores(database, database.encode(X))
 
 
 def test_a_score_is_the_intercept_plus_the_votes_of_covering_rules_and_the_other_votes_of_the_rest() -> None:

@@ -18,7 +18,6 @@ from hornboost.activation.features import ActiveFeatures
 from hornboost.activation.strategies import STRATEGIES
 from hornboost.dtypes import WEIGHT_ONE
 from hornboost.engine import State
-from hornboost.engine.compile import specs_state
 from hornboost.engine.sampling import example_hash
 from hornboost.estimators.booster import Booster, Scaling
 from hornboost.estimators.calibration import common_slope
@@ -166,7 +165,7 @@ class Constrained:
         state, scored = self.run.memory.recall(
             lambda: self._clause(W, W_G, total),
             lambda found: Outcome((found[0].specs,), (found[1],)),
-            lambda found: (specs_state(self.problem.engine, found.clauses[0]), int(found.figures[0])),
+            lambda found: (self.problem.state(found.clauses[0]), int(found.figures[0])),
         )
         w = self._weights(state, W, W_G, total)
         c = confidence(w.plus, w.minus, self.N)

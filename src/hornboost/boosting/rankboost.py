@@ -18,7 +18,6 @@ from hornboost import exact
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.data import Database
 from hornboost.data.table import Column
-from hornboost.engine.compile import specs_state
 from hornboost.engine.sampling import example_hash, uniform
 from hornboost.engine.seeded import Position, SeededEngine
 from hornboost.errors import DataError, did_you_mean
@@ -308,7 +307,7 @@ class Ranking:
         self.budget.evaluated = int(evaluated)
         if not outcome.clauses:
             return None
-        states = [specs_state(self.problem.engine, specs) for specs in outcome.clauses]
+        states = [self.problem.state(specs) for specs in outcome.clauses]
         clauses = [Position(state.specs, state.covered) for state in states]
         points = [Point(*figures[k : k + 2]) for k in range(1, len(figures), 2)]
         return Climb(clauses, points, figures[0])

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornboost.boosting.lift import joint_weights, lift, sampling_factors
 from hornboost.data import Database
-from hornboost.engine import State
+from hornboost.engine import Coverage, State
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.booster import N_JOBS
 from hornboost.estimators.examples import RelationalExamples, class_text
@@ -27,7 +27,6 @@ from hornboost.learners.hypotheses import Floats
 from hornboost.learners.objectives import QUALITIES
 from hornboost.learners.problem import Problem
 from hornboost.logic.clause import Clause
-from hornboost.model.scoring import Coverage
 from hornboost.stopping import learning
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ class KBSSubgroups(RelationalExamples):
         if not self.subgroups_:
             return np.zeros((examples.n_rows, 0), np.bool_)
         coverage = Coverage.of(self._database, [one.clause for one in self.subgroups_])
-        return coverage.covered(examples)[:, list(coverage.plan.of_clause)]
+        return coverage.covered(examples)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

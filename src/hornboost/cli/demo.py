@@ -67,7 +67,7 @@ def _show_planted(data: Generated, database: Database, model: Any) -> None:
     _heading("The rules that were planted, and the learned rule nearest to each")
     encoded = database.encode(database.examples()[0])
     coverage = model.ensemble_.coverage(database)
-    learned: NDArray[np.bool_] = coverage.covered(encoded)[:, list(coverage.plan.of_clause)]
+    learned: NDArray[np.bool_] = coverage.covered(encoded)
     for text in data.rules:
         truth = database.covers(Clause.parse(text))
         agreement = (learned & truth[:, None]).sum(axis=0) / np.maximum((learned | truth[:, None]).sum(axis=0), 1)

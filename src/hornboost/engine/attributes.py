@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING, UNSEEN
 from hornboost.logic.clause import Test
-from hornboost.logic.moment import moment_of, moment_text
+from hornboost.logic.moment import moment_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,25 +142,3 @@ def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     rank[-1] = MISSING
     indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return distinct[order], rank[indices]
-
-
-def satisfies(column: Column, test: Test, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_]:
-    """Which rows pass a test; a missing value satisfies no comparison."""
-    values = column.values if rows is None else column.values[rows]
-    if test.op == "missing":
-        return np.isnan(values) if column.kind == "numeric" else values == MISSING
-    if test.op == "=":
-        if column.kind == "numeric":
-            return np.asarray(values == float(test.value or "nan"))
-        return np.asarray(values == code_of(column, str(test.value)))
-    assert test.value is not None
-    threshold = moment_of(test.value) if isinstance(test.value, str) else test.value
-    return np.asarray(values >= threshold if test.op == ">=" else values <= threshold)
-
-
-def code_of(column: Column, value: str) -> int:
-    """The code of a nominal constant, or one that no row has."""
-    assert column.categories is not None
-    at = int(np.searchsorted(column.categories, value)) if len(column.categories) else 0
-    known = at < len(column.categories) and column.categories[at] == value
-    return at if known else -3

@@ -6,54 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.dtypes import CODE, WEIGHT
-from hornboost.engine import kernels
+from hornboost.engine import pair_kernels as kernels
 from hornboost.engine.attributes import Layout
-from hornboost.engine.tree import AT_ONCE, NO_CODES, Codes
+from hornboost.engine.reach import AT_ONCE, Codes, Longs, Reach
 from hornboost.stopping import check
 
 LARGE = 200_000
 """Below this many pairs or rows a second thread costs more than it saves."""
 
 Result = TypeVar("Result")
-Longs = NDArray[np.int64]
 Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs]
-
-
-class Reach(NamedTuple):
-    """From which entries a join leads to which rows: the input of one pass.
-
-    `codes` is the key code of each entry and `offsets`/`order` the index of the joined column; without a join, `offsets` is
-    empty and `codes` are the entries' own rows. The matrices hold, a row a constraint, a column of the table and what it
-    must (or must not) equal for each entry.
-    """
-
-    example: Codes
-    codes: Codes
-    offsets: Longs
-    order: Codes
-    equal_columns: Codes = NO_CODES
-    equal_codes: Codes = NO_CODES
-    unequal_columns: Codes = NO_CODES
-    unequal_codes: Codes = NO_CODES
-
-    def cuts(self, width: int = 1, n_threads: int = 1) -> list[int]:
-        """Bounds of parts of the entries, one for each thread at least and none too large for one call that reads `width` values a row."""
-        if n_threads == 1 and self.example.size * max(self.order.size, 1) * width <= AT_ONCE:
-            return [0, self.example.size]
-        rows = self.example.size if self.offsets.size == 0 else int(kernels.count_reached(self.codes, self.offsets))
-        size = max(min(AT_ONCE // width, -(-rows // n_threads)), 1)
-        return list(kernels.cuts(self.example, self.codes, self.offsets, size).tolist())
-
-    def part(self, lo: int, hi: int) -> Reach:
-        """The same join from some of the entries."""
-        equal, unequal = (np.ascontiguousarray(codes[:, lo:hi]) for codes in (self.equal_codes, self.unequal_codes))
-        return self._replace(example=self.example[lo:hi], codes=self.codes[lo:hi], equal_codes=equal, unequal_codes=unequal)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

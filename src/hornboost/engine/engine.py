@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -12,28 +12,18 @@ from numpy.typing import NDArray
 
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, WEIGHT
-from hornboost.engine import kernels
-from hornboost.engine.attributes import Attributes, satisfies
-from hornboost.engine.blocks import Block, Reach, build_block, running, zeros
+from hornboost.engine import join_kernels, pair_kernels
+from hornboost.engine.attributes import Attributes
+from hornboost.engine.blocks import Block, build_block, running, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.facts import Facts, writable
-from hornboost.engine.frontier import Frontier, Group, Option, Refinement
+from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement
+from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
-from hornboost.engine.tree import (
-    NO_CODES,
-    NO_MASK,
-    Codes,
-    Entries,
-    Join,
-    Ref,
-    Spec,
-    State,
-    gathered,
-    path_text,
-    propagate,
-    root_state,
-    with_test,
-)
+from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Codes, Reach, follow, gathered
+from hornboost.engine.row_conditions import NO_CONDITIONS
+from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
+from hornboost.engine.tree import Join, Ref, Spec, path_text, with_test
 from hornboost.errors import LimitError
 from hornboost.logic.clause import Test
 from hornboost.stopping import check
@@ -41,10 +31,18 @@ from hornboost.stopping import check
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-NO_OFFSETS: NDArray[np.int64] = np.empty(0, np.int64)
-NO_ROWS: Codes = np.empty(0, CODE)
 BARE = -1
 """Stands for the literal without a test among the attributes of a block."""
+
+
+class Workshop:
+    """What engines over several sets of examples share: memory for what is kept, threads, and a note of the joins that were refused."""
+
+    def __init__(self, cache: Cache, n_jobs: int = 1) -> None:
+        self.cache = cache
+        self.n_jobs = n_jobs
+        self.pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
+        self.refused: dict[tuple[Join, ...], int] = {}
 
 
 class Engine:
@@ -66,22 +64,42 @@ class Engine:
         cache_bytes: int = 1 << 30,
         n_jobs: int = 1,
         constants: Sequence[str] = (),
+        workshop: Workshop | None = None,
     ) -> None:
         self.database = database
         self.examples = examples
         self.max_depth = max_depth
         self.look_ahead = look_ahead
         self.max_entries = max_entries
-        self.n_jobs = n_jobs
-        self.refused: dict[tuple[Join, ...], int] = {}
-        self.cache = Cache(cache_bytes)
+        self.workshop = workshop or Workshop(Cache(cache_bytes), n_jobs)
         self.facts = Facts.of(database)
         self.graph = JoinGraph(self.facts, examples)
         self.constants = tuple(constants)
         self._root_attributes = Attributes(examples, {name: database.domains[name].values for name in constants})
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
-        self.pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
+
+    def over(self, examples: Table) -> Engine:
+        """An engine over other examples with the same limits and constants, which shares threads and memory with this one."""
+        return Engine(
+            self.database,
+            examples,
+            max_depth=self.max_depth,
+            look_ahead=self.look_ahead,
+            max_entries=self.max_entries,
+            constants=self.constants,
+            workshop=self.workshop,
+        )
+
+    @property
+    def refused(self) -> dict[tuple[Join, ...], int]:
+        """The joins that reach too many rows, and how many."""
+        return self.workshop.refused
+
+    @property
+    def cache(self) -> Cache:
+        """What is kept between rounds."""
+        return self.workshop.cache
 
     def root(self) -> State:
         """The state of the clause with an empty body."""
@@ -102,14 +120,14 @@ class Engine:
         for group in frontier.groups:
             for pairs in group.pairs:
                 check()
-                pairs.score(live, classes, out[at : at + pairs.n_conditions], self.pool, self.n_jobs)
+                pairs.score(live, classes, out[at : at + pairs.n_conditions], self.workshop.pool, self.workshop.n_jobs)
                 at += pairs.n_conditions
         return out
 
     def covered_weight(self, state: State, weights: NDArray[np.int64], classes: Codes, n_classes: int) -> NDArray[np.int64]:
         """The weight that a state covers, by class."""
         out = np.zeros(n_classes, np.int64)
-        kernels.class_totals(writable(weights, WEIGHT), writable(classes, CODE), state.covered, out)
+        pair_kernels.class_totals(writable(weights, WEIGHT), writable(classes, CODE), state.covered, out)
         return out
 
     def refine(self, state: State, refinement: Refinement) -> State:
@@ -144,12 +162,12 @@ class Engine:
             self.cache.put(key, known, known.nbytes)
         return known
 
-    def _group(self, state: State, node: int, visible: Visible | None) -> Group:
+    def _group(self, state: State, node: int, visible: Visible | None) -> NodeOptions:
         key = ("group", state.entries[node].number, node, visible)
-        known: Group | None = self.cache.get(key)
+        known: NodeOptions | None = self.cache.get(key)
         if known is None:
             chains = (Chain(node, ()), *self.graph.chains(state, node, visible, self.max_depth, self.look_ahead))
-            known = Group.of([option for chain in chains for option in self.options(state, chain, visible)])
+            known = NodeOptions.of([option for chain in chains for option in self.options(state, chain, visible)])
             self.cache.put(key, known, known.nbytes)
         return known
 
@@ -189,19 +207,19 @@ class Engine:
             entries = state.entries[chain.node]
             reach = Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS)
             codes = attributes.codes(selected)
-            return build_block(reach, codes, attributes.layout(selected), False, self.pool, self.n_jobs)
+            return build_block(reach, codes, attributes.layout(selected), False, self.workshop.pool, self.workshop.n_jobs)
         try:
             reach = self.checked_reach(state, chain.node, chain.joins)
         except LimitError:
             return None
         codes = attributes.codes_by(chain.joins[-1].column, reach.order, selected)
-        return build_block(reach, codes, attributes.layout(selected), bare, self.pool, self.n_jobs)
+        return build_block(reach, codes, attributes.layout(selected), bare, self.workshop.pool, self.workshop.n_jobs)
 
     def checked_reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
         """The rows that joins reach from a node; refused where there are too many."""
         check()
-        reach = self._reach(state, node, joins)
-        self.check_count(int(kernels.count_reached(reach.codes, reach.offsets)), joins)
+        reach = self.reach(state, node, joins)
+        self.check_count(int(join_kernels.count_reached(reach.codes, reach.offsets)), joins)
         return reach
 
     def check_count(self, count: int, joins: tuple[Join, ...]) -> None:
@@ -211,7 +229,7 @@ class Engine:
             limit = f"more than max_entries={self.max_entries:,}"
             raise LimitError(f"the join {path_text(joins)} reaches {count:,} rows, {limit}; raise max_entries to follow it")
 
-    def _reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
+    def reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
         """The last join of a chain as the input of one pass, from the entries of what comes before it."""
         join = joins[-1]
         if len(joins) == 1:
@@ -229,22 +247,7 @@ class Engine:
                     raise ValueError("a chain of more than two literals may close on existing variables in its second one only")
                 return gathered(state.codes(node, ref, self.key), above.up)
 
-        assert join.source is not None
-        index = self.database.index(join.table, join.column)
-        return Reach(
-            above.example,
-            lookup(join.source),
-            index.offsets,
-            index.rows,
-            *self._constraints(join.table, join.equal, lookup),
-            *self._constraints(join.table, join.unequal, lookup),
-        )
-
-    def _constraints(self, table: str, pairs: tuple[tuple[str, Ref], ...], lookup: Callable[[Ref], Codes]) -> tuple[Codes, Codes]:
-        """Columns of the table and what each must, or must not, equal for each entry, a row a constraint."""
-        if not pairs:
-            return NO_CODES, NO_CODES
-        return stacked([self.key(table, column, False) for column, _ in pairs]), stacked([lookup(ref) for _, ref in pairs])
+        return follow(self.database, self.facts, join, above.example, lookup)
 
     def _refine(self, state: State, refinement: Refinement) -> State:
         node, test = refinement.node, refinement.test
@@ -275,44 +278,35 @@ class Engine:
                 alive &= self.passes(joins[-1].table, test, known.rows, False)
             if alive.all():
                 return known
-            example, rows, up, _ = kernels.compact(known.example, known.rows, known.up, alive, NO_ROWS)
+            example, rows, up, _ = join_kernels.compact(known.example, known.rows, known.up, alive, NO_ROWS)
             return Entries(example, rows, up)
-        reach = self._reach(state, node, joins)
+        reach = self.reach(state, node, joins)
         codes = np.where(state.covered[reach.example], reach.codes, CODE(-1))
         allowed = NO_MASK if test is None else self.passes(joins[-1].table, test, None, False)
         return _expanded(reach._replace(codes=codes), allowed)
 
     def passes(self, table: str, test: Test, rows: Codes | None, is_root: bool) -> NDArray[np.bool_]:
         """Which rows of a table pass a test."""
-        column = self.column(table, test.column, is_root)
-        if column.kind == "key" and test.op == "=":
-            values = self.key(table, test.column, is_root)
-            return np.asarray((values if rows is None else values[rows]) == self.facts.constant(column.domain or "", test.value))
-        return satisfies(column, test, rows)
+        return satisfies(self.column(table, test.column, is_root), test, self.facts, rows)
 
 
 def _expanded(reach: Reach, allowed: NDArray[np.bool_]) -> Entries:
     """The entries behind a join, part by part where they are many."""
     cuts = reach.cuts()
     if len(cuts) == 2:
-        return Entries(*kernels.expand(*reach, allowed))
-    room = int(kernels.count_reached(reach.codes, reach.offsets))
-    columns = np.empty((3, room), CODE)
+        rows, up = join_kernels.expand(*reach.edges, allowed, *NO_CONDITIONS)
+        return Entries(gathered(reach.example, up), rows, up)
+    room = int(join_kernels.count_reached(reach.codes, reach.offsets))
+    columns = np.empty((2, room), CODE)
     n = 0
     for lo, hi in pairwise(cuts):
         check()
-        example, rows, up = kernels.expand(*reach.part(lo, hi), allowed)
+        rows, up = join_kernels.expand(*reach.part(lo, hi).edges, allowed, *NO_CONDITIONS)
         up += lo
-        for column, part in zip(columns, (example, rows, up), strict=True):
-            column[n : n + part.size] = part
+        columns[0, n : n + rows.size], columns[1, n : n + rows.size] = rows, up
         n += rows.size
-    example, rows, up = columns if n == room else columns[:, :n].copy()
-    return Entries(example, rows, up)
-
-
-def stacked(columns: Sequence[Codes]) -> Codes:
-    """The columns as rows of a matrix; a single one is not copied."""
-    return columns[0][None, :] if len(columns) == 1 else np.stack(columns)
+    rows, up = columns if n == room else columns[:, :n].copy()
+    return Entries(gathered(reach.example, up), rows, up)
 
 
 def _placed(join: Join, n: int) -> Join:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 Number = TypeVar("Number", bound=np.generic)
+NO_VALUE = -3
+"""A code that no row has."""
 
 
 class Facts:
@@ -65,7 +67,7 @@ class Facts:
         if at not in self._constants:
             code = int(self.domains[domain].encode([value])[0])
             # beyond the size of the domain a code only says which unknown identifier it is among its own
-            self._constants[at] = code if 0 <= code < self.domains[domain].size else -3
+            self._constants[at] = code if 0 <= code < self.domains[domain].size else NO_VALUE
         return self._constants[at]
 
     def is_unique(self, table: str, column: str) -> bool:

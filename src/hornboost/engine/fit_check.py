@@ -1,17 +1,57 @@
-"""Whether a tree of joins that comes from outside, as from a checkpoint, fits the tables: the engine itself trusts what it is given."""
+"""Whether a clause, or a tree of joins as from a checkpoint, fits the tables: the engine itself trusts what it is given."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hornboost.engine.compile import check_test
 from hornboost.engine.tree import Join, Spec
 from hornboost.errors import ClauseError, DataError
+from hornboost.logic.clause import Clause, Test
+from hornboost.logic.text import MOST_LITERALS
 
 if TYPE_CHECKING:
+    from hornboost.data import Database
     from hornboost.data.table import Column
     from hornboost.engine.engine import Engine
+
+
+def check_clause(database: Database, clause: Clause) -> None:
+    """Refuse, in one sentence, a clause that does not fit the tables; its first literal stands for the examples.
+
+    Examples may have further columns than their table; tests on those are looked at when the examples are there.
+    """
+    n = len(clause.body)
+    if n > MOST_LITERALS:
+        raise ClauseError(f"the clause has {n:,} literals, and at most {MOST_LITERALS} can be followed; split it into several")
+    domains: dict[str, tuple[str | None, str]] = {}
+    for k, literal in enumerate(clause.body):
+        columns = _tables_columns(database, literal.table)
+        for name, variable in literal.bindings:
+            if name not in columns:
+                raise DataError.unknown_column(literal.table, name, columns)
+            if columns[name].kind != "key":
+                kind = f"is {columns[name].kind}, not a key, so it takes no variable ('{variable}')"
+                raise ClauseError(f"table '{literal.table}': column '{name}' {kind}")
+            domain, where = domains.setdefault(variable, (columns[name].domain, f"{literal.table}.{name}"))
+            if domain != columns[name].domain:
+                raise ClauseError(f"variable '{variable}' joins {where} with {literal.table}.{name}, which are keys of different things")
+        for test in literal.tests:
+            if test.column in columns:
+                check_test(literal.table, columns[test.column], test)
+            elif k > 0:
+                raise DataError.unknown_column(literal.table, test.column, columns)
+
+
+def check_test(table: str, column: Column, test: Test) -> None:
+    """Refuse a test that says nothing about values of the column's kind."""
+    if test.op in (">=", "<=") and column.kind != "numeric":
+        raise ClauseError(f"table '{table}': column '{column.name}' is {column.kind}, so it has no order for '{test.op}'; use = instead")
+    if test.op == "=" and column.kind == "numeric":
+        try:
+            float(test.value or "")
+        except ValueError:
+            raise ClauseError(f"table '{table}': column '{column.name}' is numeric, and {test.value!r} is no number") from None
 
 
 def check_specs(engine: Engine, specs: Sequence[Spec]) -> None:
@@ -64,6 +104,10 @@ def _node_columns(engine: Engine, specs: Sequence[Spec], node: int) -> dict[str,
 
 
 def _columns(engine: Engine, table: str) -> dict[str, Column]:
-    if table not in engine.database.tables:
-        raise DataError.unknown_table(table, engine.database.tables)
-    return dict(engine.database.tables[table].columns)
+    return dict(_tables_columns(engine.database, table))
+
+
+def _tables_columns(database: Database, table: str) -> Mapping[str, Column]:
+    if table not in database.tables:
+        raise DataError.unknown_table(table, database.tables)
+    return database.tables[table].columns

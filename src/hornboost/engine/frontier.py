@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from hornboost.engine.attributes import Attributes
 from hornboost.engine.blocks import Block, Pairs, running
 from hornboost.engine.joins import Chain
-from hornboost.engine.tree import Join, State
+from hornboost.engine.state import State
+from hornboost.engine.tree import Join
 from hornboost.logic.clause import Test
 
 MERGE_LIMIT = 4_000_000
@@ -37,7 +38,7 @@ class Option:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Group:
+class NodeOptions:
     """What can be added at one node: its options, and their pairs ready to be weighted."""
 
     options: tuple[Option, ...]
@@ -47,7 +48,7 @@ class Group:
     """Of each option the number of the first one of its chain: several blocks of a chain share its place in schema order."""
 
     @classmethod
-    def of(cls, options: Sequence[Option]) -> Group:
+    def of(cls, options: Sequence[Option]) -> NodeOptions:
         bounds = running(option.block.conditions.size for option in options)
         packs: list[list[Block]] = []
         room = 0
@@ -76,7 +77,7 @@ class Frontier:
     """All refinements of a state; candidate numbers run through its groups."""
 
     state: State
-    groups: tuple[Group, ...]
+    groups: tuple[NodeOptions, ...]
     bounds: NDArray[np.int64]
 
     def __len__(self) -> int:

@@ -8,7 +8,8 @@ from typing import Any
 
 from hornboost.data.table import Table
 from hornboost.engine.facts import Facts
-from hornboost.engine.tree import Join, Ref, Spec, State
+from hornboost.engine.state import State
+from hornboost.engine.tree import Join, Ref, Spec
 
 FIRST_NEW = -1
 """Number of the first literal of a chain that is not yet in the tree; the next is one less."""

@@ -9,20 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hornboost.data.table import Table
 from hornboost.dtypes import CODE
 from hornboost.engine import seeded_kernels as kernels
-from hornboost.engine.blocks import Block, Reach, build_block
-from hornboost.engine.engine import NO_OFFSETS, NO_ROWS, Engine
-from hornboost.engine.frontier import Group, Option
+from hornboost.engine.blocks import Block, build_block
+from hornboost.engine.engine import Engine
+from hornboost.engine.frontier import NodeOptions, Option
 from hornboost.engine.joins import Chain
-from hornboost.engine.tree import Codes, Join
+from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Codes, Longs, Reach
+from hornboost.engine.tree import Join
 from hornboost.errors import LimitError
 from hornboost.stopping import check
-
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,24 +30,10 @@ class Part:
     `holder` is the number of each example's key among the distinct ones, `places` the place of each option in schema order.
     """
 
-    group: Group
+    group: NodeOptions
     places: Longs
     n_holders: int
     holder: Codes | None
-
-
-def over(engine: Engine, examples: Table) -> Engine:
-    """The engine over other examples; what is kept is kept together."""
-    other = Engine(
-        engine.database,
-        examples,
-        max_depth=engine.max_depth,
-        look_ahead=engine.look_ahead,
-        max_entries=engine.max_entries,
-        constants=engine.constants,
-    )
-    other.cache, other.pool, other.n_jobs, other.refused = engine.cache, engine.pool, engine.n_jobs, engine.refused
-    return other
 
 
 class RootBuilder:
@@ -76,7 +60,7 @@ class RootBuilder:
         for column, options in found.items():
             over_keys, holder = (engine, None) if column is None else self._over_keys(column)
             places = np.array([place for place, _ in options], np.int64)
-            result.append(Part(Group.of([option for _, option in options]), places, over_keys.examples.n_rows, holder))
+            result.append(Part(NodeOptions.of([option for _, option in options]), places, over_keys.examples.n_rows, holder))
         return result
 
     def _over_keys(self, column: str) -> tuple[Engine, Codes | None]:
@@ -88,7 +72,7 @@ class RootBuilder:
             else:
                 key = replace(self.engine.examples.columns[column], values=codes)
                 table = Table(self.engine.examples.name, {column: key}, codes.size)
-                self._keys[column] = over(self.engine, table), holder.astype(CODE)
+                self._keys[column] = self.engine.over(table), holder.astype(CODE)
         return self._keys[column]
 
     def _options(self, source: Engine, chain: Chain) -> list[Option]:
@@ -108,7 +92,7 @@ class RootBuilder:
         """Whether the examples together, not only their distinct keys, reach no more rows than the limit."""
         assert joins[0].source is not None
         source, holder = self._over_keys(joins[0].source.column)
-        reach = source._reach(source.root(), 0, (*joins[:-1], replace(joins[-1], equal=())))
+        reach = source.reach(source.root(), 0, (*joins[:-1], replace(joins[-1], equal=())))
         lengths = kernels.reached_by_entry(reach.codes, reach.offsets)
         if holder is not None:
             lengths *= np.bincount(holder, minlength=source.examples.n_rows)[reach.example]
@@ -147,7 +131,7 @@ class RootBuilder:
             codes = attributes.codes_by(join.column, index.rows, selected)
             keys = np.arange(index.size, dtype=CODE)
             reach = Reach(keys, keys, index.offsets, index.rows)
-            block = build_block(reach, codes, attributes.layout(selected), True, self.engine.pool, self.engine.n_jobs)
+            block = build_block(reach, codes, attributes.layout(selected), True, self.engine.workshop.pool, self.engine.workshop.n_jobs)
             assert block is not None
             segment = np.full(index.size, -1, CODE)
             segment[block.segment_example] = np.arange(block.segment_example.size, dtype=CODE)
@@ -179,7 +163,7 @@ class RootBuilder:
         selected = tuple(range(len(attributes.columns)))
         codes = attributes.codes(selected)
         reach = Reach(example, rows, NO_OFFSETS, NO_ROWS)
-        block = build_block(reach, codes, attributes.layout(selected), True, engine.pool, engine.n_jobs)
+        block = build_block(reach, codes, attributes.layout(selected), True, engine.workshop.pool, engine.workshop.n_jobs)
         assert block is not None
         return block
 

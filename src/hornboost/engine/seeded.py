@@ -14,18 +14,20 @@ from numpy.typing import NDArray
 
 from hornboost.data.table import Table
 from hornboost.dtypes import CODE
-from hornboost.engine import kernels
+from hornboost.engine import join_kernels, pair_kernels
 from hornboost.engine import seeded_kernels as own
-from hornboost.engine.engine import NO_OFFSETS, Engine
-from hornboost.engine.frontier import Group, Option, Refinement
+from hornboost.engine.engine import Engine
+from hornboost.engine.frontier import NodeOptions, Option, Refinement
 from hornboost.engine.joins import Chain
-from hornboost.engine.roots import Part, RootBuilder, over
+from hornboost.engine.reach import NO_OFFSETS, Codes, Longs
+from hornboost.engine.roots import Part, RootBuilder
+from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.seeded_closings import Closings
 from hornboost.engine.seeded_tests import OwnTests
-from hornboost.engine.tree import NO_MASK, Codes, Entries, Spec, State, with_test
+from hornboost.engine.state import NO_MASK, Entries, State
+from hornboost.engine.tree import Spec, with_test
 from hornboost.stopping import check
 
-Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Found = tuple[Longs, Longs, Longs]
 
@@ -63,12 +65,12 @@ class Position:
 class Literals:
     """The legal literals of a clause, in the order of the tie-break: fewer new literals, schema order, value order.
 
-    `option` is the option of each, `raw` its condition as `kernels.build_pairs` numbers it, `candidate` its row in the table of weights;
+    `option` is the option of each, `raw` its condition as `pair_kernels` numbers it, `candidate` its row in the table of weights;
     the first `n_tests` are tests on the example itself and have no such row.
     """
 
     options: Sequence[Option]
-    groups: tuple[Group, ...]
+    groups: tuple[NodeOptions, ...]
     option: Longs
     raw: Longs
     candidate: Longs
@@ -114,7 +116,7 @@ class SeededEngine:
         self._root_parts()
         parts = [self._at_root(seed)]
         options = list(self._root_options)
-        groups: list[Group] = []
+        groups: list[NodeOptions] = []
         if position.tree is not None:
             tree, start = position.tree, int(self._bounds[-1])
             for node in range(1, len(position.specs)):
@@ -154,7 +156,7 @@ class SeededEngine:
                     check()
                     into = out[at : at + pairs.n_conditions]
                     own.histogram_by_class(pairs.segment_example, pairs.segment_start, pairs.pairs, held, into)
-                    kernels.cumulate(into, pairs.starts, pairs.stops)
+                    pair_kernels.cumulate(into, pairs.starts, pairs.stops)
                     at += pairs.n_conditions
         at = int(self._bounds[-1])
         if position.tree is not None:
@@ -164,10 +166,10 @@ class SeededEngine:
             at += group.size
         return out
 
-    def _add(self, group: Group, live: Longs, classes: Codes, out: Longs, at: int) -> None:
+    def _add(self, group: NodeOptions, live: Longs, classes: Codes, out: Longs, at: int) -> None:
         for pairs in group.pairs:
             check()
-            pairs.score(live, classes, out[at : at + pairs.n_conditions], self.engine.pool, self.engine.n_jobs)
+            pairs.score(live, classes, out[at : at + pairs.n_conditions], self.engine.workshop.pool, self.engine.workshop.n_jobs)
             at += pairs.n_conditions
 
     def refine(self, position: Position, literals: Literals, i: int) -> Position:
@@ -193,7 +195,7 @@ class SeededEngine:
         if tree is None:
             examples = np.flatnonzero(position.covered & self._covered(option, raw))
             check()
-            engine = over(self.engine, _keys(self.engine.examples, examples))
+            engine = self.engine.over(_keys(self.engine.examples, examples))
             tree = Tree(engine, State(position.specs, engine.root().entries, engine.root().covered), examples)
         state = tree.engine.refine(tree.state, step)
         covered = np.zeros(position.covered.size, np.bool_)
@@ -257,21 +259,21 @@ class SeededEngine:
         columns = (np.split(column[order], cuts) for column in (option, raw, candidate))
         return dict(zip(chosen.tolist(), zip(*columns, strict=True), strict=True))
 
-    def _group(self, tree: Tree, node: int) -> Group:
+    def _group(self, tree: Tree, node: int) -> NodeOptions:
         engine, state = tree.engine, tree.state
         key = ("group", state.entries[node].number, node, None)
-        known: Group | None = engine.cache.get(key)
+        known: NodeOptions | None = engine.cache.get(key)
         if known is None:
             options: list[Option] = []
             for chain in (Chain(node, ()), *engine.graph.chains(state, node, None, engine.max_depth, engine.look_ahead)):
                 check()
                 known_closing = self._closings.knows(chain)
                 options += self._closings.options(engine, state, chain) if known_closing else engine.options(state, chain, None)
-            known = Group.of(options)
+            known = NodeOptions.of(options)
             engine.cache.put(key, known, known.nbytes)
         return known
 
-    def _of_group(self, tree: Tree, node: int, group: Group, example: int) -> Found:
+    def _of_group(self, tree: Tree, node: int, group: NodeOptions, example: int) -> Found:
         key = ("literals", tree.state.entries[node].number, node, example)
         known: Found | None = self.engine.cache.get(key)
         if known is None:
@@ -279,7 +281,7 @@ class SeededEngine:
             self.engine.cache.put(key, known, sum(column.nbytes for column in known))
         return known
 
-    def _conditions(self, engine: Engine, state: State, group: Group, n: int) -> tuple[Longs, Longs, Longs, Longs]:
+    def _conditions(self, engine: Engine, state: State, group: NodeOptions, n: int) -> tuple[Longs, Longs, Longs, Longs]:
         """The conditions of a group that hold on the rows of the examples 0..n: example, option, raw number, row in the group's table."""
         whose, numbers, raws, candidates = [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS]
         for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
@@ -287,7 +289,9 @@ class SeededEngine:
             block, attributes, chain = option.block, option.attributes, option.chain
             example, rows = state.entries[chain.node].example, state.entries[chain.node].rows
             if chain.joins:
-                example, rows, _ = kernels.expand(*engine.checked_reach(state, chain.node, chain.joins), NO_MASK)
+                reach = engine.checked_reach(state, chain.node, chain.joins)
+                rows, up = join_kernels.expand(*reach.edges, NO_MASK, *NO_CONDITIONS)
+                example = reach.example[up]
             codes, layout = attributes.codes(block.attributes), attributes.layout(block.attributes)
             raw, counts = own.own_conditions_each(
                 n, example, rows, bool(chain.joins), codes, layout.selected, layout.sizes, layout.numeric, layout.bases

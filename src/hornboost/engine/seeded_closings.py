@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from hornboost.engine import seeded_kernels as kernels
-from hornboost.engine.blocks import Reach, build_block
-from hornboost.engine.engine import NO_OFFSETS, NO_ROWS, Engine
+from hornboost.engine.blocks import build_block
+from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Option
 from hornboost.engine.joins import Chain
-from hornboost.engine.kernels import Mask
-from hornboost.engine.tree import State
+from hornboost.engine.key_kernels import Mask
+from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Reach
+from hornboost.engine.state import State
 from hornboost.errors import LimitError
 from hornboost.stopping import check
 
@@ -42,7 +43,7 @@ class Closings:
         attributes = engine.attributes(join.table, False)
         selected = tuple(range(len(attributes.columns)))
         codes, layout = attributes.codes(selected), attributes.layout(selected)
-        block = build_block(Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine.pool, engine.n_jobs)
+        block = build_block(Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine.workshop.pool, engine.workshop.n_jobs)
         assert block is not None
         return [Option(chain, block, attributes)]
 

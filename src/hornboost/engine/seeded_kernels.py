@@ -1,11 +1,11 @@
-"""Kernels of the seeded search, and nothing else; conditions are numbered as `kernels.build_pairs` numbers them."""
+"""Numba kernels of the seeded search, and nothing else; conditions are numbered as `pair_kernels.build_pairs` numbers them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hornboost.data.jit import inner, jit
-from hornboost.engine.kernels import Codes, Int, Longs, Mask
+from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, leads, same
 
 
 @inner
@@ -160,7 +160,7 @@ def reached_by_entry(codes: Codes, offsets: Longs) -> Longs:
     out = np.zeros(codes.size, np.int64)
     for entry in range(codes.size):
         code = codes[entry]
-        if 0 <= code < offsets.size - 1:
+        if leads(code, offsets):
             out[entry] = offsets[code + 1] - offsets[code]
     return out
 
@@ -255,7 +255,7 @@ def meet(
     n = 0
     for example in range(keys.size):
         key, other = keys[example], closing[example]
-        if key < 0 or key >= offsets.size - 1 or other < 0 or other >= back_offsets.size - 1:
+        if not (leads(key, offsets) and leads(other, back_offsets)):
             continue
         if back_offsets[other] == back_offsets[other + 1]:
             continue
@@ -296,21 +296,20 @@ def closing_rows(
 
     Returns examples, rows, and whether the equality dropped a row.
     """
-    n_codes = offsets.size - 1
     examples = np.empty(1024, np.int32)
     rows = np.empty(1024, np.int32)
     n = 0
     dropped = False
     for entry in range(codes.size):
         code, other = codes[entry], others[entry]
-        if code < 0 or code >= n_codes or offsets[code] == offsets[code + 1]:
+        if not leads(code, offsets) or offsets[code] == offsets[code + 1]:
             continue
         if other < 0 or not marks[_slot(code, other, marks.size)]:
             dropped = True
             continue
         for at in range(offsets[code], offsets[code + 1]):
             row = order[at]
-            if column[row] != other:
+            if not same(column[row], other):
                 dropped = True
                 continue
             if n == rows.size:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hornboost.engine import seeded_kernels as kernels
 from hornboost.engine.attributes import Layout
 from hornboost.engine.blocks import Block
-from hornboost.engine.engine import NO_OFFSETS, NO_ROWS, Engine
+from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Option
 from hornboost.engine.joins import Chain
-from hornboost.engine.tree import Codes
-
-Longs = NDArray[np.int64]
+from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Codes, Longs
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,30 +1,13 @@
-"""A clause as a tree of joins: each literal is a node that keeps the rows still alive on its paths from the examples.
-
-Branches never multiply each other: a filter is propagated up (an entry lives while each child has a live entry below it)
-and down, so the state is linear in the paths. An example is covered while its root entry lives.
-"""
+"""The structure of a clause: a tree of joins in which each literal is a node, made from a clause and turned into one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hornboost.dtypes import CODE, ROW
-from hornboost.engine import kernels
+from hornboost.errors import ClauseError, did_you_mean
 from hornboost.logic.clause import Clause, Head, Literal, Test
-from hornboost.stopping import check
-
-Codes = NDArray[np.int32]
-NO_CODES: Codes = np.empty((0, 0), CODE)
-NO_MASK: NDArray[np.bool_] = np.empty(0, np.bool_)
-
-AT_ONCE = 1 << 23
-"""Values that one call looks at, or little more: some hundredths of a second, so that Ctrl-C and time limits need not wait longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,149 +50,93 @@ def path_text(joins: Sequence[Join]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The structure of a node: its table, where it hangs, and its tests."""
+    """The structure of a node: its table, where it hangs, its tests, and pairs of its own key columns that are equal or differ."""
 
     table: str
     parent: int
     join: Join | None
     tests: tuple[Test, ...] = ()
+    same: tuple[tuple[str, str], ...] = ()
+    differ: tuple[tuple[str, str], ...] = ()
 
 
-_numbers = count()
+def clause_tree(clause: Clause) -> tuple[tuple[Spec, ...], list[int]]:
+    """A clause as a tree in which everything related lies on one path, and which literal each node is; its first literal is the root.
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Entries:
-    """The rows bound at a node: example, row, and the parent's entry, sorted by example.
-
-    Entries of examples that are no longer covered may remain: only filters *within* an example make new entries, so that
-    what was computed about them (kept under their `number`) is shared by all states that see the same entries.
+    A depth-first search of the graph "shares a variable, or must differ" has no edge between branches, so each literal finds
+    its equalities and inequalities among its ancestors. A variable links its literals to the one that brings it in first.
     """
-
-    example: Codes
-    rows: Codes
-    up: Codes
-    number: int = field(default_factory=_numbers.__next__)
-
-    def __len__(self) -> int:
-        return int(self.rows.size)
-
-    @property
-    def nbytes(self) -> int:
-        return self.example.nbytes + self.rows.nbytes + self.up.nbytes
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class State:
-    """The tree of a clause over the examples: structure, live entries, and which examples it covers."""
-
-    specs: tuple[Spec, ...]
-    entries: tuple[Entries, ...]
-    covered: NDArray[np.bool_]
-    number: int = field(default_factory=_numbers.__next__)
-
-    def path(self, node: int) -> Iterator[int]:
-        """The node and its ancestors, upwards."""
-        while node >= 0:
-            yield node
-            node = self.specs[node].parent
-
-    def depth(self, node: int) -> int:
-        return sum(1 for _ in self.path(node)) - 1
-
-    def codes(self, node: int, ref: Ref, key: Callable[[str, str, bool], Codes]) -> Codes:
-        """For each entry of `node` the code of a variable of one of its ancestors (or its own)."""
-        at: Codes | None = None
-        for k in self.path(node):
-            if k == ref.node:
-                codes = key(self.specs[k].table, ref.column, k == 0)
-                rows = self.entries[k].rows
-                if at is not None:
-                    rows = gathered(rows, at)
-                elif k == 0 and rows.size == codes.size:
-                    return codes  # the entries of the root are the examples themselves
-                return gathered(codes, rows)
-            at = self.entries[k].up if at is None else gathered(self.entries[k].up, at)
-        raise ValueError(f"node {ref.node} is not on the path of node {node}")
-
-    def filtered(self, node: int, alive: NDArray[np.bool_], specs: tuple[Spec, ...] | None = None) -> State:
-        """Keep only the live entries of one node, and everything that stays consistent with them."""
-        return propagate(specs or self.specs, self.entries, self.covered, {node: alive})
+    homes: dict[str, int] = {}
+    for k, literal in enumerate(clause.body):
+        for _, variable in literal.bindings:
+            homes.setdefault(variable, k)
+    for variable in {name for pair in clause.unequal for name in pair}:
+        if variable not in homes:
+            raise ClauseError(f"variable '{variable}' occurs in an inequality but in no literal{did_you_mean(variable, homes)}")
+    links = [(k, homes[variable]) for k, literal in enumerate(clause.body) for _, variable in literal.bindings]
+    links += [(homes[left], homes[right]) for left, right in clause.unequal]
+    near: list[set[int]] = [set() for _ in clause.body]
+    for left, right in links:
+        if left != right:
+            near[left].add(right)
+            near[right].add(left)
+    order, parents = _depth_first(near)
+    return tuple(_spec(clause, order, parents, n) for n in range(len(order))), order
 
 
-def gathered(values: Codes, at: Codes) -> Codes:
-    """`values[at]`, part by part where they are many."""
-    if at.size <= AT_ONCE:
-        return values[at]
-    out = np.empty(at.size, values.dtype)
-    for lo in range(0, at.size, AT_ONCE):
-        check()
-        out[lo : lo + AT_ONCE] = values[at[lo : lo + AT_ONCE]]
-    return out
+def _depth_first(near: list[set[int]]) -> tuple[list[int], list[int]]:
+    """Literals in the order of the search, and the position of each one's parent; unrelated ones hang at the root."""
+    order: list[int] = []
+    parents: list[int] = []
+    seen: set[int] = set()
+
+    def visit(k: int, parent: int) -> None:
+        seen.add(k)
+        order.append(k)
+        parents.append(parent)
+        mine = len(order) - 1
+        for other in sorted(near[k]):
+            if other not in seen:
+                visit(other, mine)
+
+    for k in range(len(near)):
+        if k not in seen:
+            visit(k, -1 if k == 0 else 0)
+    return order, parents
 
 
-def propagate(
-    specs: tuple[Spec, ...], entries: Sequence[Entries], covered: NDArray[np.bool_], alive: dict[int, NDArray[np.bool_]]
-) -> State:
-    """The state after some entries died: up to the root, then down every branch (Yannakakis' semi-joins)."""
-    n = len(specs)
-    masks: list[NDArray[np.bool_] | None] = [alive.get(k) for k in range(n)]
-    for k in range(n - 1, 0, -1):
-        check()
-        mask = masks[k]
-        if mask is not None:
-            parent = specs[k].parent
-            found = kernels.has_live_child(entries[k].up, mask, len(entries[parent]))
-            above = masks[parent]
-            masks[parent] = found if above is None else above & found
-    root = masks[0]
-    if root is not None:
-        covered = covered & root
-    changed = [False] * n
-    for k in range(1, n):
-        check()
-        parent = specs[k].parent
-        if parent > 0 and changed[parent]:
-            above = masks[parent]
-            mask = masks[k]
-            mask = np.ones(len(entries[k]), np.bool_) if mask is None else mask
-            assert above is not None
-            kernels.keep_below(entries[k].up, mask, above)
-            masks[k] = mask
-        mask = masks[k]
-        if mask is not None:
-            changed[k] = bool(kernels.drops_within(entries[k].example, mask, covered))
-    return State(tuple(specs), _compacted(specs, entries, masks, changed), covered)
+def _spec(clause: Clause, order: list[int], parents: list[int], n: int) -> Spec:
+    literal = clause.body[order[n]]
+    path = []
+    above = parents[n]
+    while above >= 0:
+        path.append(above)
+        above = parents[above]
+    known: dict[str, Ref] = {}
+    for above in reversed(path):
+        for column, variable in clause.body[order[above]].bindings:
+            known.setdefault(variable, Ref(above, column))
+    same, differ = _within(clause, literal)
+    if n == 0:
+        return Spec(literal.table, -1, None, literal.tests, same, differ)
+    links = [(column, known[variable]) for column, variable in literal.bindings if variable in known]
+    own = {variable: column for column, variable in literal.bindings if variable not in known}
+    pairs = [*clause.unequal, *((right, left) for left, right in clause.unequal)]
+    unequal = tuple((own[mine], known[theirs]) for mine, theirs in pairs if mine in own and theirs in known)
+    column, source = links[0] if links else ("", None)
+    return Spec(literal.table, parents[n], Join(literal.table, column, source, tuple(links[1:]), unequal), literal.tests, same, differ)
 
 
-def _compacted(
-    specs: tuple[Spec, ...], entries: Sequence[Entries], masks: list[NDArray[np.bool_] | None], changed: list[bool]
-) -> tuple[Entries, ...]:
-    result = [entries[0]]
-    maps: list[Codes] = [np.empty(0, CODE)]
-    for k in range(1, len(specs)):
-        check()
-        parent_map = maps[specs[k].parent]
-        mask = masks[k]
-        if not changed[k] and parent_map.size == 0:
-            result.append(entries[k])
-            maps.append(np.empty(0, CODE))
-            continue
-        if mask is None or not changed[k]:
-            mask = np.ones(len(entries[k]), np.bool_)
-        if parent_map.size:
-            mask = mask & (parent_map[entries[k].up] >= 0)
-        example, rows, up, entry_map = kernels.compact(entries[k].example, entries[k].rows, entries[k].up, mask, parent_map)
-        result.append(Entries(example, rows, up))
-        maps.append(entry_map)
-    return tuple(result)
-
-
-def root_state(n_examples: int, table: str) -> State:
-    """The state of the clause with an empty body: every example is covered."""
-    everyone = np.arange(n_examples, dtype=ROW)
-    entries = Entries(everyone, everyone, np.zeros(0, ROW))
-    return State((Spec(table, -1, None),), (entries,), np.ones(n_examples, np.bool_))
+def _within(clause: Clause, literal: Literal) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Key columns of one literal that share a variable, and those whose variables must differ."""
+    columns: dict[str, str] = {}
+    same = []
+    for column, variable in literal.bindings:
+        first = columns.setdefault(variable, column)
+        if first != column:
+            same.append((first, column))
+    differ = [(columns[one], columns[other]) for one, other in clause.unequal if one in columns and other in columns]
+    return tuple(same), tuple(differ)
 
 
 def to_clause(specs: Sequence[Spec], head: Head, keys: Sequence[str]) -> Clause:

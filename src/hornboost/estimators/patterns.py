@@ -13,12 +13,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data.mirror import mirrored
+from hornboost.engine import Coverage
 from hornboost.estimators.examples import RelationalExamples
 from hornboost.estimators.interrupts import ends_early
 from hornboost.learners.problem import Problem
 from hornboost.mining.patterns import Patterns, Settings, Support, find_patterns
 from hornboost.mining.queries import query_text
-from hornboost.model.scoring import Coverage
 from hornboost.stopping import learning, untimed
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         """A row for each example and a column for each query."""
         check_is_fitted(self, "clauses_")
         examples = self._database.encode(self._checked(X, reset=False))
-        matrix = coverage_matrix(self._coverage(), examples)
+        matrix = self._coverage().covered(examples)
         if not self.sparse:
             return matrix
         from scipy.sparse import csr_matrix
@@ -178,14 +178,6 @@ def mine(database: Database, problem: Problem, settings: Settings) -> Patterns:
             problem.weights,
             problem.positive,
             settings,
-            lambda clauses: coverage_matrix(Coverage.of(database, clauses), problem.examples),
+            lambda clauses: Coverage.of(database, clauses).covered(problem.examples),
         )
     raise KeyboardInterrupt
-
-
-def coverage_matrix(coverage: Coverage, examples: Any) -> NDArray[np.bool_]:
-    """A row for each example and a column for each clause."""
-    if not coverage.plan.of_clause:
-        return np.zeros((examples.n_rows, 0), np.bool_)
-    covered = coverage.covered(examples)
-    return np.asarray(covered[:, list(coverage.plan.of_clause)])

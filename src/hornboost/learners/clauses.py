@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from hornboost.dtypes import WEIGHT_ONE
 from hornboost.engine import State
-from hornboost.engine.compile import specs_state
 from hornboost.learners import distribution_kernels as kernels
 from hornboost.learners.greedy import grow
 from hornboost.learners.hypotheses import ClauseCells, Floats, Hypothesis, OneCell, Rows
@@ -51,7 +50,7 @@ class _GreedyLearner:
         raise NotImplementedError
 
     def _read(self, found: Outcome) -> State | None:
-        return specs_state(self.problem.engine, found.clauses[0]) if found.clauses else None
+        return self.problem.state(found.clauses[0]) if found.clauses else None
 
 
 class ClauseLearner(_GreedyLearner):

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Table
-from hornboost.errors import DataError, LimitError
+from hornboost.errors import DataError
 from hornboost.logic.clause import Clause
 
 if TYPE_CHECKING:
     from hornboost.data import Database
-    from hornboost.engine import Engine
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -44,13 +43,10 @@ class Rows:
 
     def covered_by(self, clause: Clause) -> NDArray[np.bool_]:
         """Which of the examples a clause covers."""
-        from hornboost.engine import clause_state, covers
+        from hornboost.engine import covers
 
         assert self.database is not None
-        try:
-            return clause_state(self._engine, clause).covered
-        except LimitError:
-            return covers(self.database, clause, self._engine.examples)
+        return covers(self.database, clause, self._examples)
 
     def take(self, chosen: NDArray[np.intp]) -> Rows:
         """Some of the rows, in the order given."""
@@ -63,11 +59,9 @@ class Rows:
         return Rows(_safe_indexing(self.given, chosen), self.matrix[chosen], self.database, encoded)
 
     @cached_property
-    def _engine(self) -> Engine:
-        from hornboost.engine import Engine
-
+    def _examples(self) -> Table:
         assert self.database is not None
-        return Engine(self.database, self.database.encode(self.given) if self.encoded is None else self.encoded)
+        return self.database.encode(self.given) if self.encoded is None else self.encoded
 
 
 class Hypothesis(Protocol):

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Table
-from hornboost.engine import Engine, State, to_clause
+from hornboost.engine import Coverage, Engine, State, to_clause
+from hornboost.engine.tree import Spec
 from hornboost.logic.clause import Clause, Head
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class Problem:
         """The class that binary learners call positive: the task's own, otherwise the last."""
         named = self.database.target.positive
         return self.labels.index(named) if named in self.labels else len(self.labels) - 1
+
+    def state(self, specs: tuple[Spec, ...]) -> State:
+        """A clause that was found before: its structure and what it covers, without the rows that a search goes on from."""
+        return State(specs, (), Coverage.of_trees(self.database, [specs]).covered(self.examples)[:, 0])
 
     def clause(self, state: State, label: int) -> Clause:
         """The clause of a state with a class in its head."""

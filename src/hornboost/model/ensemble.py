@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Table
+from hornboost.engine.coverage import Coverage
 from hornboost.logic.clause import Clause
 from hornboost.model.scale import Scale
-from hornboost.model.scoring import Coverage
 from hornboost.stopping import working
 
 if TYPE_CHECKING:
@@ -61,17 +61,21 @@ class Ensemble(Scale):
     @working()
     def scores(self, database: Database, examples: Table) -> Floats:
         """The scores of encoded examples, a column a score; votes are added in the order of the rules, whatever the number of examples."""
-        from hornboost.model.kernels import add_votes
-
-        total = np.tile(np.asarray(self.intercept, np.float64), (examples.n_rows, 1))
-        if not self.rules:
-            return total
         coverage = self.coverage(database)
-        of_rule = np.array(coverage.plan.of_clause, np.int64)
-        votes = np.array([rule.votes for rule in self.rules], np.float64)
-        otherwise = np.array([rule.otherwise or (0.0,) * votes.shape[1] for rule in self.rules], np.float64)
-        for start, covered in coverage.chunks(examples):
-            add_votes(covered, of_rule, votes, otherwise, total[start : start + len(covered)])
+        total = np.empty((examples.n_rows, len(self.intercept)), np.float64)
+        for start, covered in coverage.blocks(examples):
+            total[start : start + len(covered)] = self.scores_of(covered, coverage.of_clause)
+        return total
+
+    def scores_of(self, covered: NDArray[np.bool_], of_rule: Sequence[int]) -> Floats:
+        """The scores of examples by what covers them: a row for each example, and the rules' columns are `of_rule`."""
+        from hornboost.model.vote_kernels import add_votes
+
+        total = np.tile(np.asarray(self.intercept, np.float64), (len(covered), 1))
+        if self.rules:
+            votes = np.array([rule.votes for rule in self.rules], np.float64)
+            otherwise = np.array([rule.otherwise or (0.0,) * votes.shape[1] for rule in self.rules], np.float64)
+            add_votes(covered, np.array(of_rule, np.int64), votes, otherwise, total)
         return total
 
     def coverage(self, database: Database) -> Coverage:

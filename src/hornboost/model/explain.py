@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from hornboost.data.frames import decode_table
 from hornboost.data.table import Table
-from hornboost.engine import Engine, State, clause_state
-from hornboost.engine.compile import root_first, tree_specs
+from hornboost.engine.coverage import Coverage, Trace
 from hornboost.logic.clause import Clause, Literal
 from hornboost.model.ensemble import Ensemble, Rule, vote_for
-from hornboost.model.scoring import Coverage
+from hornboost.stopping import working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,6 +128,7 @@ class Explanations(tuple[Explanation, ...]):
         return [_plain(one) for one in self]
 
 
+@working()
 def explain(
     ensemble: Ensemble,
     database: Database,
@@ -142,36 +142,42 @@ def explain(
     `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two classes scores,
     probabilities and votes are those of `positive`, or of the second.
     """
-    coverage = ensemble.coverage(database)
-    covered = coverage.covered(examples)[:, list(coverage.plan.of_clause)]
-    scores = ensemble.scores(database, examples)
-    witnesses = _all_witnesses(ensemble, database, examples, covered)
-    steps = _Steps.of(ensemble, database, examples) if missed and len(ensemble.rules) else None
+    steps = _Steps.kept(ensemble, database, missed > 0)
     names = keys if keys is not None else _key_values(database, examples)
+    found: list[Explanation] = []
+    for start, trace in steps.coverage.traced(examples):
+        found += _explained(ensemble, steps, trace, names[start:], missed, positive)
+    return Explanations(found)
+
+
+def _explained(
+    ensemble: Ensemble, steps: _Steps, trace: Trace, names: Sequence[Mapping[str, Any]], missed: int, positive: str | None
+) -> Iterator[Explanation]:
+    """The explanations of a block of examples."""
+    of_rule = steps.coverage.of_clause[: len(ensemble.rules)]
+    covered = trace.covered[:, list(of_rule)]
+    scores = ensemble.scores_of(trace.covered, of_rule)
+    witnesses = _witnesses(ensemble, trace, covered)
     choices, probabilities = ensemble.choices(scores), ensemble.probabilities(scores)
     decision = ensemble.decision(scores)
-    found = []
-    for e in range(examples.n_rows):
+    for e in range(len(covered)):
         about = int(choices[e]) if decision.ndim == 2 else ensemble.about(positive)
         votes = [vote_for(rule.votes, about) for rule in ensemble.rules]
         otherwise = [vote_for(rule.otherwise, about) if rule.otherwise else 0.0 for rule in ensemble.rules]
         score = decision[e, about] if decision.ndim == 2 else decision[e] if about or len(ensemble.classes) == 1 else -decision[e]
-        fired = [Fired(rule, votes[r], witnesses[r, e]) for r, rule in enumerate(ensemble.rules) if covered[e, r]]
-        near = steps.nearest(e, covered[e], votes, otherwise)[:missed] if steps is not None else []
-        found.append(
-            Explanation(
-                names[e],
-                ensemble.classes[choices[e]],
-                ensemble.classes[about],
-                float(probabilities[e, about]),
-                float(score),
-                vote_for(ensemble.intercept, about) + sum(o for r, o in enumerate(otherwise) if not covered[e, r]),
-                tuple(sorted(fired, key=lambda one: -abs(one.vote))),
-                tuple(near),
-                int((~covered[e]).sum()),
-            )
+        fired = [Fired(ensemble.rules[r], votes[r], witnesses[r, e]) for r in np.flatnonzero(covered[e]).tolist()]
+        near = steps.nearest(trace.covered[e], covered[e], votes, otherwise)[:missed] if missed else []
+        yield Explanation(
+            names[e],
+            ensemble.classes[choices[e]],
+            ensemble.classes[about],
+            float(probabilities[e, about]),
+            float(score),
+            vote_for(ensemble.intercept, about) + sum(o for r, o in enumerate(otherwise) if not covered[e, r]),
+            tuple(sorted(fired, key=lambda one: -abs(one.vote))),
+            tuple(near),
+            int((~covered[e]).sum()),
         )
-    return Explanations(found)
 
 
 def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
@@ -207,74 +213,99 @@ def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
 
 @dataclass(eq=False)
 class _Steps:
-    """For each rule the columns of its prefixes in one table of coverage."""
+    """The rules and, where they are asked for, their prefixes, bound to a database together: one pass tells all of them."""
 
     rules: Sequence[Rule]
-    covered: NDArray[np.bool_]
+    coverage: Coverage
     columns: list[list[int]]
     failures: list[list[str]]
 
     @classmethod
-    def of(cls, ensemble: Ensemble, database: Database, examples: Table) -> _Steps:
-        steps = [list(prefixes(rule.clause.rooted(examples.name))) for rule in ensemble.rules]
-        coverage = Coverage.of(database, [clause for rule in steps for clause, _ in rule])
-        place = iter(coverage.plan.of_clause)
-        columns = [[next(place) for _ in rule] for rule in steps]
-        return cls(ensemble.rules, coverage.covered(examples), columns, [[failed for _, failed in rule] for rule in steps])
+    def kept(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> _Steps:
+        """Those of the last time, if they are the same."""
+        kept: _Steps | None = ensemble.__dict__.get("_steps")
+        if kept is None or kept.coverage.database is not database or bool(kept.columns) != with_prefixes:
+            ensemble.__dict__["_steps"] = kept = cls.of(ensemble, database, with_prefixes)
+        return kept
 
-    def nearest(self, e: int, fired: NDArray[np.bool_], votes: Sequence[float], otherwise: Sequence[float]) -> list[Missed]:
+    @classmethod
+    def of(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> _Steps:
+        clauses = [rule.clause.rooted(database.target.table) for rule in ensemble.rules]
+        steps = [list(prefixes(clause)) for clause in clauses] if with_prefixes else []
+        coverage = Coverage.of(database, [*clauses, *(clause for rule in steps for clause, _ in rule)])
+        place = iter(coverage.of_clause[len(clauses) :])
+        columns = [[next(place) for _ in rule] for rule in steps]
+        return cls(ensemble.rules, coverage, columns, [[failed for _, failed in rule] for rule in steps])
+
+    def nearest(
+        self, covered: NDArray[np.bool_], fired: NDArray[np.bool_], votes: Sequence[float], otherwise: Sequence[float]
+    ) -> list[Missed]:
         """The rules that did not fire, those with the largest share of satisfied conditions first."""
         missed = []
         for r in np.flatnonzero(~fired).tolist():
-            holds = self.covered[e, self.columns[r]]
+            holds = covered[self.columns[r]]
             satisfied = int(np.argmin(holds)) if not holds.all() else len(holds)
             failed = self.failures[r][satisfied] if satisfied < len(holds) else "its rows do not fit together"
             missed.append(Missed(self.rules[r], otherwise[r], votes[r], satisfied, len(holds), failed))
         return sorted(missed, key=lambda one: (-one.satisfied / max(one.conditions, 1), -abs(one.would_vote)))
 
 
-def _all_witnesses(
-    ensemble: Ensemble, database: Database, examples: Table, covered: NDArray[np.bool_]
-) -> dict[tuple[int, int], tuple[Witness, ...]]:
-    engine: Engine | None = None
+def _witnesses(ensemble: Ensemble, trace: Trace, covered: NDArray[np.bool_]) -> dict[tuple[int, int], tuple[Witness, ...]]:
+    """For each rule and each example that it covers one row for each literal, in the order of the clause."""
+    database = trace.coverage.database
+    clauses = [rule.clause.rooted(database.target.table) for rule in ensemble.rules]
+    fired = [np.flatnonzero(column) for column in covered.T]
+    rows = [trace.witnesses(r, of_rule) if of_rule.size else {} for r, of_rule in enumerate(fired)]
+    records = _Records.of(trace, clauses, rows)
     found: dict[tuple[int, int], tuple[Witness, ...]] = {}
-    for r, rule in enumerate(ensemble.rules):
-        of_rule = np.flatnonzero(covered[:, r])
+    for r, (clause, of_rule) in enumerate(zip(clauses, fired, strict=True)):
         if of_rule.size:
-            engine = engine or Engine(database, examples, max_entries=np.iinfo(np.int32).max)
-            found |= {(r, int(e)): rows for e, rows in zip(of_rule, rule_witnesses(engine, rule.clause, of_rule), strict=True)}
+            columns = [records.witnesses(literal, k, rows[r][k]) for k, literal in enumerate(clause.body) if k or literal.tests]
+            of_example = zip(*columns, strict=True) if columns else [()] * of_rule.size
+            found.update({(r, e): tuple(found) for e, found in zip(of_rule.tolist(), of_example, strict=True)})
     return found
 
 
-def rule_witnesses(engine: Engine, clause: Clause, covered: NDArray[np.intp]) -> list[tuple[Witness, ...]]:
-    """For each of some covered examples one row for each literal, in the order of the clause; together they satisfy it.
+@dataclass(eq=False)
+class _Records:
+    """Rows of tables as users see them, each table read once: `of_row` leads from a row to its record."""
 
-    Every live entry of a covered example is part of a whole binding, so the first entry below each chosen one will do.
-    """
-    body = root_first(clause, engine.examples.name)
-    _, order = tree_specs(clause, body)
-    state = clause_state(engine, clause)
-    chosen = _chosen_rows(state, covered)
-    rows: dict[int, list[Witness]] = {}
-    for node, position in enumerate(order):
-        literal = body[position]
-        if node == 0 and not literal.tests:
-            continue
-        mentioned = (*(column for column, _ in literal.bindings), *(test.column for test in literal.tests))
-        table = _only(engine.examples, mentioned) if node == 0 else engine.database.tables[literal.table]
-        frame = decode_table(table, engine.database.domains, chosen[node].astype(np.int64), dates_as_text=True)
-        records = [_cells(record) for record in frame.to_dict("records")]
-        keys = [column.name for column in table.keys]
-        rows[position] = [Witness(literal.table, record, tuple(dict.fromkeys((*keys, *mentioned)))) for record in records]
-    return [tuple(rows[position][k] for position in sorted(rows)) for k in range(covered.size)]
+    coverage: Coverage
+    of_row: dict[tuple[str, bool], dict[int, dict[str, Any]]]
+
+    @classmethod
+    def of(cls, trace: Trace, clauses: Sequence[Clause], rows: Sequence[Mapping[int, NDArray[np.int32]]]) -> _Records:
+        wanted: dict[tuple[str, bool], list[NDArray[np.int32]]] = {}
+        mentioned: dict[str, None] = {}
+        for clause, chosen in zip(clauses, rows, strict=True):
+            for k, found in chosen.items():
+                if k or clause.root.tests:
+                    wanted.setdefault((clause.body[k].table, k == 0), []).append(found)
+            if 0 in chosen:
+                mentioned.update(dict.fromkeys(_mentioned(clause.root)))
+        database = trace.coverage.database
+        of_row = {}
+        for (name, is_root), parts in wanted.items():
+            table = _only(trace.examples, tuple(mentioned)) if is_root else database.tables[name]
+            distinct = np.unique(np.concatenate(parts)).astype(np.int64)
+            frame = decode_table(table, database.domains, distinct, dates_as_text=True)
+            of_row[name, is_root] = dict(zip(distinct.tolist(), map(_cells, frame.to_dict("records")), strict=True))
+        return cls(trace.coverage, of_row)
+
+    def witnesses(self, literal: Literal, position: int, rows: NDArray[np.int32]) -> list[Witness]:
+        """Rows as witnesses of a literal; of an example only what the literal mentions is shown."""
+        records = self.of_row[literal.table, position == 0]
+        keys = [column.name for column in self.coverage.database.tables[literal.table].keys]
+        mentioned = _mentioned(literal)
+        if position == 0:
+            shown = tuple(dict.fromkeys((*(name for name in mentioned if name in keys), *mentioned)))
+            return [Witness(literal.table, {name: records[row][name] for name in mentioned}, shown) for row in rows.tolist()]
+        return [Witness(literal.table, records[row], tuple(dict.fromkeys((*keys, *mentioned)))) for row in rows.tolist()]
 
 
-def _chosen_rows(state: State, covered: NDArray[np.intp]) -> list[NDArray[Any]]:
-    """For each node the row bound in one witness of each covered example."""
-    entries: list[NDArray[np.intp]] = [covered]
-    for node in range(1, len(state.specs)):
-        entries.append(np.searchsorted(state.entries[node].up, entries[state.specs[node].parent], side="left"))
-    return [state.entries[node].rows[at] for node, at in enumerate(entries)]
+def _mentioned(literal: Literal) -> tuple[str, ...]:
+    """The columns that a literal binds or tests."""
+    return tuple(dict.fromkeys((*(column for column, _ in literal.bindings), *(test.column for test in literal.tests))))
 
 
 def _key_values(database: Database, examples: Table) -> list[dict[str, Any]]:

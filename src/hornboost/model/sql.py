@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from hornboost.data.build import Target
 from hornboost.data.schema import Home
+from hornboost.engine.plan import JoinGroup, JoinPlan
 from hornboost.errors import ModelError
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.file import SavedModel
 from hornboost.model.outputs import output_names
-from hornboost.model.plan import Group, Plan
 from hornboost.sql.columns import ColumnType, Types
 from hornboost.sql.conditions import Conditions
 from hornboost.sql.dialects import Dialect
@@ -117,7 +117,7 @@ def ensemble_to_sql(
     conditions = Conditions(Dialect.named(dialect, ModelError), types or {}, sources or Sources())
     clauses = [rule.clause.rooted(target.table) for rule in ensemble.rules]
     apart = [_is_apart(clause, target.table) for clause in clauses]
-    plan = Plan.of([clause for clause, alone in zip(clauses, apart, strict=True) if not alone], target.table)
+    plan = JoinPlan.of([clause for clause, alone in zip(clauses, apart, strict=True) if not alone], target.table)
     places = iter(plan.of_clause)
     features = [clause if alone else next(places) for clause, alone in zip(clauses, apart, strict=True)]
     tables = [literal.table for clause in clauses for literal in clause.body]
@@ -130,8 +130,8 @@ def ensemble_to_sql(
 
 def _is_apart(clause: Clause, target: str) -> bool:
     """Whether the literals of a clause close on each other, so that no table of it can be aggregated by itself."""
-    return not _is_aggregable(Plan.of([clause], target).root)
+    return not _is_aggregable(JoinPlan.of([clause], target).root)
 
 
-def _is_aggregable(group: Group) -> bool:
+def _is_aggregable(group: JoinGroup) -> bool:
     return all(below.is_local and _is_aggregable(below) for below in group.groups)

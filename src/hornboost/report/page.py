@@ -149,7 +149,9 @@ class _Scored:
         coverage = np.zeros((len(ensemble.rules), len(ensemble.classes)))
         if ensemble.rules:
             found = ensemble.coverage(model._database)
-            coverage = (found.covered(examples).T.astype(np.float64) @ is_class)[list(found.plan.of_clause)]
+            for start, covered in found.blocks(examples):
+                of_block = covered.T.astype(np.float64) @ is_class[start : start + len(covered)]
+                coverage += of_block[list(found.of_clause)]
         return cls(rows, sureness, wrong, coverage, is_class.sum(axis=0))
 
 

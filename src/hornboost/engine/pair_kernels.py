@@ -1,4 +1,4 @@
-"""Numba kernels: array passes over entries, pairs and weights, and nothing else.
+"""Numba kernels that turn the rows behind a join into pairs and weigh them, and nothing else.
 
 An *entry* is a row bound at a node of the join tree; entries are sorted by example. A *segment* is the run of entries of
 one example. A *pair* says that an example satisfies a condition; the pairs of all conditions behind one join are kept by
@@ -8,187 +8,10 @@ inner loops are unsigned, which spares the check for negative ones: it makes the
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from hornboost.data.jit import inner, jit
-
-Codes = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Int = Any
-"""A Python integer, or numpy's when the kernels run uncompiled."""
-
-
-@jit
-def count_reached(codes: Codes, offsets: Longs) -> Int:
-    """How many rows the join reaches from all entries together."""
-    n_codes = offsets.size - 1
-    total = 0
-    for code in codes:
-        if 0 <= code < n_codes:
-            total += offsets[code + 1] - offsets[code]
-    return total
-
-
-@jit
-def cuts(example: Codes, codes: Codes, offsets: Longs, size: Int) -> Longs:
-    """Bounds of runs of entries that reach about `size` rows each, none of which cuts an example in two."""
-    n_codes = offsets.size - 1
-    found = np.empty(example.size + 2, np.int64)
-    found[0] = 0
-    n = 1
-    reached: Int = 0
-    for entry in range(example.size):
-        if reached >= size and example[entry] != example[entry - 1]:
-            found[n] = entry
-            n += 1
-            reached = 0
-        code = codes[entry]
-        if n_codes < 0:
-            reached += 1
-        elif 0 <= code < n_codes:
-            reached += offsets[code + 1] - offsets[code]
-    found[n] = example.size
-    return found[: n + 1].copy()
-
-
-@inner
-def _keeps(row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes) -> bool:
-    for k in range(equal_columns.shape[0]):
-        code = equal_columns[k, row]
-        if code < 0 or code != equal_codes[k, entry]:
-            return False
-    for k in range(unequal_columns.shape[0]):
-        code = unequal_columns[k, row]
-        other = unequal_codes[k, entry]
-        if code < 0 or other < 0 or code == other:
-            return False
-    return True
-
-
-@jit
-def expand(
-    example: Codes,
-    codes: Codes,
-    offsets: Longs,
-    order: Codes,
-    equal_columns: Codes,
-    equal_codes: Codes,
-    unequal_columns: Codes,
-    unequal_codes: Codes,
-    allowed: Mask,
-) -> tuple[Codes, Codes, Codes]:
-    """The entries of a new node: every row that each entry's key reaches and that passes the constraints.
-
-    `allowed` is a mask over the rows of the table, or empty when all are allowed.
-    """
-    n_codes = offsets.size - 1
-    checked = equal_columns.shape[0] + unequal_columns.shape[0] > 0
-    filtered = allowed.size > 0
-    room = count_reached(codes, offsets)
-    rows = np.empty(room, np.int32)
-    up = np.empty(room, np.int32)
-    examples = np.empty(room, np.int32)
-    n = 0
-    for entry in range(codes.size):
-        code = codes[entry]
-        if 0 <= code < n_codes:
-            who = example[entry]
-            for at in range(offsets[code], offsets[code + 1]):
-                row = order[at]
-                keep = not filtered or allowed[row]
-                if keep and checked:
-                    keep = _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes)
-                if keep:
-                    rows[n] = row
-                    up[n] = entry
-                    examples[n] = who
-                    n += 1
-    if n < room:
-        return examples[:n].copy(), rows[:n].copy(), up[:n].copy()
-    return examples, rows, up
-
-
-@jit
-def expand_all(
-    example: Codes,
-    n_rows: Int,
-    equal_columns: Codes,
-    equal_codes: Codes,
-    unequal_columns: Codes,
-    unequal_codes: Codes,
-    allowed: Mask,
-) -> tuple[Codes, Codes, Codes]:
-    """Entries of a node that shares no key with its ancestors: every allowed row for every entry."""
-    candidates = np.arange(n_rows) if allowed.size == 0 else np.flatnonzero(allowed)
-    total = 0
-    for entry in range(example.size):
-        for row in candidates:
-            if _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
-                total += 1
-    rows = np.empty(total, np.int32)
-    up = np.empty(total, np.int32)
-    examples = np.empty(total, np.int32)
-    n = 0
-    for entry in range(example.size):
-        for row in candidates:
-            if _keeps(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
-                rows[n] = row
-                up[n] = entry
-                examples[n] = example[entry]
-                n += 1
-    return examples, rows, up
-
-
-@jit
-def has_live_child(up: Codes, alive: Mask, n_parents: Int) -> Mask:
-    """Which parent entries have a live entry below them."""
-    found = np.zeros(n_parents, np.bool_)
-    for entry in range(up.size):
-        if alive[entry]:
-            found[up[entry]] = True
-    return found
-
-
-@jit
-def keep_below(up: Codes, alive: Mask, parent_alive: Mask) -> None:
-    """Clear, in place, the entries whose parent died."""
-    for entry in range(up.size):
-        alive[entry] &= parent_alive[up[entry]]
-
-
-@jit
-def drops_within(example: Codes, alive: Mask, covered: Mask) -> bool:
-    """Whether a covered example loses entries: a loss of whole examples needs no new entries."""
-    n_lost = 0
-    for entry in range(alive.size):
-        n_lost += not alive[entry] and covered[example[entry]]
-    return n_lost > 0
-
-
-@jit
-def compact(example: Codes, rows: Codes, up: Codes, alive: Mask, parent_map: Codes) -> tuple[Codes, Codes, Codes, Codes]:
-    """The live entries of a node, with `up` renumbered by `parent_map` (empty: parents keep their numbers)."""
-    n = 0
-    for entry in range(alive.size):
-        n += alive[entry]
-    new_example = np.empty(n, np.int32)
-    new_rows = np.empty(n, np.int32)
-    new_up = np.empty(n, np.int32)
-    entry_map = np.full(alive.size, -1, np.int32)
-    n = 0
-    for entry in range(alive.size):
-        if alive[entry]:
-            new_example[n] = example[entry]
-            new_rows[n] = rows[entry]
-            parent = up[entry]
-            new_up[n] = parent if parent_map.size == 0 else parent_map[parent]
-            entry_map[entry] = n
-            n += 1
-    return new_example, new_rows, new_up, entry_map
+from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, fits, leads
 
 
 @jit
@@ -205,7 +28,7 @@ def capacity(lo: Int, hi: Int, example: Codes, codes: Codes, offsets: Longs, siz
             code = codes[entry]
             if n_codes < 0:
                 length += 1
-            elif 0 <= code < n_codes:
+            elif leads(code, offsets):
                 length += offsets[code + 1] - offsets[code]
             entry += 1
         if length > 0:
@@ -272,7 +95,7 @@ def build_pairs(
         in_a_row = only and n_codes >= 0 and not constrained
         if in_a_row:
             code = codes[entry]
-            if 0 <= code < n_codes:
+            if leads(code, offsets):
                 first = offsets[code]
                 length = offsets[code + 1] - first
             entry += 1
@@ -281,11 +104,11 @@ def build_pairs(
             if n_codes < 0:
                 positions[length] = code
                 length += 1
-            elif 0 <= code < n_codes and (constrained or key_stamp.size == 0 or key_stamp[code] != who):
+            elif leads(code, offsets) and (constrained or key_stamp.size == 0 or key_stamp[code] != who):
                 if key_stamp.size:
                     key_stamp[code] = who
                 for at in range(offsets[code], offsets[code + 1]):
-                    if not constrained or _keeps(order[at], entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
+                    if not constrained or fits(order[at], entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
                         positions[length] = at
                         length += 1
                     else:
@@ -453,10 +276,11 @@ def build_block(
     stamp_bases: Longs,
 ) -> tuple[Codes, Codes, Longs, Codes, bool]:
     """`build_pairs` over all entries and `compress` in one call: on small data the calls are what costs."""
-    size, n_segments, longest = capacity(0, example.size, example, codes, offsets, sizes, numeric)
+    start = np.int64(0)  # a constant would be another type, and the kernels compiled once more for it
+    size, n_segments, longest = capacity(start, example.size, example, codes, offsets, sizes, numeric)
     pairs = np.empty(size, np.int32)
     n_pairs, segment_example, segment_end, dropped = build_pairs(
-        0,
+        start,
         example.size,
         bare,
         example,
@@ -512,7 +336,7 @@ def weigh(
     segment_example: Codes, segment_start: Longs, pairs: Codes, starts: Longs, stops: Longs, weights: Longs, classes: Codes, out: Longs
 ) -> None:
     """`histogram` over all segments and `cumulate` in one call."""
-    histogram(0, segment_example.size, segment_example, segment_start, pairs, weights, classes, out)
+    histogram(np.int64(0), segment_example.size, segment_example, segment_start, pairs, weights, classes, out)
     cumulate(out, starts, stops)
 
 

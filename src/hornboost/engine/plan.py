@@ -1,17 +1,16 @@
-"""The bodies of many clauses as one tree of joins in which equal parts stand once: what scoring, explaining and SQL share."""
+"""The bodies of many clauses as one tree of joins in which equal parts stand once: what coverage, witnesses and SQL share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from hornboost.engine.compile import root_first, tree_specs
-from hornboost.engine.tree import Join, Ref, Spec
-from hornboost.logic.clause import Clause, Literal, Test
+from hornboost.engine.tree import Join, Ref, Spec, clause_tree
+from hornboost.logic.clause import Clause, Test
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class RowFeature:
     """What one row must satisfy: tests, pairs of its key columns that are equal or differ, and features of groups below it."""
 
     tests: tuple[Test, ...] = ()
@@ -21,7 +20,7 @@ class Feature:
 
 
 @dataclass(eq=False, slots=True)
-class Group:
+class JoinGroup:
     """The rows of a table that a join reaches from the row above, and all that the clauses ask about them.
 
     In `join` a `Ref.node` counts levels upwards: 1 is the row above. `needs` of a feature are (group, feature) positions below.
@@ -29,12 +28,12 @@ class Group:
 
     table: str
     join: Join | None
-    features: list[Feature] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
-    _number: dict[Feature, int] = field(default_factory=dict)
+    features: list[RowFeature] = field(default_factory=list)
+    groups: list[JoinGroup] = field(default_factory=list)
+    _number: dict[RowFeature, int] = field(default_factory=dict)
     _place: dict[Join, int] = field(default_factory=dict)
 
-    def feature(self, feature: Feature) -> int:
+    def feature(self, feature: RowFeature) -> int:
         """The position of a feature, added when it is new."""
         if feature not in self._number:
             self._number[feature] = len(self.features)
@@ -45,7 +44,7 @@ class Group:
         """The position of the group behind a join, added when it is new."""
         if join not in self._place:
             self._place[join] = len(self.groups)
-            self.groups.append(Group(join.table, join))
+            self.groups.append(JoinGroup(join.table, join))
         return self._place[join]
 
     @property
@@ -63,43 +62,66 @@ class Group:
         return ((self.join.column, self.join.source.column), *((column, ref.column) for column, ref in self.join.equal))
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """`of_clause[k]` is the position in `root.features` of the k-th clause's body."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Seat:
+    """Where a literal of a clause stands in the plan: its position in the body, the seat of the literal above, and what is asked there."""
 
-    root: Group
+    literal: int
+    parent: int
+    group: JoinGroup
+    feature: int
+
+
+@dataclass(frozen=True, eq=False)
+class JoinPlan:
+    """`of_clause[k]` is the position in `root.features` of the k-th clause's body, `seats[k]` are those of its literals, the root first."""
+
+    root: JoinGroup
     of_clause: tuple[int, ...]
+    seats: tuple[tuple[Seat, ...], ...]
 
     @classmethod
-    def of(cls, clauses: Iterable[Clause], target: str) -> Plan:
+    def of(cls, clauses: Iterable[Clause], target: str) -> JoinPlan:
         """Place every clause in the tree.
 
         >>> rules = ['y="1" :- a(id=K), b(a=K, x>=1).', 'y="1" :- a(id=K, z>=2), b(a=K, x>=1).', 'y="1" :- a(id=K), b(a=K, x>=3).']
-        >>> plan = Plan.of(map(Clause.parse, rules), "a")
+        >>> plan = JoinPlan.of(map(Clause.parse, rules), "a")
         >>> len(plan.root.features), len(plan.root.groups), len(plan.root.groups[0].features)
         (3, 1, 2)
         """
-        root = Group(target, None)
-        return cls(root, tuple(_place(clause, target, root) for clause in clauses))
+        return cls._of([clause_tree(clause.rooted(target)) for clause in clauses], target)
+
+    @classmethod
+    def of_trees(cls, trees: Iterable[Sequence[Spec]], target: str) -> JoinPlan:
+        """The same for clauses that are trees already, as a search grows them."""
+        return cls._of([(specs, range(len(specs))) for specs in trees], target)
+
+    @classmethod
+    def _of(cls, trees: Iterable[tuple[Sequence[Spec], Sequence[int]]], target: str) -> JoinPlan:
+        root = JoinGroup(target, None)
+        seats = tuple(_seated(specs, order, root) for specs, order in trees)
+        return cls(root, tuple(found[0].feature for found in seats), seats)
 
 
-def _place(clause: Clause, target: str, root: Group) -> int:
-    body = root_first(clause, target)
-    specs, order = tree_specs(clause, body)
+def _seated(specs: Sequence[Spec], order: Sequence[int], root: JoinGroup) -> tuple[Seat, ...]:
+    """Add a tree to that of the root; what a node needs below it is known before the node itself."""
     below: list[list[int]] = [[] for _ in specs]
     for n in range(1, len(specs)):
         below[specs[n].parent].append(n)
+    seats: dict[int, Seat] = {}
 
-    def add(n: int, group: Group) -> int:
-        needs = []
+    def add(n: int, group: JoinGroup) -> int:
+        needs = set()
         for child in below[n]:
-            join = _relative(specs, child)
-            place = group.group(join)
-            needs.append((place, add(child, group.groups[place])))
-        same, differ = _within(clause, body[order[n]])
-        return group.feature(Feature(specs[n].tests, same, differ, tuple(sorted(set(needs)))))
+            place = group.group(_relative(specs, child))
+            needs.add((place, add(child, group.groups[place])))
+        spec = specs[n]
+        feature = group.feature(RowFeature(spec.tests, spec.same, spec.differ, tuple(sorted(needs))))
+        seats[n] = Seat(order[n], spec.parent, group, feature)
+        return feature
 
-    return add(0, root)
+    add(0, root)
+    return tuple(seats[n] for n in range(len(specs)))
 
 
 def _relative(specs: Sequence[Spec], n: int) -> Join:
@@ -121,15 +143,3 @@ def _relative(specs: Sequence[Spec], n: int) -> Join:
         equal=tuple((column, relative(ref)) for column, ref in join.equal),
         unequal=tuple((column, relative(ref)) for column, ref in join.unequal),
     )
-
-
-def _within(clause: Clause, literal: Literal) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    """Key columns of one literal that share a variable, and those whose variables must differ."""
-    columns: dict[str, str] = {}
-    same = []
-    for column, variable in literal.bindings:
-        first = columns.setdefault(variable, column)
-        if first != column:
-            same.append((first, column))
-    differ = [(columns[one], columns[other]) for one, other in clause.unequal if one in columns and other in columns]
-    return tuple(same), tuple(differ)

@@ -1,0 +1,273 @@
+"""What clauses cover: many clauses over many examples, each join followed once for all clauses that ask about its rows.
+
+Whoever asks what a clause covers, or which rows make it so, asks here. (A search that refines one clause again and again keeps the rows
+that live in a `State` instead, and follows joins with the same kernels.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Table
+from hornboost.dtypes import CODE
+from hornboost.engine import join_kernels as kernels
+from hornboost.engine.facts import Facts, writable
+from hornboost.engine.fit_check import check_clause
+from hornboost.engine.plan import JoinGroup, JoinPlan
+from hornboost.engine.reach import Codes, Reach, follow, lifted
+from hornboost.engine.row_conditions import RowConditions, column_of, matrix_of, number_columns
+from hornboost.engine.state import NO_MASK
+from hornboost.engine.tree import Join, Ref, Spec
+from hornboost.errors import LimitError
+from hornboost.logic.clause import Clause
+from hornboost.stopping import check, working
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+BLOCK = 1 << 16
+"""Examples at a time: what is known about them then fits in the processor's cache and never in too much memory."""
+
+TRACED = 1 << 12
+"""Examples at a time when the rows that joins reach are kept."""
+
+MAX_ENTRIES = 20_000_000
+"""Rows that a join may reach before a block is halved."""
+
+MOST_ENTRIES = int(np.iinfo(np.int32).max)
+"""Rows that a join may reach from one example."""
+
+
+def covers(database: Database, clause: Clause | str, examples: Table | None = None) -> Flags:
+    """Which examples a clause covers: those of `database.examples()`, or the encoded rows passed in.
+
+    >>> import pandas as pd, hornboost as hb
+    >>> molecules = pd.DataFrame({"m": ["a", "b"], "active": ["1", "0"]})
+    >>> atoms = pd.DataFrame({"m": ["a", "a", "b"], "element": ["c", "n", "c"]})
+    >>> db = hb.Database.from_frames(
+    ...     {"molecule": molecules, "atom": atoms}, target="molecule", key="m", label="active", foreign_keys=[("atom.m", "molecule.m")]
+    ... )
+    >>> covers(db, 'active="1" :- molecule(m=M), atom(m=M, element="n").')
+    array([ True, False])
+    """
+    if isinstance(clause, str):
+        clause = Clause.parse(clause)
+    rows = database.encode(database.examples()[0]) if examples is None else examples
+    return Coverage.of(database, [clause]).covered(rows)[:, 0]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Level:
+    """The rows bound on one level of the path from the example; `up` leads from an entry to the one above it."""
+
+    table: Table
+    rows: Codes
+    up: Codes
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Visit:
+    """What one block of examples found in a group: the join that led there, and the rows with what lies below each, if something does.
+
+    `is_one` says that the same is found from every entry, and was looked for from the first alone.
+    """
+
+    reach: Reach
+    level: Level | None
+    below: Flags | None
+    is_one: bool
+
+
+class _TooManyError(Exception):
+    """A join reaches more rows than may be held at once."""
+
+    def __init__(self, join: Join, count: int) -> None:
+        self.join = join
+        self.count = count
+
+
+@dataclass(eq=False)
+class Coverage:
+    """Clauses bound to a database. What is prepared about its tables is kept, so that asking again costs the examples only."""
+
+    database: Database
+    plan: JoinPlan
+    facts: Facts = field(init=False)
+    _matrices: dict[str, Floats] = field(default_factory=dict)
+    _places: dict[tuple[str, bool], dict[str, int]] = field(default_factory=dict)
+    _conditions: dict[int, RowConditions] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.facts = Facts.of(self.database)
+        self._collect(self.plan.root, is_root=True)
+
+    @classmethod
+    def of(cls, database: Database, clauses: Sequence[Clause]) -> Coverage:
+        """Clauses in any order of their literals; one that does not fit the database is refused."""
+        target = database.target.table
+        rooted = [clause.rooted(target) for clause in clauses]
+        for clause in rooted:
+            check_clause(database, clause)
+        return cls(database, JoinPlan.of(rooted, target))
+
+    @classmethod
+    def of_trees(cls, database: Database, trees: Sequence[Sequence[Spec]]) -> Coverage:
+        """Clauses as a search has grown them."""
+        return cls(database, JoinPlan.of_trees(trees, database.target.table))
+
+    @property
+    def of_clause(self) -> tuple[int, ...]:
+        """The column of each clause in what `blocks` gives: clauses with one body share it."""
+        return self.plan.of_clause
+
+    @working()
+    def covered(self, examples: Table) -> Flags:
+        """A row for each example and a column for each clause."""
+        columns = list(self.of_clause)
+        out = np.empty((examples.n_rows, len(columns)), np.bool_)
+        for start, found in self.blocks(examples):
+            out[start : start + len(found)] = found[:, columns]
+        return out
+
+    def blocks(self, examples: Table) -> Iterator[tuple[int, Flags]]:
+        """Block by block where it begins and what is covered: a row for each example and a column for each distinct body."""
+        for start in range(0, examples.n_rows, BLOCK):
+            for at, _, found in self._halved(examples, start, min(start + BLOCK, examples.n_rows), None):
+                yield at, found
+
+    def traced(self, examples: Table) -> Iterator[tuple[int, Trace]]:
+        """The same with the rows that were found on the way."""
+        for start in range(0, examples.n_rows, TRACED):
+            visits: dict[int, Visit] = {}
+            for at, few, found in self._halved(examples, start, min(start + TRACED, examples.n_rows), visits):
+                yield at, Trace(self, few, found, visits)
+
+    def _halved(self, examples: Table, start: int, stop: int, visits: dict[int, Visit] | None) -> Iterator[tuple[int, Table, Flags]]:
+        """A block, or its halves where the joins reach too many rows."""
+        check()
+        few = part(examples, start, stop)
+        if visits is not None:
+            visits.clear()
+        try:
+            found = self._root(few, MAX_ENTRIES if stop - start > 1 else MOST_ENTRIES, visits)
+        except _TooManyError as error:
+            if stop - start <= 1:
+                path = f"{error.join.table}.{error.join.column}"
+                raise LimitError(f"the join {path} reaches {error.count:,} rows from one example, too many to look at") from None
+            middle = (start + stop) // 2
+            yield from self._halved(examples, start, middle, visits)
+            yield from self._halved(examples, middle, stop, visits)
+        else:
+            yield start, few, found
+
+    def _root(self, examples: Table, room: int, visits: dict[int, Visit] | None) -> Flags:
+        root = self.plan.root
+        rows = np.arange(examples.n_rows, dtype=CODE)
+        # the conditions of the root depend on the dictionaries of the rows passed in, so they are not kept
+        conditions = RowConditions.of(root, examples, self._places[root.table, True], self.facts)
+        matrix = matrix_of(examples, self._places[root.table, True])
+        level = Level(examples, rows, rows)
+        below = self._below(root, [level], room, visits)
+        out = np.zeros((examples.n_rows, len(root.features)), np.bool_)
+        kernels.combine(rows, rows, matrix, below, *conditions.arrays, out)
+        return out
+
+    def _below(self, group: JoinGroup, path: list[Level], room: int, visits: dict[int, Visit] | None) -> Flags:
+        """The flags of all groups below the rows at the end of the path, side by side."""
+        parts = [self._flags(below, path, room, visits) for below in group.groups]
+        return np.concatenate(parts, axis=1) if parts else np.zeros((path[-1].rows.size, 0), np.bool_)
+
+    def _flags(self, group: JoinGroup, path: list[Level], room: int, visits: dict[int, Visit] | None) -> Flags:
+        """Which features of a group some row behind each entry at the end of the path has."""
+        assert group.join is not None
+        check()
+        n = path[-1].rows.size
+        is_one = group.join.source is None and not group.join.unequal and n > 1
+        if is_one:
+            path = [replace(level, rows=level.rows[:1], up=level.up[:1] * 0) for level in path]
+        reach = follow(self.database, self.facts, group.join, path[-1].rows, lambda ref: self._codes(ref, path))
+        matrix, conditions = self.prepared(group)
+        out = np.zeros((path[-1].rows.size, len(group.features)), np.bool_)
+        level = below = None
+        if not group.groups:
+            kernels.exists(*reach.edges, matrix, *conditions.arrays, out)
+        else:
+            count = int(kernels.count_reached(reach.codes, reach.offsets))
+            if count > room:
+                raise _TooManyError(group.join, count)
+            level = Level(self.database.tables[group.table], *kernels.expand(*reach.edges, NO_MASK, matrix, *conditions.arrays))
+            below = self._below(group, [*path, level], room, visits)
+            kernels.combine(level.rows, level.up, matrix, below, *conditions.arrays, out)
+        if visits is not None:
+            visits[id(group)] = Visit(reach, level, below, is_one)
+        return np.repeat(out, n, axis=0) if is_one else out
+
+    def _codes(self, ref: Ref, path: list[Level]) -> Codes:
+        """The key codes of a column some levels up, for each entry at the end of the path."""
+        at = lifted(level.up for level in path[: -ref.node : -1])
+        level = path[-ref.node]
+        rows = level.rows if at is None else level.rows[at]
+        if len(path) == ref.node:
+            return writable(column_of(level.table, ref.column).values[rows], CODE)
+        return self.facts.key(level.table.name, ref.column)[rows]
+
+    def prepared(self, group: JoinGroup) -> tuple[Floats, RowConditions]:
+        """The matrix of a table's columns, and the conditions of a group on them."""
+        places = self._places[group.table, False]
+        if group.table not in self._matrices:
+            self._matrices[group.table] = matrix_of(self.database.tables[group.table], places)
+        if id(group) not in self._conditions:
+            self._conditions[id(group)] = RowConditions.of(group, self.database.tables[group.table], places, self.facts)
+        return self._matrices[group.table], self._conditions[id(group)]
+
+    def _collect(self, group: JoinGroup, is_root: bool) -> None:
+        """Number the columns that the features of each table look at."""
+        number_columns(group, self._places.setdefault((group.table, is_root), {}))
+        for below in group.groups:
+            self._collect(below, is_root=False)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trace:
+    """A block of examples, what is covered of it, and the way there, for as long as the next block is not asked for."""
+
+    coverage: Coverage
+    examples: Table
+    covered: Flags
+    visits: dict[int, Visit]
+
+    def witnesses(self, clause: int, covered: NDArray[np.int64]) -> dict[int, Codes]:
+        """For some examples that a clause covers one row for each of its literals, by position; together they satisfy it.
+
+        An entry is found where all that is needed below it is found, so the first one below each chosen one will do.
+        """
+        seats = self.coverage.plan.seats[clause]
+        entries, rows = [covered], [covered.astype(CODE)]
+        for seat in seats[1:]:
+            visit = self.visits[id(seat.group)]
+            above = np.zeros_like(covered) if visit.is_one else entries[seat.parent]
+            matrix, conditions = self.coverage.prepared(seat.group)
+            if visit.level is None or visit.below is None:
+                entries.append(above)  # there is nothing below it
+                rows.append(kernels.first_row(above, seat.feature, *visit.reach.edges, matrix, *conditions.arrays))
+            else:
+                level = visit.level
+                found = kernels.first_below(above, seat.feature, level.rows, level.up, matrix, visit.below, *conditions.arrays)
+                entries.append(found)
+                rows.append(level.rows[found])
+        return {seat.literal: found for seat, found in zip(seats, rows, strict=True)}
+
+
+def part(table: Table, start: int, stop: int) -> Table:
+    """Some consecutive rows of a table."""
+    if start == 0 and stop == table.n_rows:
+        return table
+    columns = {name: replace(column, values=column.values[start:stop]) for name, column in table.columns.items()}
+    return Table(table.name, columns, stop - start)

@@ -1,0 +1,43 @@
+"""What a test means: the interval of a column's values that pass it. A missing value lies in none."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Column
+from hornboost.dtypes import MISSING
+from hornboost.engine.facts import NO_VALUE, Facts
+from hornboost.logic.clause import Test
+from hornboost.logic.moment import moment_of
+
+
+def interval(column: Column, test: Test, facts: Facts) -> tuple[float, float]:
+    """The smallest and the largest value that pass a comparison, in the codes or numbers of the column."""
+    assert test.value is not None
+    if test.op == "=":
+        value = float(test.value) if column.kind == "numeric" else float(_code(column, str(test.value), facts))
+        return value, value
+    bound = moment_of(test.value) if isinstance(test.value, str) else test.value
+    return (bound, np.inf) if test.op == ">=" else (-np.inf, bound)
+
+
+def satisfies(column: Column, test: Test, facts: Facts, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_]:
+    """Which rows of a column, or which of some rows, pass a test."""
+    values = column.values if rows is None else column.values[rows]
+    if test.op == "missing":
+        return np.isnan(values) if column.kind == "numeric" else values == MISSING
+    low, high = interval(column, test, facts)
+    if test.op == "=":
+        return np.asarray(values == (low if column.kind == "numeric" else int(low)))
+    return np.asarray(values >= low if test.op == ">=" else values <= high)
+
+
+def _code(column: Column, value: str, facts: Facts) -> int:
+    """The code of a constant, or one that no row has."""
+    if column.kind == "key":
+        return facts.constant(column.domain or "", value)
+    assert column.categories is not None
+    at = int(np.searchsorted(column.categories, value)) if len(column.categories) else 0
+    known = at < len(column.categories) and column.categories[at] == value
+    return at if known else NO_VALUE

@@ -1,0 +1,260 @@
+"""Numba kernels that follow joins, and nothing else: which rows lie behind which entries, and which of them live.
+
+An *entry* is a row bound at a node of a tree of joins; `up` leads from an entry to the one above it, in whose order entries are sorted.
+What a key reaches and what equals or differs is said in `key_kernels`. A row has a *feature* when it passes each of its
+conditions: those of feature f are numbered `first[f]` to `first[f + 1]`, a row of `what` holds a kind, a column of the
+matrix of doubles (or of the flags below) and another column, and a row of `bounds` the ends of an interval. NaN is missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornboost.data.jit import inner, jit
+from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, distinct, fits, leads, same
+
+INTERVAL, MISSING, SAME, DIFFER, NEEDS = 0, 1, 2, 3, 4
+
+
+@inner
+def _has(row: Int, entry: Int, f: Int, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats) -> bool:
+    """Whether a row has a feature; what it needs below is left out for an entry of -1, below which nothing is known yet."""
+    for c in range(first[f], first[f + 1]):
+        kind = what[c, 0]
+        if kind == NEEDS:
+            passes = entry < 0 or flags[entry, what[c, 1]]
+        else:
+            value = matrix[row, what[c, 1]]
+            if kind == INTERVAL:
+                passes = bounds[c, 0] <= value <= bounds[c, 1]
+            elif kind == MISSING:
+                passes = np.isnan(value)
+            elif kind == SAME:
+                passes = same(value, matrix[row, what[c, 2]])
+            else:
+                passes = distinct(value, matrix[row, what[c, 2]])
+        if not passes:
+            return False
+    return True
+
+
+@jit
+def count_reached(codes: Codes, offsets: Longs) -> Int:
+    """How many rows a join reaches from all entries together."""
+    total = 0
+    for code in codes:
+        if leads(code, offsets):
+            total += offsets[code + 1] - offsets[code]
+    return total
+
+
+@jit
+def cuts(example: Codes, codes: Codes, offsets: Longs, size: Int) -> Longs:
+    """Bounds of runs of entries that reach about `size` rows each, none of which cuts an example in two."""
+    n_codes = offsets.size - 1
+    found = np.empty(example.size + 2, np.int64)
+    found[0] = 0
+    n = 1
+    reached: Int = 0
+    for entry in range(example.size):
+        if reached >= size and example[entry] != example[entry - 1]:
+            found[n] = entry
+            n += 1
+            reached = 0
+        code = codes[entry]
+        if n_codes < 0:
+            reached += 1
+        elif leads(code, offsets):
+            reached += offsets[code + 1] - offsets[code]
+    found[n] = example.size
+    return found[: n + 1].copy()
+
+
+@jit
+def expand(
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    allowed: Mask,
+    matrix: Floats,
+    first: Longs,
+    what: Longs,
+    bounds: Floats,
+) -> tuple[Codes, Codes]:
+    """The entries of a new node: every row behind each entry that fits the join; rows, and the entry that each lies behind.
+
+    `allowed` is a mask over the rows of the table, or empty when all are allowed. If there are features, a row must have one of them, as
+    far as that is about the row itself.
+    """
+    constrained = equal_columns.shape[0] + unequal_columns.shape[0] > 0
+    filtered = allowed.size > 0
+    n_features = first.size - 1
+    no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
+    room = count_reached(codes, offsets)
+    rows = np.empty(room, np.int32)
+    up = np.empty(room, np.int32)
+    n = 0
+    for entry in range(codes.size):
+        code = codes[entry]
+        if not leads(code, offsets):
+            continue
+        for at in range(offsets[code], offsets[code + 1]):
+            row = order[at]
+            keep = not filtered or allowed[row]
+            if keep and constrained:
+                keep = fits(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes)
+            if keep and n_features > 0:
+                keep = False
+                for f in range(n_features):
+                    if _has(row, alone, f, matrix, no_flags, first, what, bounds):
+                        keep = True
+                        break
+            if keep:
+                rows[n] = row
+                up[n] = entry
+                n += 1
+    if n < room:
+        return rows[:n].copy(), up[:n].copy()
+    return rows, up
+
+
+@jit
+def has_live_child(up: Codes, alive: Mask, n_parents: Int) -> Mask:
+    """Which parent entries have a live entry below them."""
+    found = np.zeros(n_parents, np.bool_)
+    for entry in range(up.size):
+        if alive[entry]:
+            found[up[entry]] = True
+    return found
+
+
+@jit
+def keep_below(up: Codes, alive: Mask, parent_alive: Mask) -> None:
+    """Clear, in place, the entries whose parent died."""
+    for entry in range(up.size):
+        alive[entry] &= parent_alive[up[entry]]
+
+
+@jit
+def drops_within(example: Codes, alive: Mask, covered: Mask) -> bool:
+    """Whether a covered example loses entries: a loss of whole examples needs no new entries."""
+    n_lost = 0
+    for entry in range(alive.size):
+        n_lost += not alive[entry] and covered[example[entry]]
+    return n_lost > 0
+
+
+@jit
+def compact(example: Codes, rows: Codes, up: Codes, alive: Mask, parent_map: Codes) -> tuple[Codes, Codes, Codes, Codes]:
+    """The live entries of a node, with `up` renumbered by `parent_map` (empty: parents keep their numbers)."""
+    n = 0
+    for entry in range(alive.size):
+        n += alive[entry]
+    new_example = np.empty(n, np.int32)
+    new_rows = np.empty(n, np.int32)
+    new_up = np.empty(n, np.int32)
+    entry_map = np.full(alive.size, -1, np.int32)
+    n = 0
+    for entry in range(alive.size):
+        if alive[entry]:
+            new_example[n] = example[entry]
+            new_rows[n] = rows[entry]
+            parent = up[entry]
+            new_up[n] = parent if parent_map.size == 0 else parent_map[parent]
+            entry_map[entry] = n
+            n += 1
+    return new_example, new_rows, new_up, entry_map
+
+
+@jit
+def exists(
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    matrix: Floats,
+    first: Longs,
+    what: Longs,
+    bounds: Floats,
+    out: Mask,
+) -> None:
+    """Set out[entry, f] where some row behind the entry has feature f, which is about the row alone."""
+    n_features = out.shape[1]
+    no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
+    for entry in range(codes.size):
+        code = codes[entry]
+        if not leads(code, offsets):
+            continue
+        open_features = n_features
+        for at in range(offsets[code], offsets[code + 1]):
+            row = order[at]
+            if not fits(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
+                continue
+            for f in range(n_features):
+                if not out[entry, f] and _has(row, alone, f, matrix, no_flags, first, what, bounds):
+                    out[entry, f] = True
+                    open_features -= 1
+            if open_features == 0:
+                break
+
+
+@jit
+def combine(rows: Codes, up: Codes, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats, out: Mask) -> None:
+    """Set out[up, f] where an entry has feature f, with `flags` telling what was found below each entry."""
+    for entry in range(rows.size):
+        above = up[entry]
+        for f in range(out.shape[1]):
+            if not out[above, f] and _has(rows[entry], entry, f, matrix, flags, first, what, bounds):
+                out[above, f] = True
+
+
+@jit
+def first_below(
+    parents: Longs, f: Int, rows: Codes, up: Codes, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats
+) -> Longs:
+    """Below each of some entries the first one that has feature f; there is one."""
+    found = np.empty(parents.size, np.int64)
+    for k in range(parents.size):
+        entry = np.searchsorted(up, parents[k])
+        while not _has(rows[entry], entry, f, matrix, flags, first, what, bounds):
+            entry += 1
+        found[k] = entry
+    return found
+
+
+@jit
+def first_row(
+    parents: Longs,
+    f: Int,
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    matrix: Floats,
+    first: Longs,
+    what: Longs,
+    bounds: Floats,
+) -> Codes:
+    """Behind each of some entries the first row that has feature f, which is about the row alone; there is one."""
+    found = np.empty(parents.size, np.int32)
+    no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
+    for k in range(parents.size):
+        entry = parents[k]
+        for at in range(offsets[codes[entry]], offsets[codes[entry] + 1]):
+            row = order[at]
+            if fits(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes) and _has(
+                row, alone, f, matrix, no_flags, first, what, bounds
+            ):
+                found[k] = row
+                break
+    return found

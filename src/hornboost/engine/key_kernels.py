@@ -1,0 +1,55 @@
+"""What keys mean in a join, stated once for every kernel that follows one.
+
+A key is a code. A negative one is null: it reaches no row, equals nothing and differs from nothing, itself included. One beyond the
+domain is a key that the database does not know, and reaches no row either. In matrices of doubles null is NaN, for which the same
+comparisons hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.jit import shared
+
+Codes = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Int = Any
+"""A Python integer, or numpy's when the kernels run uncompiled."""
+
+
+@shared
+def leads(code: Int, offsets: Longs) -> bool:
+    """Whether a key is one of those that an index lists rows for."""
+    return bool(0 <= code < offsets.size - 1)
+
+
+@shared
+def same(key: Any, other: Any) -> bool:
+    """Whether two keys are equal and not null."""
+    return bool(key >= 0 and key == other)
+
+
+@shared
+def distinct(key: Any, other: Any) -> bool:
+    """Whether two keys differ and neither is null."""
+    return bool(key >= 0 and other >= 0 and key != other)
+
+
+@shared
+def fits(row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes) -> bool:
+    """Whether a row meets the constraints of a join from an entry.
+
+    A row of the matrices is a column of the table, or what that must (or must not) equal for each entry.
+    """
+    for k in range(equal_columns.shape[0]):
+        if not same(equal_columns[k, row], equal_codes[k, entry]):
+            return False
+    for k in range(unequal_columns.shape[0]):  # noqa: SIM110
+        if not distinct(unequal_columns[k, row], unequal_codes[k, entry]):
+            return False
+    return True
