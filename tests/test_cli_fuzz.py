@@ -316,9 +316,9 @@ def test_random_arguments_never_raise(run: Any, model: Path, folder: Path, tmp_p
         model,
         folder,
     ]
-    for verb in ("inspect", "fit", "predict", "evaluate", "rules", "explain", "sql", "convert", "bench", "demo", "nonsense"):
+    for verb in ("inspect", "fit", "predict", "evaluate", "rules", "explain", "sql", "convert", "demo", "nonsense"):
         arguments = [words[k] for k in rng.integers(0, len(words), rng.integers(1, 4))]
-        if verb in ("bench", "demo"):
+        if verb == "demo":
             arguments = ["nothing", *arguments]
         run(verb, *arguments, *(["-o", tmp_path / "m.json", "--rounds", "1"] if verb == "fit" else []))
 

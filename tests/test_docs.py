@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from documents import BLOCK, is_near, produced
+from hornboost.activation.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -60,6 +62,25 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     reference = (tmp_path / "site" / "api" / "index.html").read_text(encoding="utf-8")
     assert "the tables behind the examples" in reference
     assert "C2RIBClassifier" in reference
+
+
+def test_pages_import_only_public_names() -> None:
+    private = re.compile(r"^\s*(?:>>> )?(?:from hornboost\.|import hornboost\.).*", re.MULTILINE)
+    assert [line for page in PAGES for line in private.findall(page.read_text(encoding="utf-8"))] == []
+
+
+def test_every_benchmark_that_is_named_can_be_run() -> None:
+    places = [*PAGES, *(ROOT / "benchmarks").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.py")]
+    named = {name for place in places for name in re.findall(r"python -m (benchmarks[.\w]*\w)", place.read_text(encoding="utf-8"))}
+    assert {"benchmarks.engine", "benchmarks.papers", "benchmarks.papers.loans"} <= named
+    assert [name for name in named - {"benchmarks.NAME"} if importlib.util.find_spec(name) is None] == []
+
+
+def test_the_page_of_strategies_lists_all_of_them() -> None:
+    text = (ROOT / "docs" / "algorithms" / "evolution.md").read_text(encoding="utf-8")
+    for name, of in STRATEGIES.items():
+        cells = (name, of.features, of.examples, of.criterion, of.evolution, "yes" if of.repartition else "no")
+        assert f"| {' | '.join(cells)} |" in text
 
 
 def test_links_of_the_readme_lead_to_files_and_its_picture_is_small() -> None:

@@ -1,4 +1,4 @@
-"""What the package imports is declared, and the source distribution holds what its own tests need."""
+"""What the package imports is declared, the wheel holds the package alone, and the source distribution what its own tests need."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -48,23 +49,30 @@ def test_the_extra_all_holds_all_extras_of_users() -> None:
     assert sorted(everything[len("hornboost[") : -1].split(",")) == sorted(set(EXTRAS) - NOT_FOR_USERS)
 
 
-def test_the_source_distribution_passes_tests_of_its_own(tmp_path: Path) -> None:
+def built(kind: str, folder: Path) -> Path:
+    """The distribution of this kind, built into the folder."""
     pytest.importorskip("hatchling", reason="hatchling builds the distribution")
-    built = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    (archive,) = tmp_path.glob("*.tar.gz")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    (archive,) = folder.glob("*.tar.gz" if kind == "sdist" else "*.whl")
+    return archive
+
+
+def test_the_wheel_holds_the_package_and_nothing_beside_it(tmp_path: Path) -> None:
+    names = zipfile.ZipFile(built("wheel", tmp_path)).namelist()
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"hornboost"}
+    assert not [name for name in names if "benchmarks" in name or "experiments" in name]
+
+
+def test_the_source_distribution_passes_tests_of_its_own(tmp_path: Path) -> None:
+    archive = built("sdist", tmp_path)
     with tarfile.open(archive) as packed:
         packed.extractall(tmp_path, filter="data")
     unpacked = tmp_path / archive.name.removesuffix(".tar.gz")
-    for folder in ("docs", "src", "tests"):
+    for folder in ("benchmarks", "docs", "src", "tests"):
         assert files(unpacked / folder) == files(ROOT / folder)
-    few = ["tests/test_docs.py", "tests/test_clause_text.py", "src/hornboost/logic", "-k", "not page and not site"]
+    few = ["tests/test_docs.py", "tests/test_clause_text.py", "src/hornboost/logic", "benchmarks", "-k", "not page and not site"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *few]
     run = subprocess.run(command, cwd=unpacked, env=environment, capture_output=True, text=True, check=False)

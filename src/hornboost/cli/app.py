@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from hornboost import __version__
-from hornboost.cli.bench import bench
 from hornboost.cli.demo import demo
 from hornboost.cli.evaluate import evaluate
 from hornboost.cli.fit import fit
@@ -20,7 +19,6 @@ from hornboost.cli.interrupt import was_pressed
 from hornboost.cli.output import clean, note
 from hornboost.cli.predict import explain, predict
 from hornboost.cli.report import report
-from hornboost.cli.reproduce import reproduce
 from hornboost.cli.rules import rules, sql
 from hornboost.cli.streams import prepare
 from hornboost.errors import HornBoostError
@@ -32,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, inspect, fit, predict, evaluate, rules, explain, sql, report, convert, reproduce, bench):
+for verb in (demo, inspect, fit, predict, evaluate, rules, explain, sql, report, convert):
     app.command()(verb)
 
 
