@@ -13,9 +13,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
+from hornboost.aggregates.paths import find_paths
+from hornboost.aggregates.reach import rows_reached
 from hornboost.data import Database
-from hornboost.data.aggregates import find_paths
-from hornboost.data.reach import rows_reached
 from hornboost.errors import DataError
 from hornboost.estimators.aggregates import RelationalAggregates
 
@@ -191,8 +191,8 @@ def test_values_are_the_same_whatever_the_number_of_workers(monkeypatch):
     db = database(frames())
     X, _ = db.examples()
     expected = RelationalAggregates(db, where=1).fit_transform(X)
-    monkeypatch.setattr("hornboost.data.aggregates._workers", lambda: 5)
-    monkeypatch.setattr("hornboost.data.aggregates._SPLIT_ROWS", 1)
+    monkeypatch.setattr("hornboost.aggregates.compute._workers", lambda: 5)
+    monkeypatch.setattr("hornboost.aggregates.compute._SPLIT_ROWS", 1)
     pd.testing.assert_frame_equal(RelationalAggregates(db, where=1).fit_transform(X), expected, check_exact=True)
 
 

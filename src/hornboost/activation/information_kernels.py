@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.jit import inner, jit
 from hornboost.exact import scalars
-from hornboost.exact.kernels import log, log1p
+from hornboost.exact.compiled import log, log1p
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]

@@ -31,6 +31,6 @@ class KeyIndex:
         >>> index.offsets.tolist(), index.rows.tolist()
         ([0, 1, 3, 3], [1, 0, 3])
         """
-        from hornboost.data.kernels import counting_sort
+        from hornboost.data.index_kernels import counting_sort
 
         return cls(*counting_sort(np.ascontiguousarray(codes), size))

@@ -14,9 +14,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from hornboost.data.aggregates import FUNCTIONS, Aggregator, Path, find_paths, plan
+from hornboost.aggregates.compute import Aggregator
+from hornboost.aggregates.paths import Path, find_paths
+from hornboost.aggregates.plan import FUNCTIONS, plan
+from hornboost.aggregates.reach import rows_reached
 from hornboost.data.frames import eager
-from hornboost.data.reach import rows_reached
 from hornboost.data.table import Table
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.examples import check_database

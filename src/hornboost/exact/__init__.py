@@ -45,9 +45,9 @@ def logs(x: ArrayLike) -> Floats:
     >>> logs([1.0, 0.0])
     array([  0., -inf])
     """
-    from hornboost.exact import kernels
+    from hornboost.exact import compiled
 
-    return _mapped(kernels.logs, x)
+    return _mapped(compiled.logs, x)
 
 
 def log1ps(x: ArrayLike) -> Floats:
@@ -56,9 +56,9 @@ def log1ps(x: ArrayLike) -> Floats:
     >>> log1ps([0.0, -1.0])
     array([  0., -inf])
     """
-    from hornboost.exact import kernels
+    from hornboost.exact import compiled
 
-    return _mapped(kernels.log1ps, x)
+    return _mapped(compiled.log1ps, x)
 
 
 def exps(x: ArrayLike) -> Floats:
@@ -67,9 +67,9 @@ def exps(x: ArrayLike) -> Floats:
     >>> exps([[0.0, -1000.0]])
     array([[1., 0.]])
     """
-    from hornboost.exact import kernels
+    from hornboost.exact import compiled
 
-    return _mapped(kernels.exps, x)
+    return _mapped(compiled.exps, x)
 
 
 def x_log_x(x: ArrayLike) -> Floats:

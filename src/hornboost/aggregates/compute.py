@@ -1,4 +1,4 @@
-"""Aggregates of the rows that an example reaches over foreign keys: which there are, what they are called, and their values, by DuckDB.
+"""The values of aggregates, by DuckDB.
 
 In the SQL, tables and columns go by their positions and nominal values by their codes, so that no text of the user is ever part of it.
 """
@@ -6,7 +6,7 @@ In the SQL, tables and columns go by their positions and nominal values by their
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.describe import Link
+from hornboost.aggregates.paths import Path
+from hornboost.aggregates.plan import NUMERIC, SPREAD, Aggregate
 from hornboost.data.table import Column, Table
 from hornboost.logic.moment import DAY
 from hornboost.sql import aggregates as sql
@@ -27,129 +28,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sqlglot import exp
 
-NUMERIC = ("mean", "sum", "min", "max", "std", "last")
-SPREAD = ("distinct", "mode", "mode_share")
-FUNCTIONS = ("count", "share", *NUMERIC, *SPREAD)
 
 _HUGE = 1e150
 """Numbers whose squares DuckDB's stddev_samp cannot hold; it raises an error for them."""
 
 _SPLIT_ROWS = 1_000_000
 """From this many rows on, the columns of one table are computed by several workers."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step over a foreign key, in either direction; `single` where it leads to one row at most."""
-
-    table: str
-    column: str
-    to_table: str
-    to_column: str
-    single: bool
-
-
-@dataclass(frozen=True)
-class Path:
-    """Steps from the target to a table, and the name under which its columns are shown."""
-
-    steps: tuple[Step, ...]
-    label: str = ""
-
-    @property
-    def table(self) -> str:
-        return self.steps[-1].to_table
-
-    @property
-    def single(self) -> bool:
-        return all(step.single for step in self.steps)
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """One column to compute: `function` is one of FUNCTIONS, or "value" on a path that leads to one row at most."""
-
-    name: str
-    function: str
-    path: Path
-    column: str | None = None
-    where: tuple[str, str] | None = None
-
-
-def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, max_depth: int) -> list[Path]:
-    """All paths of at most `max_depth` steps from the target that visit no table twice, the shortest first.
-
-    A step follows a foreign key in either direction; where there is none at all, it joins key columns of one domain.
-    """
-    steps: list[Step] = []
-    for link in links:
-        unique = _unique(tables[link.to_table].columns[link.to_column])
-        steps.append(Step(link.table, link.column, link.to_table, link.to_column, single=unique))
-        steps.append(Step(link.to_table, link.to_column, link.table, link.column, single=False))
-    if not links:
-        keys = [(table.name, column) for table in tables.values() for column in table.keys]
-        steps = [Step(a, x.name, b, y.name, single=False) for a, x in keys for b, y in keys if a != b and x.domain == y.domain]
-    found: list[Path] = []
-    ends: list[tuple[Step, ...]] = [()]
-    for _ in range(max_depth):
-        ends = [(*end, step) for end in ends for step in steps if _continues(end, step, target)]
-        found += [Path(end) for end in ends]
-    return [Path(path.steps, label) for path, label in zip(found, _labels(found), strict=True)]
-
-
-def plan(
-    paths: Sequence[Path],
-    tables: Mapping[str, Table],
-    functions: Sequence[str],
-    dates: str | None,
-    where: Mapping[Path, Mapping[str, Sequence[str]]],
-    dated: Collection[str] = (),
-) -> list[Aggregate]:
-    """The aggregates of every path; `dates` names the example's date that others are subtracted from, `where` the values to look at.
-
-    In the tables of `dated` there is a last row.
-    """
-    out: list[Aggregate] = []
-    for path in paths:
-        columns = tables[path.table].attributes
-        numeric = [f for f in NUMERIC if f in functions and (f != "last" or path.table in dated)]
-        if path.single:
-            out += [Aggregate(_shown(path, column, dates), "value", path, column.name) for column in columns]
-            continue
-        if "count" in functions:
-            out.append(Aggregate(f"count({path.label})", "count", path))
-        out += _numeric(path, columns, numeric, dates, None)
-        spread = [function for function in SPREAD if function in functions]
-        out += [
-            Aggregate(f"{function}({path.label}.{column.name})", function, path, column.name)
-            for column in tables[path.table].columns.values()
-            for function in spread
-            if column.kind == "nominal" or (function == "distinct" and _repeats(path, column))
-        ]
-        for name, values in where.get(path, {}).items():
-            for value in values:
-                shown = f'{path.label} where {name}="{value}"'
-                out += [Aggregate(f"{f}({shown})", f, path, None, (name, value)) for f in ("count", "share") if f in functions]
-                out += _numeric(path, columns, numeric, dates, (name, value))
-    return out
-
-
-def _numeric(
-    path: Path, columns: Sequence[Column], functions: Sequence[str], dates: str | None, where: tuple[str, str] | None
-) -> list[Aggregate]:
-    condition = "" if where is None else f' where {where[0]}="{where[1]}"'
-    return [
-        Aggregate(f"{function}({_shown(path, column, dates)}{condition})", function, path, column.name, where)
-        for column in columns
-        if column.kind == "numeric"
-        for function in functions
-        # a sum of dates counts days of nothing
-        if not (column.is_date and function == "sum")
-    ]
-
-
-def _shown(path: Path, column: Column, dates: str | None) -> str:
-    return f"{dates} - {path.label}.{column.name}" if column.is_date and dates is not None else f"{path.label}.{column.name}"
 
 
 @dataclass(frozen=True)
@@ -343,31 +227,6 @@ class Aggregator:
             if name in examples.columns and examples.columns[name].kind == "key":
                 columns[f"c{position}"] = _arrow_column(examples.columns[name])
         return pa.table(columns)
-
-
-def _continues(end: tuple[Step, ...], step: Step, target: str) -> bool:
-    visited = {target, *(earlier.to_table for earlier in end)}
-    return step.table == (end[-1].to_table if end else target) and step.to_table not in visited
-
-
-def _labels(paths: Sequence[Path]) -> list[str]:
-    """The table's name where one path leads there, otherwise all tables on the way, with the key columns where that is not enough."""
-    short = [path.table for path in paths]
-    long = [".".join(step.to_table for step in path.steps) for path in paths]
-    full = [".".join(f"{step.to_table}[{step.column}={step.to_column}]" for step in path.steps) for path in paths]
-    return [
-        one if short.count(one) == 1 else two if long.count(two) == 1 else three for one, two, three in zip(short, long, full, strict=True)
-    ]
-
-
-def _unique(column: Column) -> bool:
-    codes = column.values[column.values >= 0].astype(np.int64)
-    return len(codes) == 0 or int(np.bincount(codes).max()) == 1
-
-
-def _repeats(path: Path, column: Column) -> bool:
-    """Whether counting the distinct identifiers of a key says more than counting the rows."""
-    return column.kind == "key" and column.name != path.steps[-1].to_column and not _unique(column)
 
 
 def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[Path, list[Aggregate]]]:

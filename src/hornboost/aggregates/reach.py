@@ -10,10 +10,10 @@ import numpy as np
 from hornboost.data.table import Table
 
 if TYPE_CHECKING:
-    from hornboost.data.aggregates import Step
+    from hornboost.aggregates.paths import Hop
 
 
-def rows_reached(examples: Table, tables: Mapping[str, Table], steps: Sequence[Step]) -> int:
+def rows_reached(examples: Table, tables: Mapping[str, Table], steps: Sequence[Hop]) -> int:
     """The rows at the end of a path, each as often as examples reach it: from the last table back, each row's number is the sum of those
     that its key leads to. Beyond 2⁵³ the number is rounded, which no limit notices.
     """

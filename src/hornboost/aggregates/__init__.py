@@ -1,0 +1,1 @@
+"""Aggregates of the rows that an example reaches over foreign keys."""

@@ -1,0 +1,84 @@
+"""Which aggregates there are, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from hornboost.aggregates.paths import Path, is_unique
+from hornboost.data.table import Column, Table
+
+NUMERIC = ("mean", "sum", "min", "max", "std", "last")
+SPREAD = ("distinct", "mode", "mode_share")
+FUNCTIONS = ("count", "share", *NUMERIC, *SPREAD)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One column to compute: `function` is one of FUNCTIONS, or "value" on a path that leads to one row at most."""
+
+    name: str
+    function: str
+    path: Path
+    column: str | None = None
+    where: tuple[str, str] | None = None
+
+
+def plan(
+    paths: Sequence[Path],
+    tables: Mapping[str, Table],
+    functions: Sequence[str],
+    dates: str | None,
+    where: Mapping[Path, Mapping[str, Sequence[str]]],
+    dated: Collection[str] = (),
+) -> list[Aggregate]:
+    """The aggregates of every path; `dates` names the example's date that others are subtracted from, `where` the values to look at.
+
+    In the tables of `dated` there is a last row.
+    """
+    out: list[Aggregate] = []
+    for path in paths:
+        columns = tables[path.table].attributes
+        numeric = [f for f in NUMERIC if f in functions and (f != "last" or path.table in dated)]
+        if path.single:
+            out += [Aggregate(_shown(path, column, dates), "value", path, column.name) for column in columns]
+            continue
+        if "count" in functions:
+            out.append(Aggregate(f"count({path.label})", "count", path))
+        out += _numeric(path, columns, numeric, dates, None)
+        spread = [function for function in SPREAD if function in functions]
+        out += [
+            Aggregate(f"{function}({path.label}.{column.name})", function, path, column.name)
+            for column in tables[path.table].columns.values()
+            for function in spread
+            if column.kind == "nominal" or (function == "distinct" and _repeats(path, column))
+        ]
+        for name, values in where.get(path, {}).items():
+            for value in values:
+                shown = f'{path.label} where {name}="{value}"'
+                out += [Aggregate(f"{f}({shown})", f, path, None, (name, value)) for f in ("count", "share") if f in functions]
+                out += _numeric(path, columns, numeric, dates, (name, value))
+    return out
+
+
+def _numeric(
+    path: Path, columns: Sequence[Column], functions: Sequence[str], dates: str | None, where: tuple[str, str] | None
+) -> list[Aggregate]:
+    condition = "" if where is None else f' where {where[0]}="{where[1]}"'
+    return [
+        Aggregate(f"{function}({_shown(path, column, dates)}{condition})", function, path, column.name, where)
+        for column in columns
+        if column.kind == "numeric"
+        for function in functions
+        # a sum of dates counts days of nothing
+        if not (column.is_date and function == "sum")
+    ]
+
+
+def _shown(path: Path, column: Column, dates: str | None) -> str:
+    return f"{dates} - {path.label}.{column.name}" if column.is_date and dates is not None else f"{path.label}.{column.name}"
+
+
+def _repeats(path: Path, column: Column) -> bool:
+    """Whether counting the distinct identifiers of a key says more than counting the rows."""
+    return column.kind == "key" and column.name != path.steps[-1].to_column and not is_unique(column)
