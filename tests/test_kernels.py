@@ -13,8 +13,7 @@ import pytest
 from hornboost.engine import join_kernels, key_kernels, pair_kernels, sampling_kernels
 from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.sampling import splitmix64
-from hornboost.mining import kernels as selection_kernels
-from hornboost.mining import query_kernels
+from hornboost.mining import query_kernels, selection_kernels
 
 SOURCE = Path(join_kernels.__file__).parents[2]
 NO_CODES = np.empty((0, 0), np.int32)
@@ -183,7 +182,7 @@ def test_bits_are_tallied_by_class_and_frequent_ones_tell_whom_they_cover() -> N
     reached = np.zeros((2, 3, 2), np.uint64)
     reached[0, :, 0] = [0b11, 0b01, 0b01]
     reached[1, :, 1] = [1 << 63, 0, 1 << 63]
-    counted = query_kernels.Tally(codes(0, 1, 1), np.array([1.0, 2.0, 4.0]), np.array([np.inf, np.inf, 5.0]))
+    counted = query_kernels.Frequency(codes(0, 1, 1), np.array([1.0, 2.0, 4.0]), np.array([np.inf, np.inf, 5.0]))
     starts, conditions, support, hits = query_kernels.tally(reached, 128, *counted)
     assert (starts.tolist(), conditions.tolist()) == ([0, 1, 2], [0, 127])
     assert (support.tolist(), hits.tolist()) == ([[1.0, 6.0], [1.0, 4.0]], [[0b11100000], [0b10100000]])

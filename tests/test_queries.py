@@ -281,7 +281,7 @@ def test_limits_hold_and_say_what_was_left_out() -> None:
     with pytest.warns(LeftOutWarning, match="max_patterns=20 was reached"):
         few = RelationalPatterns(db, min_support=0.1, max_length=4, max_patterns=20).fit(X, y)
     assert len(few.clauses_) + few.n_merged_ == 20
-    with pytest.warns(LeftOutWarning, match="has more than max_bindings=5 bindings"):
+    with pytest.warns(LeftOutWarning, match="with more than max_bindings=5 bindings"):
         narrow = RelationalPatterns(db, min_support=0.1, max_length=2, max_bindings=5).fit(X, y)
     assert narrow.left_out_
     with pytest.warns(LeftOutWarning, match="the time limit was reached"):
@@ -306,11 +306,11 @@ def test_a_new_object_that_could_only_be_a_known_one_is_not_asked_for() -> None:
         db = Database.from_frames(frames, target="target", key="m", label="y", positive="1", keys=keys)
         X, _ = db.examples()
         language = Language.of(db, db.encode(X), np.ones(2), bins=4, oi=True, symmetric={}, steps=2)
-        names = [source.name for source in language.sources]
-        columns = language.sources[names.index("atom")].columns
+        names = [relation.name for relation in language.relations]
+        columns = language.relations[names.index("atom")].columns
         atoms = (names.index("atom"), tuple([0 if column == "m" else 1 for column in columns]))
         shapes = language.shapes(((0, (0,)), atoms), connected=True)
-        bonds = language.sources[names.index("bond")].columns
+        bonds = language.relations[names.index("bond")].columns
         return {tuple([dict(zip(bonds, shape, strict=True))[c] for c in ("m", "a1", "a2")]) for n, shape in shapes if names[n] == "bond"}
 
     assert after_an_atom(bond) == {(0, 1, -1), (0, -1, 1)}

@@ -171,6 +171,21 @@ def learning() -> Iterator[Ending]:
 
 
 @contextmanager
+def in_part_of_the_time(share: float) -> Iterator[None]:
+    """Work that may take this share of the time that is left, because other work follows."""
+    fit = _current.get()
+    if fit is None or math.isinf(fit.deadline):
+        yield
+        return
+    deadline, now = fit.deadline, time.monotonic()
+    fit.deadline = now + share * max(deadline - now, 0.0)
+    try:
+        yield
+    finally:
+        fit.deadline = deadline
+
+
+@contextmanager
 def untimed() -> Iterator[None]:
     """Work that is known to end soon and must be whole: only Ctrl-C ends it."""
     fit = _current.get()

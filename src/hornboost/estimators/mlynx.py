@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,13 +14,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hornboost import exact
 from hornboost.data.mirror import mirrored
 from hornboost.estimators.classifier import RelationalClassifier
-from hornboost.estimators.interrupts import ends_early
+from hornboost.estimators.interrupts import ends_early, keep
 from hornboost.estimators.patterns import MINING_CONSTRAINTS, mine, mining_settings
 from hornboost.learners.problem import Problem
 from hornboost.mining import selection
 from hornboost.mining.bayes import BernoulliBayes
-from hornboost.mining.patterns import Patterns, Support
+from hornboost.mining.patterns import Patterns, Support, warn_of
 from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.stopping import in_part_of_the_time, learning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,16 +40,20 @@ class MLynxClassifier(RelationalClassifier):
     average : rather than the best selection keep them all, and take the mean of their log-posteriors: a query counts by the share of the
         selections that hold it. It ranks better, with many more rules.
     max_queries : queries that a selection takes at most.
+    max_pool : queries that the selection chooses from at most: those that tell most about the class.
     laplace : added to the count of either outcome of a query in each class.
     class_weight : weights by class, "balanced", or None.
-    max_patterns, time_limit, max_bindings, cache_bytes : limits of the mining; `left_out_` says what was left out.
+    max_columns, max_rows, max_patterns, max_bindings, cache_bytes : limits of the mining, as in `RelationalPatterns`.
+    time_limit : seconds after which mining and selection end; what was found until then makes the model.
     random_state : seed of the selection.
 
     Attributes
     ----------
     rules_ : the selected queries; a rule votes log p(q | class) where it holds and log (1 - p(q | class)) where it does not, by its share.
     shares_ : of each rule, the share of the averaged selections that hold its query; 1 where there is one selection.
-    n_patterns_ : queries that the selection chose from.
+    n_patterns_ : frequent queries that were mined.
+    left_out_ : what the limits left out, a sentence for each kind of thing.
+    stopped_ : why learning ended.
 
     >>> import hornboost as hb
     >>> db = hb.datasets.trains(200, seed=1).database()
@@ -65,6 +70,7 @@ class MLynxClassifier(RelationalClassifier):
         "walk_probability": [Interval(Real, 0, 1, closed="both")],
         "average": ["boolean"],
         "max_queries": [Interval(Integral, 1, None, closed="left"), None],
+        "max_pool": [Interval(Integral, 1, None, closed="left"), None],
         "laplace": [Interval(Real, 0, None, closed="neither")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
@@ -80,7 +86,8 @@ class MLynxClassifier(RelationalClassifier):
         restarts: int = 100,
         walk_probability: float = 0.05,
         average: bool = False,
-        max_queries: int | None = None,
+        max_queries: int | None = 1_000,
+        max_pool: int | None = 5_000,
         laplace: float = 1.0,
         oi: bool = True,
         connected: bool = True,
@@ -88,7 +95,9 @@ class MLynxClassifier(RelationalClassifier):
         bins: int = 4,
         support: Support = "overall",
         class_weight: dict[Any, float] | str | None = None,
+        max_columns: int | None = 64,
         max_patterns: int | None = 50_000,
+        max_rows: int | None = 2_000_000_000,
         max_bindings: int = 5_000_000,
         cache_bytes: int = 1 << 29,
         time_limit: float | None = None,
@@ -102,6 +111,7 @@ class MLynxClassifier(RelationalClassifier):
         self.walk_probability = walk_probability
         self.average = average
         self.max_queries = max_queries
+        self.max_pool = max_pool
         self.laplace = laplace
         self.oi = oi
         self.connected = connected
@@ -109,7 +119,9 @@ class MLynxClassifier(RelationalClassifier):
         self.bins = bins
         self.support = support
         self.class_weight = class_weight
+        self.max_columns = max_columns
         self.max_patterns = max_patterns
+        self.max_rows = max_rows
         self.max_bindings = max_bindings
         self.cache_bytes = cache_bytes
         self.time_limit = time_limit
@@ -121,11 +133,14 @@ class MLynxClassifier(RelationalClassifier):
         """Mine, select and count on the examples X with classes y."""
         problem = self._problem(X, y, sample_weight)
         self._database = mirrored(problem.database, self.symmetric or {})
-        found = mine(self._database, problem, mining_settings(self))
+        with in_part_of_the_time(0.8):  # the selection, which is quick as a rule, has the rest
+            found = mine(self._database, problem, mining_settings(self))
         self.n_patterns_ = len(found)
         self.n_candidates_ = found.candidates
         self.left_out_ = list(found.left_out)
+        self.stopped_ = keep(found.stopped, len(found), "all restarts done")
         self.ensemble_ = self._model(problem, found)
+        warn_of(self.left_out_)
         return self
 
     def _model(self, problem: Problem, found: Patterns) -> Ensemble:
@@ -145,16 +160,34 @@ class MLynxClassifier(RelationalClassifier):
 
     def _selected(self, problem: Problem, found: Patterns) -> dict[int, float]:
         columns = selection.BooleanColumns(found.blocks(), problem.weights)
-        classes = problem.classes.astype(np.int64)
-        best, history = selection.stochastic(
-            selection.Information.of(columns, classes, len(problem.labels), problem.weights),
+        information = selection.Information.of(columns, problem.classes.astype(np.int64), len(problem.labels), problem.weights)
+        pool = np.arange(len(found))
+        if self.max_pool is not None and len(pool) > self.max_pool:
+            pool = selection.most_relevant(information.relevance, self.max_pool)
+            information = information.among(pool)
+            self.left_out_.append(
+                f"the selection chose from the {len(pool):,} of {len(found):,} queries that tell most about the class "
+                f"(max_pool={self.max_pool:,})"
+            )
+        history: list[selection.Restart] = []
+        with learning() as ending:
+            for restart in self._constructions(information):
+                history.append(restart)
+        if ending.reason is not None:
+            self.stopped_ = ending.reason
+            self.left_out_.append(f"{ending.reason}: {len(history):,} of {self.restarts:,} restarts of the selection were made")
+        share = selection.shares(history) if self.average else dict.fromkeys(selection.best_of(history).columns, 1.0)
+        return {int(pool[k]): part for k, part in share.items()}
+
+    def _constructions(self, information: selection.Information) -> Iterator[selection.Restart]:
+        return selection.constructions(
+            information,
             check_random_state(self._seed()).random_sample,
             restarts=self.restarts,
             walk_probability=self.walk_probability,
             alpha=self.alpha,
             max_features=self.max_queries,
         )
-        return selection.shares(history) if self.average else dict.fromkeys(best.columns, 1.0)
 
     def rules_frame(self) -> pd.DataFrame:
         """The rules as a table, with p(q | class) and the log-odds ln p/(1 - p) of each class, and their shares where there are several."""

@@ -15,11 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from hornboost.data.mirror import mirrored
 from hornboost.engine import Coverage
 from hornboost.estimators.examples import RelationalExamples
-from hornboost.estimators.interrupts import ends_early
+from hornboost.estimators.interrupts import ends_early, keep
 from hornboost.learners.problem import Problem
-from hornboost.mining.patterns import Patterns, Settings, Support, find_patterns
+from hornboost.mining.patterns import MiningSettings, Patterns, Support, find_patterns, warn_of
 from hornboost.mining.queries import query_text
-from hornboost.stopping import learning, untimed
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -33,6 +32,8 @@ MINING_CONSTRAINTS: dict[str, Any] = {
     "symmetric": [dict, None],
     "bins": [Interval(Integral, 2, None, closed="left")],
     "support": [StrOptions({"overall", "any_class", "positive"})],
+    "max_columns": [Interval(Integral, 1, None, closed="left"), None],
+    "max_rows": [Interval(Integral, 1, None, closed="left"), None],
     "max_patterns": [Interval(Integral, 1, None, closed="left"), None],
     "max_bindings": [Interval(Integral, 1, None, closed="left")],
     "cache_bytes": [Interval(Integral, 0, None, closed="left")],
@@ -40,10 +41,10 @@ MINING_CONSTRAINTS: dict[str, Any] = {
 }
 
 
-def mining_settings(estimator: Any) -> Settings:
+def mining_settings(estimator: Any) -> MiningSettings:
     """The mining parameters of an estimator."""
-    names = [name for name in MINING_CONSTRAINTS if name not in ("database", "symmetric")]
-    return Settings(symmetric=dict(estimator.symmetric or {}), **{name: getattr(estimator, name) for name in names})
+    names = [name for name in MINING_CONSTRAINTS if name not in ("database", "symmetric", "time_limit")]
+    return MiningSettings(symmetric=dict(estimator.symmetric or {}), **{name: getattr(estimator, name) for name in names})
 
 
 class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[misc]
@@ -63,7 +64,12 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
     symmetric : relations that hold in both directions, by table the two key columns, as in `{"bond": ("atom1", "atom2")}`.
     bins : intervals of a numeric column, cut on the rows that the training examples reach.
     support : the examples that count: "overall" all of them, "any_class" those of some class, "positive" those of the positive class.
-    max_patterns, time_limit, max_bindings : where mining ends, or leaves a query unextended; `left_out_` says what was left out.
+    max_columns : columns that conditions are made of at most: those that tell most about the classes, or, without classes, those that
+        divide the examples most evenly.
+    max_rows : rows that joins look at over all queries, about; the joins that look at most rows are left out.
+    max_patterns : queries at most; of the longest ones those that extend the queries that tell most about the classes.
+    max_bindings : ways to bind one query, beyond which it is not extended.
+    time_limit : seconds after which mining ends.
     cache_bytes : memory for bindings, and for what they reach, kept between queries.
     sparse : give a sparse matrix.
 
@@ -71,7 +77,9 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
     ----------
     clauses_ : the queries as clauses; the head names the class in which each is most frequent.
     support_ : the training weight for which each holds, by class.
-    n_merged_, n_candidates_, left_out_ : queries merged with equal ones, candidates counted, and what was left out, a sentence each.
+    n_merged_, n_candidates_ : queries merged with equal ones, and candidates counted.
+    left_out_ : what the limits left out, a sentence for each kind of thing; one warning tells it, too.
+    stopped_ : why mining ended.
 
     >>> import hornboost as hb
     >>> db = hb.datasets.trains(50, seed=1).database()
@@ -94,7 +102,9 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         symmetric: Mapping[str, tuple[str, str]] | None = None,
         bins: int = 4,
         support: Support = "overall",
+        max_columns: int | None = 64,
         max_patterns: int | None = 50_000,
+        max_rows: int | None = 2_000_000_000,
         max_bindings: int = 5_000_000,
         cache_bytes: int = 1 << 29,
         time_limit: float | None = None,
@@ -108,7 +118,9 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         self.symmetric = symmetric
         self.bins = bins
         self.support = support
+        self.max_columns = max_columns
         self.max_patterns = max_patterns
+        self.max_rows = max_rows
         self.max_bindings = max_bindings
         self.cache_bytes = cache_bytes
         self.time_limit = time_limit
@@ -117,7 +129,7 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @ends_early
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RelationalPatterns:
-        """Mine the examples X; their classes y matter to `support` and to the heads only."""
+        """Mine the examples X; their classes y matter to `support`, to the heads, and to what the limits leave out."""
         self._mine(X, y, sample_weight)
         return self
 
@@ -138,6 +150,8 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         self.n_merged_ = found.merged
         self.n_candidates_ = found.candidates
         self.left_out_ = list(found.left_out)
+        self.stopped_ = keep(found.stopped, len(found), "all queries were mined")
+        warn_of(self.left_out_)
 
     def transform(self, X: Any) -> Any:
         """A row for each example and a column for each query."""
@@ -167,17 +181,15 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         return np.array([query_text(clause) for clause in self.clauses_], dtype=object)
 
 
-def mine(database: Database, problem: Problem, settings: Settings) -> Patterns:
-    """The frequent queries of a problem over a database that may hold further directions of its relations; Ctrl-C leaves none."""
-    with learning(), untimed():  # the miner looks at its own time
-        return find_patterns(
-            database,
-            problem.examples,
-            problem.classes,
-            problem.labels,
-            problem.weights,
-            problem.positive,
-            settings,
-            lambda clauses: Coverage.of(database, clauses).covered(problem.examples),
-        )
-    raise KeyboardInterrupt
+def mine(database: Database, problem: Problem, settings: MiningSettings) -> Patterns:
+    """The frequent queries of a problem over a database that may hold further directions of its relations."""
+    return find_patterns(
+        database,
+        problem.examples,
+        problem.classes,
+        problem.labels,
+        problem.weights,
+        problem.positive,
+        settings,
+        lambda clauses: Coverage.of(database, clauses).covered(problem.examples),
+    )

@@ -12,16 +12,20 @@ from hornboost.mining import query_kernels as kernels
 from hornboost.mining.language import Language, Skeleton, Structure
 
 Shape = tuple[int, tuple[int, ...]]
-"""A literal that may be added: its source and variables, -1 for a new one."""
+"""A literal that may be added: its relation and variables, -1 for a new one."""
 
 
 @dataclass(eq=False, slots=True)
 class Addition:
-    """A literal that may be added to all queries of one skeleton: as the kernels see it, and under the names that the longer query has."""
+    """A literal that may be added to all queries of one skeleton: as the kernels see it, and under the names that the longer query has.
+
+    A binding joins about `fan_out` rows: so many stand on average beside a row of the relation.
+    """
 
     shape: Shape
     prepared: kernels.Prepared
     skeleton: Skeleton
+    fan_out: float
     structure: Structure | None = None
 
 
@@ -33,30 +37,32 @@ def additions_to(language: Language, skeleton: Skeleton, connected: bool) -> lis
 def _addition(language: Language, skeleton: Skeleton, shape: Shape) -> Addition:
     fresh = count(1 + max((v for _, variables in skeleton for v in variables), default=-1))
     variables = tuple([v if v >= 0 else next(fresh) for v in shape[1]])
-    return Addition(shape, _prepared(language, skeleton, shape), (*skeleton, (shape[0], variables)))
+    prepared = _prepared(language, skeleton, shape)
+    rows = np.diff(prepared.offsets).astype(np.float64)
+    return Addition(shape, prepared, (*skeleton, (shape[0], variables)), float((rows**2).sum() / max(rows.sum(), 1.0)))
 
 
 def _prepared(language: Language, skeleton: Skeleton, shape: Shape) -> kernels.Prepared:
     number, pattern = shape
-    source = language.sources[number]
-    assert source.index is not None
-    column = min((k for k, v in enumerate(pattern) if v >= 0), key=lambda k: source.fan_out[k])
-    index = source.index(source.columns[column])
+    relation = language.relations[number]
+    assert relation.index is not None
+    column = min((k for k, v in enumerate(pattern) if v >= 0), key=lambda k: relation.fan_out[k])
+    index = relation.index(relation.columns[column])
     new = [k for k, v in enumerate(pattern) if v < 0]
     equal = [(k, v) for k, v in enumerate(pattern) if v >= 0 and k != column]
     differ: list[tuple[int, int]] = []
     apart: list[tuple[int, int]] = []
     if language.oi:
         domains = language.domains(skeleton)
-        differ = [(k, v) for k in new for v, domain in domains.items() if domain == source.domains[k]]
-        apart = [(k, other) for k in new for other in new if k < other and source.domains[k] == source.domains[other]]
+        differ = [(k, v) for k in new for v, domain in domains.items() if domain == relation.domains[k]]
+        apart = [(k, other) for k in new for other in new if k < other and relation.domains[k] == relation.domains[other]]
     free = {v for _, variables in skeleton for v in variables if v >= language.n_root}
     used = sorted(free & {pattern[column], *(v for _, v in (*equal, *differ))})
     return kernels.Prepared(
         np.uint32(pattern[column]),
         index.offsets,
         index.rows,
-        source.keys,
+        relation.keys,
         _pairs(equal),
         _pairs(differ),
         _pairs(apart),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hornboost import exact
-from hornboost.mining import kernels
+from hornboost.mining import selection_kernels as kernels
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """The language of the queries: tables as the miner sees them, queries as tuples of numbers, their canonical form and their clauses.
 
-A query is a tuple of literals (source, variables, conditions): source 0 is the example itself, each key column of a literal holds a
+A query is a tuple of literals (relation, variables, conditions): relation 0 is the example itself, each key column of a literal holds a
 variable (the examples' keys come first), and conditions are numbers of tests on its columns.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import permutations, product
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -30,20 +30,20 @@ Atom = tuple[int, tuple[int, ...], tuple[int, ...]]
 Body = tuple[Atom, ...]
 Skeleton = tuple[tuple[int, tuple[int, ...]], ...]
 """The literals of a query without their conditions."""
-Conditions = tuple[tuple[int, ...], ...]
+ConditionSets = tuple[tuple[int, ...], ...]
 """The conditions of a query, literal by literal."""
-Key = tuple[int, Conditions]
+QueryKey = tuple[int, ConditionSets]
 """The number of a form and the conditions in its order: see `Structure`."""
 
 Place = tuple[int, int, int]
-"""A source and two of its key columns."""
+"""A relation and two of its key columns."""
 
 NEW = 1 << 20
 """A variable that a literal brings in, after all others."""
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class Relation:
     """A table: key columns and their domains, and its conditions; `held` are those of each row, an attribute a column (0 is none)."""
 
     name: str
@@ -58,6 +58,28 @@ class Source:
     rows_unique: bool = False
     symmetric: tuple[int, int] | None = None
     fan_out: tuple[float, ...] = ()
+
+    def with_attributes(self, kept: Sequence[int]) -> Relation:
+        """The same table with the conditions on some of its attributes only."""
+        conditions = np.flatnonzero(np.isin(self.attribute, [-1, *kept]))
+        number = np.zeros(len(self.conditions), np.int32)
+        number[conditions] = np.arange(len(conditions))
+        place = {old: new for new, old in enumerate(kept)}
+        return replace(
+            self,
+            held=np.ascontiguousarray(number[self.held[:, list(kept)]]),
+            conditions=tuple([self.conditions[c] for c in conditions]),
+            attribute=np.array([place.get(int(self.attribute[c]), -1) for c in conditions]),
+        )
+
+    def share_of(self, condition: int) -> float:
+        """The share of rows that hold a condition."""
+        return self._shares[condition]
+
+    @cached_property
+    def _shares(self) -> list[float]:
+        counts = np.bincount(self.held.ravel(), minlength=len(self.conditions)) / max(len(self.held), 1)
+        return [1.0, *counts[1:].tolist()]
 
     @property
     def n_conditions(self) -> int:
@@ -74,17 +96,17 @@ class Structure:
     """What queries with the same literals share, whatever their conditions.
 
     `form` is the same for all renamings, and numbered; `orders` put conditions of the literals into its order. `overlaps` are pairs
-    (i, j, like) where literal i says no more than j: both are of one source and have the same variables (`like`), or i, if bare, follows
+    (i, j, like) where literal i says no more than j: both are of one relation and have the same variables (`like`), or i, if bare, follows
     from j.
     """
 
     form: Skeleton
     number: int
-    orders: tuple[Callable[[Conditions], Conditions], ...]
+    orders: tuple[Callable[[ConditionSets], ConditionSets], ...]
     repeats: bool
     overlaps: tuple[tuple[int, int, bool], ...]
 
-    def key(self, conditions: Conditions) -> Key:
+    def key(self, conditions: ConditionSets) -> QueryKey:
         """The same for all queries that differ in names of variables, order of literals, or direction of symmetric ones."""
         if self.repeats:
             return self.number, min([self._sorted(order(conditions)) for order in self.orders])
@@ -92,10 +114,10 @@ class Structure:
             return self.number, self.orders[0](conditions)
         return self.number, min([order(conditions) for order in self.orders])
 
-    def _sorted(self, conditions: Conditions) -> Conditions:
+    def _sorted(self, conditions: ConditionSets) -> ConditionSets:
         return tuple([tests for _, tests in sorted(zip(self.form, conditions, strict=True))])
 
-    def redundancy(self, conditions: Conditions) -> Choice["", "so far", "for good"]:
+    def redundancy(self, conditions: ConditionSets) -> Choice["", "so far", "for good"]:
         """Whether some literal follows from another: from one with more conditions on the same variables, or, bare, from the data.
 
         "so far" where it is the last one, which may get further conditions.
@@ -114,9 +136,9 @@ class Structure:
 
 @dataclass(eq=False)
 class Language:
-    """The sources, and what holds between them."""
+    """The relations, and what holds between them."""
 
-    sources: list[Source]
+    relations: list[Relation]
     oi: bool
     left_out: list[str]
     root_keys: NDArray[np.int32]
@@ -141,31 +163,33 @@ class Language:
         """Cut the numbers of the rows that the examples reach within some steps, and number all conditions."""
         left_out: list[str] = []
         reached = _reached(database, examples, steps)
-        sources = [_source(examples, None, weights, bins, left_out, ())]
+        relations = [_relation(examples, None, weights, bins, left_out, ())]
         for name, table in database.tables.items():
             # other rows of a target without attributes tell nothing
             if not table.keys or not table.n_rows or (name == examples.name and not table.attributes):
                 continue
             rows = reached[name].astype(np.float64)
-            sources.append(_source(table, database, rows, bins, left_out, symmetric.get(name, ())))
-        return cls(sources, oi, left_out, sources[0].keys)
+            relations.append(_relation(table, database, rows, bins, left_out, symmetric.get(name, ())))
+        return cls(relations, oi, left_out, relations[0].keys)
 
     def among(self, rows: NDArray[np.intp]) -> Language:
         """The same language over some of the examples; what holds between the tables is still asked of all."""
-        root = self.sources[0]
+        root = self.relations[0]
         fewer = replace(root, keys=np.ascontiguousarray(root.keys[rows]), held=np.ascontiguousarray(root.held[rows]))
-        return replace(self, sources=[fewer, *self.sources[1:]])
+        return replace(self, relations=[fewer, *self.relations[1:]])
 
     @property
     def n_root(self) -> int:
-        return len(self.sources[0].columns)
+        return len(self.relations[0].columns)
 
     def domains(self, skeleton: Skeleton) -> dict[int, str]:
         """The domain of each variable."""
-        return {v: domain for source, variables in skeleton for v, domain in zip(variables, self.sources[source].domains, strict=True)}
+        return {
+            v: domain for relation, variables in skeleton for v, domain in zip(variables, self.relations[relation].domains, strict=True)
+        }
 
     def shapes(self, skeleton: Skeleton, connected: bool) -> list[tuple[int, tuple[int, ...]]]:
-        """Every literal that may be added, as its source and variables, -1 for a new one; symmetric relations in one direction.
+        """Every literal that may be added, as its relation and variables, -1 for a new one; symmetric relations in one direction.
 
         One that could stand before the last literal is left out where it is less than that (see `Miner`), and with object identity one
         whose new variable would have to be another of the query's.
@@ -174,11 +198,11 @@ class Language:
         grown = any(v >= self.n_root for v in domains)
         last, earlier = self._last(skeleton)
         found = []
-        for number, source in enumerate(self.sources[1:], 1):
-            choices = [[v for v, other in domains.items() if other == domain] + [-1] for domain in source.domains]
+        for number, relation in enumerate(self.relations[1:], 1):
+            choices = [[v for v, other in domains.items() if other == domain] + [-1] for domain in relation.domains]
             for shape in product(*choices):
                 bound = [v for v in shape if v >= 0]
-                if not bound or len(set(bound)) < len(bound) or self._is_turned(source, shape):
+                if not bound or len(set(bound)) < len(bound) or self._is_turned(relation, shape):
                     continue
                 if connected and grown and -1 in shape and max(bound) < self.n_root:
                     continue
@@ -196,33 +220,33 @@ class Language:
         earlier = 1 + max((v for _, others in skeleton[:-1] for v in others), default=-1)
         return (number, tuple([v if v < earlier else NEW for v in variables])), earlier
 
-    def _is_turned(self, source: Source, shape: tuple[int, ...]) -> bool:
-        if source.symmetric is None:
+    def _is_turned(self, relation: Relation, shape: tuple[int, ...]) -> bool:
+        if relation.symmetric is None:
             return False
         ordered = _with_new(shape)
-        left, right = (ordered[k] for k in source.symmetric)
+        left, right = (ordered[k] for k in relation.symmetric)
         return left > right
 
     def _same_row(self, number: int, shape: tuple[int, ...], skeleton: Skeleton) -> bool:
         """Whether another literal of the query has the very row that this one would find."""
-        source = self.sources[number]
-        root = self.sources[0]
+        relation = self.relations[number]
+        root = self.relations[0]
         for other, variables in skeleton:
             if other == number:
-                if any(variables[k] == shape[k] for k in source.unique) or (source.rows_unique and variables == shape):
+                if any(variables[k] == shape[k] for k in relation.unique) or (relation.rows_unique and variables == shape):
                     return True
-            elif other == 0 and source.name == root.name:
+            elif other == 0 and relation.name == root.name:
                 same = dict(zip(root.columns, variables, strict=True))
-                if any(same.get(source.columns[k]) == shape[k] for k in source.unique):
+                if any(same.get(relation.columns[k]) == shape[k] for k in relation.unique):
                     return True
         return False
 
     def _must_be_known(self, number: int, shape: tuple[int, ...], skeleton: Skeleton) -> bool:
         """Whether a new variable could only be one of the query's: as the molecule of an atom whose molecule is known."""
-        domains = self.sources[number].domains
+        domains = self.relations[number].domains
         return any(
             variables[other_key] == shape[key]
-            and self.sources[other].domains[other_new] == domains[new]
+            and self.relations[other].domains[other_new] == domains[new]
             and self._agree((number, key, new), (other, other_key, other_new))
             for new, key in permutations(range(len(shape)), 2)
             if shape[new] < 0 <= shape[key]
@@ -231,7 +255,7 @@ class Language:
         )
 
     def _agree(self, place: Place, other: Place) -> bool:
-        """Whether two places (source, key column, another) tell the same of each key, and one thing only."""
+        """Whether two places (relation, key column, another) tell the same of each key, and one thing only."""
         if (place, other) not in self._agreements:
             one, two = self._function(place), self._function(other)
             n = 0 if one is None or two is None else min(len(one), len(two))
@@ -244,7 +268,7 @@ class Language:
         """What the second column of a place holds for each key in the first, -1 for nothing; None where that is not one thing."""
         if place not in self._functions:
             number, key, column = place
-            pairs = (self.sources[number].keys if number else self.root_keys)[:, [key, column]]
+            pairs = (self.relations[number].keys if number else self.root_keys)[:, [key, column]]
             pairs = pairs[(pairs >= 0).all(axis=1)]
             values = np.full(int(pairs[:, 0].max(initial=-1)) + 1, -1, np.int32)
             values[pairs[:, 0]] = pairs[:, 1]
@@ -265,11 +289,11 @@ class Language:
         return known
 
     def _overlaps(self, skeleton: Skeleton) -> Iterator[tuple[int, int, bool]]:
-        for i, (source, variables) in enumerate(skeleton[1:], 1):
+        for i, (relation, variables) in enumerate(skeleton[1:], 1):
             for j, (other, others) in enumerate(skeleton):
                 if i != j and set(variables) <= set(others):
-                    like = source == other and variables == others
-                    if like or (source != other and self._is_included(source, variables, other, others)):
+                    like = relation == other and variables == others
+                    if like or (relation != other and self._is_included(relation, variables, other, others)):
                         yield i, j, like
 
     def is_core(self, body: Body) -> bool:
@@ -283,10 +307,10 @@ class Language:
         def extends(theta: dict[int, int], k: int) -> bool:
             if k == len(body):
                 return True
-            source, variables, tests = body[k]
+            relation, variables, tests = body[k]
             for other, images, more in onto:
-                if other == source and set(tests) <= set(more):
-                    for turned in self._directions(source, images):
+                if other == relation and set(tests) <= set(more):
+                    for turned in self._directions(relation, images):
                         longer = dict(theta)
                         if all(longer.setdefault(v, image) == image for v, image in zip(variables, turned, strict=True)) and extends(
                             longer, k + 1
@@ -298,27 +322,27 @@ class Language:
 
     def _directions(self, number: int, variables: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield variables
-        pair = self.sources[number].symmetric
+        pair = self.relations[number].symmetric
         if pair is not None:
             turned = list(variables)
             turned[pair[0]], turned[pair[1]] = variables[pair[1]], variables[pair[0]]
             yield tuple(turned)
 
-    def _is_included(self, source: int, variables: tuple[int, ...], other: int, others: tuple[int, ...]) -> bool:
-        """Whether each row of the other source has a row of this one with the same keys."""
+    def _is_included(self, relation: int, variables: tuple[int, ...], other: int, others: tuple[int, ...]) -> bool:
+        """Whether each row of the other relation has a row of this one with the same keys."""
         at = tuple(others.index(v) for v in variables)
-        place = (source, tuple(range(len(variables))), other, at)
+        place = (relation, tuple(range(len(variables))), other, at)
         if place not in self._included:
-            theirs = (self.sources[other].keys if other else self.root_keys)[:, list(at)]
+            theirs = (self.relations[other].keys if other else self.root_keys)[:, list(at)]
             theirs = theirs[(theirs >= 0).all(axis=1)]
-            numbers = _row_numbers(np.concatenate([self.sources[source].keys, theirs]))
-            n = len(self.sources[source].keys)
+            numbers = _row_numbers(np.concatenate([self.relations[relation].keys, theirs]))
+            n = len(self.relations[relation].keys)
             self._included[place] = bool(np.isin(numbers[n:], numbers[:n]).all())
         return self._included[place]
 
     def normal(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
         """The variables of a literal with those of a symmetric relation in order."""
-        pair = self.sources[number].symmetric
+        pair = self.relations[number].symmetric
         if pair is None or variables[pair[0]] <= variables[pair[1]]:
             return variables
         swapped = list(variables)
@@ -333,15 +357,15 @@ class Language:
         classes = 1
         while True:
             seats: dict[int, list[int]] = {v: [] for v in free}
-            for source, variables in skeleton:
-                pair = self.sources[source].symmetric or (-1, -1)
+            for relation, variables in skeleton:
+                pair = self.relations[relation].symmetric or (-1, -1)
                 colours = tuple([colour[v] for v in variables])
                 if pair[0] >= 0:
                     ends = sorted((colours[pair[0]], colours[pair[1]]))
                     colours = (*[c for k, c in enumerate(colours) if k not in pair], *ends)
                 for k, v in enumerate(variables):
                     if v >= n_root:
-                        seats[v].append(hash((source, pair[0] if k == pair[1] else k, colours)))
+                        seats[v].append(hash((relation, pair[0] if k == pair[1] else k, colours)))
             for v in free:
                 colour[v] = hash((colour[v], tuple(sorted(seats[v]))))
             found = len({colour[v] for v in free})
@@ -358,10 +382,10 @@ class Language:
         """The literals sorted under new names, and the place that each had."""
         names = {v: self.n_root + k for k, v in enumerate(order)}
         renamed = sorted(
-            (source, self.normal(source, tuple([names.get(v, v) for v in variables])), place)
-            for place, (source, variables) in enumerate(skeleton)
+            (relation, self.normal(relation, tuple([names.get(v, v) for v in variables])), place)
+            for place, (relation, variables) in enumerate(skeleton)
         )
-        return tuple([(source, variables) for source, variables, _ in renamed]), tuple([place for _, _, place in renamed])
+        return tuple([(relation, variables) for relation, variables, _ in renamed]), tuple([place for _, _, place in renamed])
 
     def clause(self, body: Body, head: Head) -> Clause:
         """The clause of a query: with object identity, every two variables of one domain differ unless both are the example's."""
@@ -372,8 +396,8 @@ class Language:
         unequal = [(w, v) for v in free for w in names if w < v and domains[v] == domains[w]] if self.oi else []
         told = {v for pair in unequal for v in pair} | {v for v, count in uses.items() if count > 1} | set(range(self.n_root))
         literals = []
-        for source, variables, conditions in body:
-            here = self.sources[source]
+        for relation, variables, conditions in body:
+            here = self.relations[relation]
             tests = tuple(test for c in conditions for test in here.conditions[c])
             bindings = tuple((column, names[v]) for column, v in zip(here.columns, variables, strict=True) if v in told)
             literals.append(Literal(here.name, bindings, tests))
@@ -381,8 +405,8 @@ class Language:
 
     def _names(self, body: Body) -> dict[int, str]:
         names: dict[int, str] = {}
-        for source, variables, _ in body:
-            for column, v in zip(self.sources[source].columns, variables, strict=True):
+        for relation, variables, _ in body:
+            for column, v in zip(self.relations[relation].columns, variables, strict=True):
                 if v not in names:
                     letter = next((c for c in column if c.isascii() and c.isalpha()), "x").upper()
                     taken = set(names.values())
@@ -392,7 +416,7 @@ class Language:
 
 def skeleton_of(body: Body) -> Skeleton:
     """The literals of a query without their conditions."""
-    return tuple([(source, variables) for source, variables, _ in body])
+    return tuple([(relation, variables) for relation, variables, _ in body])
 
 
 def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -400,9 +424,9 @@ def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([v if v >= 0 else NEW for v in shape])
 
 
-def _source(
+def _relation(
     table: Table, database: Database | None, weights: NDArray[np.float64], bins: int, left_out: list[str], pair: Sequence[str]
-) -> Source:
+) -> Relation:
     held = np.zeros((table.n_rows, len(table.attributes)), np.int32)
     conditions: list[Condition] = [()]
     attribute = [-1]
@@ -414,7 +438,7 @@ def _source(
     keys = np.stack([column.codes for column in table.keys], axis=1) if table.keys else np.empty((table.n_rows, 0), np.int32)
     names = tuple(column.name for column in table.keys)
     counts = [np.bincount(column[column >= 0]) for column in keys.T]
-    return Source(
+    return Relation(
         table.name,
         names,
         tuple(column.domain or "" for column in table.keys),

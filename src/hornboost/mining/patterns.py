@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 import warnings as messages
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +14,10 @@ from numpy.typing import NDArray
 from hornboost.data.table import Table
 from hornboost.logic.clause import Clause, Head
 from hornboost.mining.bayes import weight_by_class
+from hornboost.mining.informative import within_columns
 from hornboost.mining.language import Language
-from hornboost.mining.queries import Limits, Miner, thresholds
+from hornboost.mining.limits import Limits
+from hornboost.mining.queries import Miner, thresholds
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -29,8 +29,14 @@ class LeftOutWarning(UserWarning):
     """Mining ended at a limit, or left something out; the message says what."""
 
 
+def warn_of(left_out: Sequence[str]) -> None:
+    """One warning for all that a fit left out."""
+    if left_out:
+        messages.warn("; ".join(left_out), LeftOutWarning, stacklevel=4)
+
+
 @dataclass(frozen=True)
-class Settings:
+class MiningSettings:
     """What is mined, and within which limits (see `RelationalPatterns`)."""
 
     min_support: float = 0.1
@@ -40,17 +46,19 @@ class Settings:
     symmetric: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     bins: int = 4
     support: Support = "overall"
+    max_columns: int | None = 64
     max_patterns: int | None = 50_000
+    max_rows: int | None = 2_000_000_000
     max_bindings: int = 5_000_000
     cache_bytes: int = 1 << 29
-    time_limit: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
     """The distinct queries, their support by class, and their coverage of the training examples, a row each as packed bits.
 
-    `clause` gives one as a clause; `merged` counts the queries that cover the same training examples as an earlier, no longer one.
+    `clause` gives one as a clause; `merged` counts the queries that cover the same training examples as an earlier, no longer one,
+    and `stopped` says why mining ended where a limit of time or Ctrl-C ended it.
     """
 
     clause: Callable[[int], Clause]
@@ -60,6 +68,7 @@ class Patterns:
     merged: int
     candidates: int
     left_out: tuple[str, ...]
+    stopped: str | None
 
     def __len__(self) -> int:
         return len(self.packed)
@@ -84,17 +93,17 @@ def find_patterns(
     labels: tuple[str, ...],
     weights: NDArray[np.float64],
     positive: int,
-    settings: Settings,
+    settings: MiningSettings,
     cover: Cover,
 ) -> Patterns:
     """Mine encoded examples; `classes` are positions in `labels`, all 0 where there is no label.
 
     Where only the positive examples decide what is frequent, only they are mined, and `cover` tells what the queries hold for besides.
     """
-    deadline = math.inf if settings.time_limit is None else time.monotonic() + settings.time_limit
     language = Language.of(
         database, examples, weights, bins=settings.bins, oi=settings.oi, symmetric=settings.symmetric, steps=settings.max_length
     )
+    language = within_columns(language, settings.max_columns, classes, weights, settings.max_length, settings.max_bindings)
     by_class = np.bincount(classes, weights, minlength=len(labels)).astype(np.float64)
     counted = np.flatnonzero(classes == positive) if settings.support == "positive" else np.arange(len(classes))
     partial = len(counted) < len(classes)
@@ -104,11 +113,10 @@ def find_patterns(
         weights[counted],
         thresholds(settings.min_support, settings.support, by_class, positive),
         connected=settings.connected,
-        limits=Limits(settings.max_patterns, deadline, settings.max_bindings, settings.cache_bytes),
+        limits=Limits(settings.max_patterns, settings.max_rows, settings.max_bindings, settings.cache_bytes),
     )
     mined = miner.mine(settings.max_length)
-    for sentence in mined.left_out:
-        messages.warn(sentence, LeftOutWarning, stacklevel=4)
+    left_out = tuple(mined.left_out.sentences())
     if partial:
         clauses = [language.clause(query.body, Head("", "")) for query in mined.queries]
         matrix = cover(clauses)
@@ -127,5 +135,6 @@ def find_patterns(
         len(classes),
         len(columns) - len(kept),
         mined.candidates,
-        tuple(mined.left_out),
+        left_out,
+        mined.stopped,
     )

@@ -6,12 +6,9 @@ with each of its conditions, for all of them.
 
 from __future__ import annotations
 
-import gc
 import math
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal as Choice
@@ -19,24 +16,15 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.activation.information import mutual_information
+from hornboost.learners.objectives import comparable
 from hornboost.logic.clause import Clause, Head
 from hornboost.mining import query_kernels as kernels
 from hornboost.mining.additions import Addition, Shape, additions_to
-from hornboost.mining.language import Body, Conditions, Key, Language, Skeleton, Source, Structure, skeleton_of
-from hornboost.stopping import check
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Bindings:
-    """Every way to bind a query, sorted by example: the codes of its variables, and the row of its last literal."""
-
-    example: NDArray[np.int32]
-    variables: NDArray[np.int32]
-    rows: NDArray[np.int32]
-
-    @property
-    def nbytes(self) -> int:
-        return self.example.nbytes + self.variables.nbytes + self.rows.nbytes
+from hornboost.mining.bindings import Bindings
+from hornboost.mining.language import Body, ConditionSets, Language, QueryKey, Relation, Skeleton, Structure, skeleton_of
+from hornboost.mining.limits import LeftOut, Limits, largest_affordable
+from hornboost.stopping import Stopped, check, learning
 
 
 @dataclass(eq=False, slots=True)
@@ -54,7 +42,8 @@ class Query:
     """A frequent query: its coverage of the training examples as packed bits, its support by class, and how it came from its parent: by a
     new literal (`added`), or by a further condition on the last one.
 
-    A `pending` one says nothing new before its last literal has further conditions. Only one that is extended has `counts`.
+    A `pending` one says nothing new before its last literal has further conditions. Only one that is extended has `counts`. What its family
+    shares has about so many bindings as `rows`.
     """
 
     body: Body
@@ -66,6 +55,7 @@ class Query:
     support: tuple[float, ...] = ()
     pending: bool = False
     counts: Counts | None = None
+    rows: float = 0.0
 
     @property
     def length(self) -> int:
@@ -73,36 +63,42 @@ class Query:
         return len(self.body[0][2]) + sum(max(1, len(tests)) for _, _, tests in self.body[1:])
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Where mining stops or leaves something out: each is said in `Mined.left_out`."""
-
-    max_patterns: int | None = None
-    deadline: float = math.inf
-    max_bindings: int = 5_000_000
-    cache_bytes: int = 1 << 29
-
-
 @dataclass
 class Mined:
     """The queries in the order of their length, how many candidates were counted, and what was left out, a sentence each.
 
-    A candidate is a literal, bare or with a condition, or a further condition, whose support was counted for a query, be it 0.
+    A candidate is a literal, bare or with a condition, or a further condition, whose support was counted for a query, be it 0. `rows` are
+    those that joins have looked at; `stopped` says why mining ended where a limit of time or Ctrl-C ended it.
     """
 
     queries: list[Query] = field(default_factory=list)
     candidates: int = 0
-    left_out: list[str] = field(default_factory=list)
+    rows: int = 0
+    left_out: LeftOut = field(default_factory=LeftOut)
+    stopped: str | None = None
 
 
 @dataclass
 class _Level:
-    """The queries found while a level is refined; at the last one nothing is kept for the next."""
+    """The queries found while a level is refined; at the last one nothing is kept for the next.
+
+    Steps that would look at more than `most_rows` are left out.
+    """
 
     mined: Mined
-    seen: set[Key]
     is_last: bool
+    most_rows: float
+    seen: set[QueryKey] = field(default_factory=set)
     following: list[Query] = field(default_factory=list)
+    before: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.before = len(self.mined.queries)
+
+    def start_again(self) -> None:
+        """Forget what was found; no further level will follow."""
+        del self.mined.queries[self.before :]
+        self.is_last, self.seen, self.following = True, set(), []
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -111,7 +107,7 @@ class Family:
 
     queries: list[Query]
     bindings: Bindings
-    last: Source
+    last: Relation
 
     @property
     def slots(self) -> kernels.Slots:
@@ -125,6 +121,11 @@ class Family:
         return kernels.Slots(self.last.held, slots, whole, len(self.queries))
 
     @property
+    def shares(self) -> list[float]:
+        """About which part of the bindings each query has."""
+        return [1.0] if len(self.queries) == 1 else [self.last.share_of(query.condition) for query in self.queries]
+
+    @property
     def general(self) -> Counts:
         """What is known of the query that all of them refine."""
         parent = self.queries[0].parent
@@ -132,9 +133,9 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Found:
+class Frequent:
     """What a pass finds for the queries of a family: the conditions that each reaches, unless nobody will ask, and the frequent ones, one
-    query's after the other's from `starts` on.
+    query's after the other's from `starts` on; and about how many rows it looked at for each.
     """
 
     reached: NDArray[np.uint64] | None
@@ -142,20 +143,17 @@ class Found:
     conditions: list[int]
     support: list[list[float]]
     hits: NDArray[np.uint8]
+    rows: list[float]
 
 
-class _LimitReached(Exception):  # noqa: N818
-    """A limit was reached."""
-
-
-class _TimeOut(Exception):  # noqa: N818
-    """The deadline has passed."""
+class _Full(Exception):  # noqa: N818
+    """There are as many queries as there may be, and mining ends."""
 
 
 class Miner:
     """Breadth-first search from the most general query, refined by one condition or literal a level.
 
-    A query can be built in many orders; only its least sequence of literals (source, variables, conditions) is followed: conditions are
+    A query can be built in many orders; only its least sequence of literals (relation, variables, conditions) is followed: conditions are
     added to the last literal and in order, and a literal that could have come before the last one must not be less than it. A prefix of a
     least sequence is itself least, so nothing is lost, and in sorted levels the least sequence of a query is found before its others.
     """
@@ -180,58 +178,108 @@ class Miner:
         self._reached_bytes = 0
         self._additions: dict[Skeleton, list[Addition]] = {}
         self._unknown = {
-            width: np.full((self._n, width), np.iinfo(np.uint64).max, np.uint64) for width in {s.n_words for s in language.sources}
+            width: np.full((self._n, width), np.iinfo(np.uint64).max, np.uint64) for width in {s.n_words for s in language.relations}
         }
-        self._tally = kernels.Tally(classes, weights, thresholds * (1.0 - 1e-12))
+        self._by_class = np.bincount(classes, weights, minlength=len(thresholds) - 1)
+        self._frequency = kernels.Frequency(classes, weights, thresholds * (1.0 - 1e-12))
 
     def mine(self, max_length: int) -> Mined:
         """All frequent queries up to a length, none equivalent to another."""
-        with _no_search_for_cycles():
-            return self._mine(max_length)
-
-    def _mine(self, max_length: int) -> Mined:
         root = (0, tuple(range(self._language.n_root)), ())
-        queries = [Query((root,), self._language.structure((root[:2],)))]
-        mined = Mined(left_out=list(self._language.left_out))
-        seen: set[Key] = set()
-        try:
+        queries = [Query((root,), self._language.structure((root[:2],)), rows=self._n)]
+        mined = Mined(left_out=LeftOut(list(self._language.left_out)))
+        with learning() as ending:
             for length in range(1, max_length + 1):
-                level = _Level(mined, seen, length == max_length)
-                refined = 0
-                for _, family in groupby(queries, key=lambda query: (id(query.parent), id(query.added))):
-                    members = list(family)
-                    try:
-                        self._refine(members, level)
-                    except _TimeOut:
-                        raise _LimitReached(
-                            f"the time limit was reached: {len(queries) - refined} of {len(queries)} queries of length {length - 1} "
-                            "were not, or not in all ways, extended"
-                        ) from None
-                    refined += len(members)
+                families = [list(family) for _, family in groupby(queries, key=lambda query: (id(query.parent), id(query.added)))]
+                is_last = length == max_length
+                level = _Level(mined, is_last, self._affordable(families, mined, length, is_last))
+                try:
+                    self._refine_all(families, level, length)
+                except _Full as full:
+                    mined.left_out.tell(str(full))
+                    break
                 for query in queries:
                     self._forget(query.parent)
                 queries = [] if level.is_last else sorted(level.following, key=lambda query: query.body)
-        except _LimitReached as stop:
-            mined.left_out.append(str(stop))
+        mined.stopped = ending.reason
         return mined
+
+    def _affordable(self, families: list[list[Query]], mined: Mined, length: int, is_last: bool) -> float:
+        """The rows that a step of this level may look at: the last level may use up what is left of `max_rows`, others half of it."""
+        limit = self._limits.max_rows
+        if limit is None:
+            return math.inf
+        costs = np.concatenate([self._costs(family) for family in families]) if families else np.empty(0)
+        most = largest_affordable(costs, (limit - mined.rows) / (1 if is_last else 2))
+        left_out = int((costs > most).sum())
+        if left_out:
+            mined.left_out.tell(
+                f"{left_out:,} of {costs.size:,} ways to extend queries of length {length - 1}, those that look at most rows, "
+                f"were left out (max_rows={limit:,})"
+            )
+        return most
+
+    def _costs(self, family: list[Query]) -> NDArray[np.float64]:
+        """About how many rows a family looks at: for further conditions, and for each literal that may be added."""
+        return self._rows(family) * np.array([1.0, *(1.0 + added.fan_out for added in self._possible(family[0]))])
+
+    def _rows(self, family: list[Query]) -> float:
+        """About how many bindings a family has."""
+        first = family[0]
+        return first.rows if len(family) > 1 else first.rows * self._language.relations[first.body[-1][0]].share_of(first.condition)
+
+    def _refine_all(self, families: list[list[Query]], level: _Level, length: int) -> None:
+        """Refine all families in their order; where that finds too many queries, one query after another by what it tells of the class."""
+        try:
+            self._refine_each(families, level, length)
+        except _Full:
+            if np.count_nonzero(self._by_class) < 2:
+                raise
+            queries = [query for family in families for query in family]
+            for query in queries:
+                self._forget(query)
+            level.start_again()
+            order = np.argsort(-comparable(np.array([self._information(query) for query in queries])), kind="stable")
+            self._refine_each([[queries[k]] for k in order], level, length)
+
+    def _refine_each(self, families: list[list[Query]], level: _Level, length: int) -> None:
+        n_queries, refined = sum(map(len, families)), 0
+        for family in families:
+            try:
+                self._refine(family, level)
+            except Stopped as stop:
+                level.mined.left_out.tell(
+                    f"{stop}: {n_queries - refined:,} of {n_queries:,} queries of length {length - 1} "
+                    "were not, or not in all ways, extended"
+                )
+                raise
+            refined += len(family)
+
+    def _information(self, query: Query) -> float:
+        """What a query tells about the class; the most general one tells nothing."""
+        return mutual_information(np.stack([query.support, self._by_class - query.support])) if query.support else 0.0
 
     def _refine(self, queries: list[Query], level: _Level, barren: frozenset[Shape] = frozenset()) -> frozenset[Shape]:
         """Refine the queries of a family in their order; tells the literals that are barren for all of them, besides those known."""
-        self._check_time()
+        check()
         first = queries[0]
         additions = self._possible(first)
+        if np.isfinite(level.most_rows):
+            affordable = self._costs(queries) <= level.most_rows
+            if not affordable[0]:
+                return barren
+            additions = [added for added, is_affordable in zip(additions, affordable[1:], strict=True) if is_affordable]
         bindings = self._bindings(first) if len(queries) == 1 else self._shared(first)
         size = self._size(bindings, additions)
         if size < len(queries):
             for start in range(0, len(queries), size):
                 barren = self._refine(queries[start : start + size], level, barren)
             return barren
-        if len(bindings.example) > self._limits.max_bindings:
-            level.mined.left_out.append(
-                f"'{self._text(first)}' has more than max_bindings={self._limits.max_bindings:,} bindings and was not extended"
-            )
+        if len(bindings) > self._limits.max_bindings:
+            kind = f"queries with more than max_bindings={self._limits.max_bindings:,} bindings were not extended"
+            level.mined.left_out.add(kind, lambda: f"'{self._text(first)}'")
             return barren
-        family = Family(queries, bindings, self._language.sources[first.body[-1][0]])
+        family = Family(queries, bindings, self._language.relations[first.body[-1][0]])
         barren = barren.union(family.general.barren)
         tests = self._tests(family)
         literals = self._literals(family, [added for added in additions if added.shape not in barren], level)
@@ -259,69 +307,71 @@ class Miner:
 
     def _size(self, bindings: Bindings, additions: list[Addition]) -> int:
         """For how many queries a pass may count at once, in an eighth of the memory; for one where what they share is too much."""
-        if len(bindings.example) > self._limits.max_bindings or any(self._reaches_too_many(bindings, added) for added in additions):
+        if len(bindings) > self._limits.max_bindings or any(self._reaches_too_many(bindings, added) for added in additions):
             return 1
-        width = sum(self._language.sources[added.shape[0]].n_words for added in additions)
+        width = sum(self._language.relations[added.shape[0]].n_words for added in additions)
         return max(1, self._limits.cache_bytes // 8 // max(8 * self._n * width, 1))
 
     def _reaches_too_many(self, bindings: Bindings, added: Addition) -> bool:
         limit = 50 * self._limits.max_bindings
-        n_rows = len(self._language.sources[added.shape[0]].held)
-        return len(bindings.example) * n_rows > limit and kernels.count_reached(bindings.variables, *added.prepared[:2]) > limit
+        n_rows = len(self._language.relations[added.shape[0]].held)
+        return len(bindings) * n_rows > limit and bindings.count_reached(added.prepared) > limit
 
-    def _check_time(self) -> None:
-        check()
-        if time.monotonic() > self._limits.deadline:
-            raise _TimeOut
-
-    def _tests(self, family: Family) -> Found | None:
+    def _tests(self, family: Family) -> Frequent | None:
         """Further conditions on the last literal, where it has some already; on a bare one they are counted with it."""
         last, bindings = family.last, family.bindings
         if last.n_conditions == 1 or not (family.queries[-1].condition or len(family.queries[0].body) == 1):
             return None
         reached = kernels.reach_tests(bindings.example, bindings.rows, *family.slots, self._n, last.n_words)
-        return self._found(reached, last, True)
+        return self._found(reached, last, True, len(bindings), family)
 
-    def _literals(self, family: Family, additions: list[Addition], level: _Level) -> Iterable[tuple[Addition, Found]]:
+    def _literals(self, family: Family, additions: list[Addition], level: _Level) -> Iterable[tuple[Addition, Frequent]]:
         """New literals; a query that says nothing new so far is not extended by any."""
         if all(query.pending for query in family.queries):
             return
         slots, general, bindings = family.slots, family.general, family.bindings
         for added in additions:
-            self._check_time()
-            source = self._language.sources[added.shape[0]]
-            if self._reaches_too_many(bindings, added):
-                text = self._text(family.queries[0])
-                level.mined.left_out.append(f"a literal of '{source.name}' after '{text}' reaches too many rows and was left out")
+            check()
+            relation = self._language.relations[added.shape[0]]
+            rows = bindings.count_reached(added.prepared)
+            if rows > 50 * self._limits.max_bindings:
+                self._tell_of_rows(level, family.queries[0], relation)
                 continue
+            level.mined.rows += rows + len(bindings)
             known = general.reached.get(added.shape)
             if known is None:
-                known = self._unknown[source.n_words]
-            reached = kernels.reach_literal(bindings.example, bindings.variables, bindings.rows, slots, added.prepared, source.held, known)
-            yield added, self._found(reached, source, level.is_last)
+                known = self._unknown[relation.n_words]
+            reached = bindings.reach(added.prepared, slots, relation.held, known)
+            yield added, self._found(reached, relation, level.is_last, rows, family)
 
-    def _found(self, reached: NDArray[np.uint64], source: Source, is_last: bool) -> Found:
-        starts, conditions, support, hits = kernels.tally(reached, source.n_conditions, *self._tally)
-        return Found(None if is_last else reached, starts.tolist(), conditions.tolist(), support.tolist(), hits)
+    def _tell_of_rows(self, level: _Level, query: Query, relation: Relation) -> None:
+        kind = f"literals that reach more than 50 * max_bindings={self._limits.max_bindings:,} rows were left out"
+        level.mined.left_out.add(kind, lambda: f"'{relation.name}' after '{self._text(query)}'")
 
-    def _add_tests(self, query: Query, slot: int, found: Found, level: _Level) -> None:
+    def _found(self, reached: NDArray[np.uint64], relation: Relation, is_last: bool, rows: int, family: Family) -> Frequent:
+        starts, conditions, support, hits = kernels.tally(reached, relation.n_conditions, *self._frequency)
+        by_query = [rows * share for share in family.shares]
+        return Frequent(None if is_last else reached, starts.tolist(), conditions.tolist(), support.tolist(), hits, by_query)
+
+    def _add_tests(self, query: Query, slot: int, found: Frequent, level: _Level) -> None:
         number, variables, tests = query.body[-1]
-        source = self._language.sources[number]
-        level.mined.candidates += source.n_conditions
-        last = source.attribute[tests[-1]] if tests else -1
+        relation = self._language.relations[number]
+        level.mined.candidates += relation.n_conditions
+        last = relation.attribute[tests[-1]] if tests else -1
         before = tuple([conditions for _, _, conditions in query.body[:-1]])
         for k in range(found.starts[slot], found.starts[slot + 1]):
             condition = found.conditions[k]
-            if source.attribute[condition] > last:
+            if relation.attribute[condition] > last:
                 more = (*tests, condition)
                 key = query.structure.key((*before, more))
                 if key not in level.seen:
                     longer = Query((*query.body[:-1], (number, variables, more)), query.structure, query, None, condition)
+                    longer.rows = found.rows[slot]
                     self._keep(longer, key, (*before, more), found, k, level)
 
-    def _add_literal(self, query: Query, slot: int, counts: Counts, added: Addition, found: Found, level: _Level) -> None:
+    def _add_literal(self, query: Query, slot: int, counts: Counts, added: Addition, found: Frequent, level: _Level) -> None:
         shape = added.shape
-        level.mined.candidates += self._language.sources[shape[0]].n_conditions
+        level.mined.candidates += self._language.relations[shape[0]].n_conditions
         start, end = found.starts[slot : slot + 2]
         if start == end:
             counts.barren.add(shape)
@@ -340,9 +390,10 @@ class Miner:
             key = structure.key(conditions)
             if key not in level.seen and tests >= least:
                 longer = Query((*query.body, (number, variables, tests)), structure, query, added, condition)
+                longer.rows = found.rows[slot]
                 self._keep(longer, key, conditions, found, k, level)
 
-    def _keep(self, query: Query, key: Key, conditions: Conditions, found: Found, k: int, level: _Level) -> None:
+    def _keep(self, query: Query, key: QueryKey, conditions: ConditionSets, found: Frequent, k: int, level: _Level) -> None:
         """Keep a frequent query that was not seen before, unless it says no more than a shorter one."""
         level.seen.add(key)
         redundant = query.structure.redundancy(conditions)
@@ -350,7 +401,7 @@ class Miner:
             return
         mined = level.mined
         if self._limits.max_patterns is not None and len(mined.queries) >= self._limits.max_patterns:
-            raise _LimitReached(
+            raise _Full(
                 f"max_patterns={self._limits.max_patterns:,} was reached: further queries, the first being "
                 f"'{self._text(query)}', were left out"
             )
@@ -393,7 +444,7 @@ class Miner:
             self._kept.move_to_end(key)
             return known
         made = make()
-        if len(made.example) <= self._limits.max_bindings:
+        if len(made) <= self._limits.max_bindings:
             self._kept[key] = made
             self._bytes += made.nbytes
             while self._bytes + self._reached_bytes > self._limits.cache_bytes and len(self._kept) > 1:
@@ -403,35 +454,20 @@ class Miner:
     def _made(self, query: Query) -> Bindings:
         parent, added = query.parent, query.added
         if parent is None:
-            everyone = np.arange(self._n, dtype=np.int32)
-            return Bindings(everyone, np.ascontiguousarray(self._language.sources[0].keys), everyone)
+            return Bindings.of_examples(self._language.relations[0].keys)
         if added is not None and (parent, added) not in self._kept:
             return self._extended(parent, added, query.condition)
         shared = self._shared(query)
-        source = self._language.sources[query.body[-1][0]]
-        attribute = int(source.attribute[query.condition])
-        return Bindings(*kernels.select(shared.example, shared.variables, shared.rows, source.held, attribute, query.condition))
+        relation = self._language.relations[query.body[-1][0]]
+        return shared.with_condition(relation.held, int(relation.attribute[query.condition]), query.condition)
 
     def _extended(self, query: Query, added: Addition, condition: int) -> Bindings:
         """The bindings that a new literal gives, one more than `max_bindings` at most."""
-        before, source = self._bindings(query), self._language.sources[added.shape[0]]
-        attribute, limit = int(source.attribute[condition]), self._limits.max_bindings
-        return Bindings(*kernels.extend(before.example, before.variables, added.prepared, source.held, attribute, condition, limit))
+        before, relation = self._bindings(query), self._language.relations[added.shape[0]]
+        return before.extended(added.prepared, relation.held, int(relation.attribute[condition]), condition, self._limits.max_bindings)
 
     def _text(self, query: Query) -> str:
         return query_text(self._language.clause(query.body, Head("", "")))
-
-
-@contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
-    """Queries refer to their parents only, so there is no garbage in cycles, and Python's search for it takes up to a third of the time."""
-    is_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_enabled:
-            gc.enable()
 
 
 def query_text(clause: Clause) -> str:

@@ -51,7 +51,7 @@ class Slots(NamedTuple):
     n_slots: int
 
 
-class Tally(NamedTuple):
+class Frequency(NamedTuple):
     """The examples' classes and weights.
 
     A condition is frequent where its weight in some class, or in all (the last of `thresholds`), reaches its threshold.
@@ -122,7 +122,7 @@ def count_reached(variables: Codes, variable: np.uint32, offsets: NDArray[np.int
 
 
 def reach_literal(example: Codes, variables: Codes, last: Codes, family: Slots, literal: Prepared, held: Codes, known: Words) -> Words:
-    """The conditions of a new literal, whose source's rows hold `held`, that each example reaches under each slot.
+    """The conditions of a new literal, whose relation's rows hold `held`, that each example reaches under each slot.
 
     Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. Under slots that reach all that
     is `known` to be within an example's reach, from a more general query, nothing more is asked.

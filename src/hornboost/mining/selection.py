@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 
 from hornboost import exact
 from hornboost.learners.objectives import RESOLUTION, comparable
-from hornboost.mining import kernels
+from hornboost.mining import selection_kernels as kernels
 from hornboost.mining.bayes import best_prefix
-from hornboost.stopping import check, learning, untimed
+from hornboost.stopping import check, is_due, learning
 
 MEMORY = 256 * 2**20
 """Bytes of pairwise information that a search keeps; beyond them a row is computed again when it is asked for."""
@@ -47,6 +48,9 @@ class Columns(Protocol):
 
     def codes(self, subset: list[int]) -> NDArray[Any]:
         """The values of some columns, a column a row."""
+
+    def among(self, subset: NDArray[np.intp]) -> Columns:
+        """Some of the columns, numbered anew."""
 
 
 class BooleanColumns:
@@ -86,6 +90,12 @@ class BooleanColumns:
         cells = self._x_log_x(both) + self._x_log_x(only) + self._x_log_x(other) + self._x_log_x(self._total - only - other - both)
         own = self._true[column]
         return self._information(cells, self._x_log_x(own) + self._x_log_x(self._total - own))
+
+    def among(self, subset: NDArray[np.intp]) -> BooleanColumns:
+        fewer = copy(self)
+        fewer._packed, fewer._true, fewer.n_values = self._packed[subset], self._true[subset], self.n_values[subset]
+        fewer.n_features = len(subset)
+        return fewer
 
     def codes(self, subset: list[int]) -> NDArray[Any]:
         return np.unpackbits(self._packed[subset].view(np.uint8), axis=1, bitorder="little")[:, self._places]
@@ -137,6 +147,9 @@ class DiscreteColumns:
         kernels.information_with(self._codes, self.n_values, self._codes[column], int(self.n_values[column]), self._weights, out)
         return out
 
+    def among(self, subset: NDArray[np.intp]) -> DiscreteColumns:
+        return DiscreteColumns(self._codes[subset], self.n_values[subset], self._weights)
+
     def codes(self, subset: list[int]) -> NDArray[Any]:
         return self._codes[subset]
 
@@ -165,6 +178,10 @@ class Information:
         """Measure the relevance of all columns."""
         return cls(columns, classes, n_classes, weights, columns.about(classes, n_classes))
 
+    def among(self, subset: NDArray[np.intp]) -> Information:
+        """The same about some of the columns, numbered anew."""
+        return Information(self.columns.among(subset), self.classes, self.n_classes, self.weights, self.relevance[subset])
+
     def pairwise(self, column: int) -> NDArray[np.float64]:
         """I(f_k; f_column) for every k."""
         row = self._rows.get(column)
@@ -179,6 +196,15 @@ class Information:
         codes, n_values = self.columns.codes(columns), self.columns.n_values[columns]
         size, error, loss = best_prefix(codes, n_values, self.classes, self.n_classes, self.weights)
         return Restart(tuple(columns[:size]), error, loss, len(columns))
+
+
+def most_relevant(relevance: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+    """The n columns of the largest relevance in their order, the first ones where several are equal.
+
+    >>> most_relevant(np.array([0.1, 0.3, 0.1, 0.2]), 3)
+    array([0, 1, 3])
+    """
+    return np.sort(np.argsort(-comparable(relevance), kind="stable")[:n])
 
 
 class _Construction:
@@ -232,7 +258,26 @@ class Restart:
     grown: int
 
 
-def stochastic(
+def stochastic(information: Information, uniform: Callable[[], float], **parameters: Any) -> tuple[Restart, list[Restart]]:
+    """Algorithm 1: the best set, and that of each construction; the parameters are those of `constructions`."""
+    history: list[Restart] = []
+    with learning():
+        for restart in constructions(information, uniform, **parameters):
+            history.append(restart)
+    return best_of(history), history
+
+
+def best_of(history: Sequence[Restart]) -> Restart:
+    """The set of the smallest error and then of the smallest log-loss, the first of several.
+
+    Where one class is rare, hardly any set changes the error.
+    """
+    if not history:
+        raise ValueError("Algorithm 1 needs at least one restart")
+    return min(history, key=lambda restart: (restart.error, restart.log_loss))
+
+
+def constructions(
     information: Information,
     uniform: Callable[[], float],
     *,
@@ -240,39 +285,30 @@ def stochastic(
     walk_probability: float = 0.05,
     alpha: float = 1e-2,
     max_features: int | None = None,
-) -> tuple[Restart, list[Restart]]:
-    """Algorithm 1: the best set, and that of each construction.
+) -> Iterator[Restart]:
+    """The constructions of Algorithm 1. Work may end within each of them, but the first is given: an unfinished set is better than none.
 
     `uniform` gives numbers in [0, 1), one for each `rand(0,1)` and one for each random choice of a column, in the order of the lines.
-    A walk step leaves `improve` true. The training error judges after each addition, as in the listing. Of equal errors the smaller
-    log-loss is better: where one class is rare, hardly any set changes the error. A later set must be strictly better.
+    A walk step leaves `improve` true. The training error judges after each addition, as in the listing.
     """
     size = information.columns.n_features if max_features is None else min(max_features, information.columns.n_features)
-    history: list[Restart] = []
-    construction = _Construction(information)
-    with learning() as ending, untimed():
-        for _ in range(restarts):
-            check()
-            construction = _Construction(information)
-            construction.add(construction.candidate(uniform()))
-            improve = True
-            while improve and len(construction.chosen) < size:
+    for number in range(restarts):
+        construction = _Construction(information)
+        construction.add(construction.candidate(uniform()))
+        improve = True
+        while improve and len(construction.chosen) < size:
+            if number:
                 check()
-                if walk_probability < uniform():
-                    column, score = construction.best()
-                    improve = score > alpha
-                else:
-                    column = construction.candidate(uniform())
-                if improve:
-                    construction.add(column)
-            history.append(information.judged(construction.chosen))
-    if not history and ending.reason is not None:
-        if not construction.chosen:
-            raise KeyboardInterrupt
-        history.append(information.judged(construction.chosen))  # a set that was not finished is better than none
-    if not history:
-        raise ValueError("Algorithm 1 needs at least one restart")
-    return min(history, key=lambda found: (found.error, found.log_loss)), history
+            elif is_due():
+                break
+            if walk_probability < uniform():
+                column, score = construction.best()
+                improve = score > alpha
+            else:
+                column = construction.candidate(uniform())
+            if improve:
+                construction.add(column)
+        yield information.judged(construction.chosen)
 
 
 def shares(history: Sequence[Restart]) -> dict[int, float]:
