@@ -246,3 +246,16 @@ def test_a_forged_checkpoint_is_refused_in_a_sentence(path: tuple[Any, ...], val
     place.write_bytes(seal.sealed("checkpoint", checkpoint.VERSION, body))
     with pytest.raises(ModelError, match=r"run\.json: the checkpoint's content is not valid \(.*\); name another file"):
         C2RIBClassifier(db, **given).fit(X, y)
+
+
+def test_a_time_limit_that_ends_while_rounds_are_repeated_loses_none(tmp_path: Path) -> None:
+    db, X, y = trains()
+    given: dict[str, Any] = {"random_state": 1, "checkpoint": tmp_path / "run.json"}
+    known = C2RIBClassifier(db, rounds=12, **given).fit(X, y)
+    late = C2RIBClassifier(db, rounds=100, time_limit=1e-9, **given).fit(X, y)
+    assert late.stopped_ == "the time limit was reached"
+    assert len(late.history_) == 12
+    np.testing.assert_array_equal(late.predict_proba(X), known.predict_proba(X))
+    again = C2RIBClassifier(db, rounds=14, **given).fit(X, y)
+    del given["checkpoint"]
+    assert saved(again, tmp_path) == saved(C2RIBClassifier(db, rounds=14, **given).fit(X, y), tmp_path)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import naive
 from hornboost import Database
-from hornboost.engine import Coverage, Engine, Frontier, Refinement, State, Visible, blocks, covers, fixed_point, to_clause
+from hornboost.engine import Coverage, Engine, Frontier, Refinement, State, Visible, blocks, covers, fixed_point, reach, to_clause
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import LimitError
 from hornboost.logic.clause import Clause, Head
@@ -301,6 +301,22 @@ def test_threads_and_an_evicted_cache_change_nothing(walk: Walk) -> None:
             scores = [walk.score(engine, frontier).tolist() for (engine, _), frontier in zip(steps, frontiers, strict=True)]
             assert scores[0] == scores[1] == scores[2]
             assert listed(frontiers[0]) == listed(frontiers[1]) == listed(frontiers[2])
+
+
+@some(30)
+@given(walks())
+def test_work_in_small_parts_changes_nothing(walk: Walk) -> None:
+    database = walk.case.database()
+    paths, found = [list(path) for path in walk.paths(walk.engine(database))], []
+    for at_once in (blocks.AT_ONCE, 1, 3):
+        with pytest.MonkeyPatch.context() as patch:
+            for module in (blocks, reach):
+                patch.setattr(module, "AT_ONCE", at_once)
+            patch.setattr(blocks, "LARGE", 0 if at_once < 10 else blocks.LARGE)
+            engine = walk.engine(database, n_jobs=2 if at_once == 3 else 1)
+            frontiers = [engine.frontier(follow(engine, path)) for path in paths]
+            found.append([(walk.score(engine, f).tolist(), listed(f), f.state.covered.tolist()) for f in frontiers])
+    assert found[0] == found[1] == found[2]
 
 
 @some(30)

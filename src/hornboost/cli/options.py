@@ -82,7 +82,7 @@ Features = Annotated[
 ]
 Rounds = Annotated[int | None, typer.Option(min=1, help="Rounds of boosting at most, instead of the estimator's own number.")]
 Depth = Annotated[int | None, typer.Option("--max-depth", min=0, help="Joins between an example and a row that a rule looks at.")]
-TimeLimit = Annotated[float | None, typer.Option(min=0.001, help="Seconds after which no further round begins.")]
+TimeLimit = Annotated[float | None, typer.Option(min=0.001, help="Seconds after which the search ends, keeping what was learned.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any other parameter of the estimator, as name=value.")]
 Dialect = Annotated[str, typer.Option(help="duckdb, sqlite, postgres, spark or bigquery.", autocompletion=_complete_dialect)]
