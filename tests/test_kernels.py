@@ -286,8 +286,25 @@ def test_no_kernel_is_compiled_for_two_kinds_of_arrays(tmp_path: Path) -> None:
     assert python(MIXED, NUMBA_CACHE_DIR=str(tmp_path)).stdout.strip().splitlines()[-1] == "{}"
 
 
+BUILD = "import numpy as np; from hornboost.data.index import KeyIndex; KeyIndex.build(np.zeros(1, np.int32), 1)"
+
+
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
-def test_the_first_compilation_is_announced_and_the_second_run_is_silent(tmp_path: Path) -> None:
-    code = "import numpy as np; from hornboost.data.index import KeyIndex; KeyIndex.build(np.zeros(1, np.int32), 1)"
-    runs = [python(code, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
-    assert [run.stderr for run in runs] == ["hornboost: compiling kernels, once; later runs load them from disk\n", ""]
+def test_a_compilation_is_logged_and_never_printed(tmp_path: Path) -> None:
+    shown = "import logging; logging.basicConfig(level='INFO', format='%(name)s: %(message)s')\n"
+    quiet = python(BUILD, NUMBA_CACHE_DIR=str(tmp_path / "quiet"))
+    runs = [python(shown + BUILD, NUMBA_CACHE_DIR=str(tmp_path / "logged")) for _ in range(2)]
+    assert [run.stderr for run in (quiet, *runs)] == ["", "hornboost: compiling kernels, once; later runs load them from disk\n", ""]
+    assert not quiet.stdout
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_the_command_line_says_that_kernels_are_compiled(tmp_path: Path) -> None:
+    shown = f"from hornboost.cli.output import show_log; show_log()\n{BUILD}"
+    run = python(shown, NUMBA_CACHE_DIR=str(tmp_path))
+    assert run.stderr == "hornboost: compiling kernels, once; later runs load them from disk\n"
+
+
+def test_importing_the_package_registers_no_listener() -> None:
+    run = python("from numba.core import event; import hornboost.data.jit; print(len(event._registered.get('numba:compile', [])))")
+    assert run.stdout.strip() == "0", run.stderr

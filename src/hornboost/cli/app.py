@@ -16,7 +16,7 @@ from hornboost.cli.evaluate import evaluate
 from hornboost.cli.fit import fit
 from hornboost.cli.inspect import convert, inspect
 from hornboost.cli.interrupt import was_pressed
-from hornboost.cli.output import clean, note
+from hornboost.cli.output import clean, note, show_log
 from hornboost.cli.predict import explain, predict
 from hornboost.cli.report import report
 from hornboost.cli.rules import rules, sql
@@ -50,6 +50,7 @@ def root(
 def main() -> None:
     """Run the command: a user's error is one sentence on stderr and exit code 1."""
     prepare()
+    show_log()
     try:
         app()
     except Exception as error:

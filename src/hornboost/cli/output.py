@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import sys
@@ -38,6 +39,18 @@ def note(text: Any) -> None:
     """A line beside the result: what was chosen, what to know. That nobody can read it ends no work."""
     with suppress(OSError):
         typer.echo(clean(text), err=True)
+
+
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        note(f"hornboost: {record.getMessage()}")
+
+
+def show_log() -> None:
+    """Show on stderr what the package logs, which by itself prints nothing."""
+    logger = logging.getLogger("hornboost")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(_Notes())
 
 
 def show_json(content: Any) -> None:

@@ -1,16 +1,15 @@
-"""How kernels are compiled: on first use, without the interpreter lock, kept on disk, and not in silence."""
+"""How kernels are compiled: on first use, without the interpreter lock, kept on disk, and logged."""
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
 from collections.abc import Callable
-from contextlib import suppress
+from functools import cache
 from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import event
 from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -20,7 +19,7 @@ _INNER: dict[str, Any] = {**_COMMON, "no_cpython_wrapper": True, "forceinline": 
 
 
 def jit(function: Function) -> Function:
-    """Compile a kernel on first use and keep the machine code on disk; the first compilation of a process is announced.
+    """Compile a kernel on first use and keep the machine code on disk; the first compilation of a process is logged.
 
     No entry for calls from C is made: nobody calls, and it is a tenth of the time of compiling.
     """
@@ -62,27 +61,16 @@ class _Cache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except (AttributeError, EOFError, ImportError, IndexError, KeyError, TypeError, ValueError, UnpicklingError):
             self.flush()  # type: ignore[no-untyped-call]
-            return None
+            found = None
+        if found is None:
+            _log_once("compiling kernels, once; later runs load them from disk")
+        return found
 
 
-class _Announcer(event.Listener):
-    """Says once that kernels are being compiled: machine code that is found on disk raises no such event."""
-
-    def __init__(self) -> None:
-        self.is_due = True
-
-    def on_start(self, event: Any) -> None:
-        if self.is_due and str(event.data["dispatcher"].py_func.__module__).startswith("hornboost"):
-            self.is_due = False
-            with suppress(OSError, ValueError, AttributeError):  # nobody may be there to read it
-                sys.stderr.write("hornboost: compiling kernels, once; later runs load them from disk\n")
-                sys.stderr.flush()
-
-    def on_end(self, event: Any) -> None:
-        """Nothing to say: the work goes on."""
-
-
-event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
+@cache
+def _log_once(message: str) -> None:
+    """A library prints nothing: the command line shows what is logged."""
+    logging.getLogger("hornboost").info(message)

@@ -1,4 +1,4 @@
-"""`MLynxClassifier`: frequent queries, stochastic selection by mutual information, and a Bernoulli Bayes classifier (seed 001)."""
+"""`MLynxClassifier`: frequent queries, stochastic selection by mutual information, and a Bernoulli Bayes classifier (Di Mauro et al.)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MLynxClassifier(RelationalClassifier):
     ----------
     database, min_support, max_length, oi, connected, symmetric, bins, support : as in `RelationalPatterns`.
     alpha : a selection ends when no query's mRMR is above it, in nats.
-    restarts, walk_probability : of the stochastic selection (seed 001, Algorithm 1).
+    restarts, walk_probability : of the stochastic selection (Di Mauro et al., Algorithm 1).
     average : rather than the best selection keep them all, and take the mean of their log-posteriors: a query counts by the share of the
         selections that hold it. It ranks better, with many more rules.
     max_queries : queries that a selection takes at most.

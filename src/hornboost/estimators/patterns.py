@@ -48,7 +48,7 @@ def mining_settings(estimator: Any) -> MiningSettings:
 
 
 class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[misc]
-    """Boolean columns: which frequent queries over the related tables hold for an example (seed 001, section 2).
+    """Boolean columns: which frequent queries over the related tables hold for an example (Di Mauro et al., section 2).
 
     A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of equal frequency of
     numeric ones. All key columns of a literal hold variables. Queries that differ in names or order only are one, and so are those that

@@ -1,4 +1,4 @@
-"""A scikit-learn selector by mutual information: mRMR, and the stochastic search of mLynx (seed 001, Algorithm 1)."""
+"""A scikit-learn selector by mutual information: mRMR, and the stochastic search of mLynx (Di Mauro et al., Algorithm 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Bernoulli Bayes classifier of mLynx (seed 001, section 2), and how well it fits the training examples on a subset of the columns."""
+"""The Bernoulli Bayes classifier of mLynx (Di Mauro et al., section 2), and how well it fits the examples on a subset of the columns."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def best_prefix(
 ) -> tuple[int, float, float]:
     """How many of the columns, in their order, Bayes does best with on these examples, the weight that it gets wrong, and its log-loss.
 
-    The weight that it gets wrong is err_D(S) of seed 001, section 3. `codes` holds a column a row; the first is not judged alone unless it
-    is the only one. A column of two values is Bernoulli; one of v values has Laplace 1 on each of the v.
+    The weight that it gets wrong is err_D(S) of Di Mauro et al., section 3. `codes` holds a column a row; the first is not judged alone
+    unless it is the only one. A column of two values is Bernoulli; one of v values has Laplace 1 on each of the v.
 
     >>> codes = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]], dtype=np.uint16)
     >>> best_prefix(codes, np.array([2, 2, 2]), np.array([0, 0, 1, 0]), 2, np.ones(4))

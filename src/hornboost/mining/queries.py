@@ -1,4 +1,4 @@
-"""Level-wise mining of frequent queries (seed 001, section 2).
+"""Level-wise mining of frequent queries (Di Mauro et al., section 2).
 
 Queries that differ in their last condition only are a family: one pass over the bindings of what they share counts a new literal, bare and
 with each of its conditions, for all of them.

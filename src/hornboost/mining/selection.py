@@ -1,4 +1,4 @@
-"""Feature selection by mutual information: mRMR and mLynx's stochastic search (seed 001, section 3 and Algorithm 1).
+"""Feature selection by mutual information: mRMR and mLynx's stochastic search (Di Mauro et al., section 3 and Algorithm 1).
 
 A step costs one pass over the candidates: the pairwise information of the column just chosen is added to a running sum, and kept for
 later restarts.

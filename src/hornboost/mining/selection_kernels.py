@@ -65,7 +65,7 @@ def information_with(
     weights: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """out[k] = I(k; other) in nats, seed 001, equation (1); `codes` holds a column a row."""
+    """out[k] = I(k; other) in nats, Di Mauro et al., equation (1); `codes` holds a column a row."""
     table = np.empty((n_values.max(), n_other))
     for k in range(codes.shape[0]):
         used = table[: n_values[k]]
