@@ -18,15 +18,22 @@ NOMINAL = {"disp": ["type"], "order": ["bank_to", "k_symbol"], "trans": ["operat
 
 
 def bare(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """The same columns as `RelationalAggregates(max_depth=2)`: a query a table, and one for each nominal column's most frequent value."""
+    """The same columns as `RelationalAggregates(max_depth=2)`:
+    a query a table, and one for each nominal column's most frequent value.
+    """
     single = """SELECT l.loan_id, a.frequency, a.opened_year, d.region, d.avg_salary, d.unemployment
                 FROM loan l LEFT JOIN account a USING (account_id) LEFT JOIN district d USING (district_id)"""
     results = {"single": connection.sql(single).fetchnumpy()}
     for table in ("disp", "order", "trans"):
         joined = f'FROM loan l JOIN account a USING (account_id) JOIN "{table}" t USING (account_id)'
         functions = ("avg", "sum", "min", "max", "stddev_samp")
-        columns = ["count(*)", *(f"{function}(t.{column})" for column in NUMERIC.get(table, []) for function in functions)]
-        results[table] = connection.sql(f"SELECT l.loan_id, {', '.join(columns)} {joined} GROUP BY l.loan_id").fetchnumpy()
+        columns = [
+            "count(*)",
+            *(f"{function}(t.{column})" for column in NUMERIC.get(table, []) for function in functions),
+        ]
+        results[table] = connection.sql(
+            f"SELECT l.loan_id, {', '.join(columns)} {joined} GROUP BY l.loan_id"
+        ).fetchnumpy()
         for column in NOMINAL[table]:
             inner = f"SELECT l.loan_id, t.{column} AS v, count(*) AS n {joined} WHERE v IS NOT NULL GROUP BY ALL"
             outer = f"SELECT loan_id, count(*), arg_max(v, n), max(n) / sum(n) FROM ({inner}) GROUP BY loan_id"

@@ -1,4 +1,5 @@
-"""The measurement behind the defaults of C2RIBClassifier: cross-validated accuracy and AUC over settings, one at a time.
+"""The measurement behind the defaults of C2RIBClassifier:
+cross-validated accuracy and AUC over settings, one at a time.
 
 Run: HORNBOOST_DATA=<data folder> python -m benchmarks.defaults [--seeds 1] > docs/defaults.md
 """
@@ -47,14 +48,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
 CHOSEN = """
 What follows from it:
 
-- `max_depth=2`: one join finds neither the rules planted in the trains nor trains3; a third level reaches no further rule here and
-  multiplies the joins.
-- `max_literals=8`: between 3, 5 and 8 no setting wins on more than noise; pruning shortens the rules, so the limit only bounds the time.
-- `early_stopping=None`: it helps where labels are noisy and costs accuracy where they are clean (splice-junction); whoever expects noise
-  sets `early_stopping=10`.
-- `features=None`, `stall=None`, `ranking="spread"`: with every feature in sight the engine is as fast as with few, and never hides the one
-  that matters. With `features="margin"` set `stall=10, ranking="existential"` unless the paper's own behaviour is wanted: on the loans the
-  paper's ranking hides the balance.
+- `max_depth=2`: one join finds neither the rules planted in the trains nor trains3; a third level reaches no further
+  rule here and multiplies the joins.
+- `max_literals=8`: between 3, 5 and 8 no setting wins on more than noise; pruning shortens the rules, so the limit only
+  bounds the time.
+- `early_stopping=None`: it helps where labels are noisy and costs accuracy where they are clean (splice-junction);
+  whoever expects noise sets `early_stopping=10`.
+- `features=None`, `stall=None`, `ranking="spread"`: with every feature in sight the engine is as fast as with few, and
+  never hides the one that matters. With `features="margin"` set `stall=10, ranking="existential"` unless the paper's
+  own behaviour is wanted: on the loans the paper's ranking hides the balance.
 """
 
 
@@ -83,7 +85,10 @@ def main() -> None:
     databases = {name: hb.Database.from_folder(folder / name, task=task) for name, task in SETS}
     databases |= {name: make().database() for name, make in GENERATED.items()}
     print("# How the defaults of `C2RIBClassifier` were chosen\n")
-    print(f"10-fold stratified cross-validation, 100 rounds, {seeds} seed(s); accuracy in percent / AUC / processor milliseconds a fit.")
+    print(
+        f"10-fold stratified cross-validation, 100 rounds, {seeds} seed(s); "
+        "accuracy in percent / AUC / processor milliseconds a fit."
+    )
     print(f"Written by `HORNBOOST_DATA=<data folder> python -m benchmarks.defaults --seeds {seeds}`.\n")
     print("| set | " + " | ".join(SETTINGS) + " |")
     print("|---|" + "---|" * len(SETTINGS))

@@ -55,7 +55,9 @@ def main() -> None:
     """Measure all targets and print them, as a table or as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     folder = os.environ.get("HORNBOOST_DATA")
-    parser.add_argument("--data", type=Path, default=folder and Path(folder), help="the folder of data sets (default: HORNBOOST_DATA)")
+    parser.add_argument(
+        "--data", type=Path, default=folder and Path(folder), help="the folder of data sets (default: HORNBOOST_DATA)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     options = parser.parse_args()
     results = measure(options.data)
@@ -83,10 +85,16 @@ def related_rows(n_examples: int, n_rows: int, kind: str, shuffled: bool, seed: 
         owner.sort()
     drawn = rng.integers(0, 50 if kind == "nominal" else 1000, n_rows)
     names = pa.array([f"value {k}" for k in range(50)])
-    value = pa.DictionaryArray.from_arrays(drawn.astype(np.int32), names) if kind == "nominal" else pa.array(drawn.astype(np.float64))
+    value = (
+        pa.DictionaryArray.from_arrays(drawn.astype(np.int32), names)
+        if kind == "nominal"
+        else pa.array(drawn.astype(np.float64))
+    )
     return Database.from_frames(
         {
-            "example": pa.table({"id": np.arange(n_examples), "label": pa.array(np.where(rng.random(n_examples) < 0.5, "1", "0"))}),
+            "example": pa.table(
+                {"id": np.arange(n_examples), "label": pa.array(np.where(rng.random(n_examples) < 0.5, "1", "0"))}
+            ),
             "row": pa.table({"id": owner, "value": value}),
         },
         target="example",
@@ -97,7 +105,9 @@ def related_rows(n_examples: int, n_rows: int, kind: str, shuffled: bool, seed: 
 
 
 def against_bincount(shuffled: bool) -> dict[str, float]:
-    """(a) the first scoring of all conditions of an attribute against a plain count of the same codes; (b) a later round's."""
+    """(a) the first scoring of all conditions of an attribute against a plain
+    count of the same codes; (b) a later round's.
+    """
     results = {}
     suffix = "_shuffled" if shuffled else ""
     for kind in ("nominal", "numeric"):
@@ -130,17 +140,23 @@ def threads() -> dict[str, float]:
 
 
 def mutagenesis(folder: Path, repeats: int = 5) -> dict[str, float]:
-    """(d) candidates a second in full refinement steps: frontier, scores, choice and the new state; the median of some runs."""
+    """(d) candidates a second in full refinement steps:
+    frontier, scores, choice and the new state; the median of some runs.
+    """
     database = Database.from_folder(folder / "mutagenesis")
     X, y = database.examples()
     examples = database.encode(X)
     classes = (np.asarray(y, object) == database.target.positive).astype(np.int32)
     runs = [_greedy_clauses(Engine(database, examples), classes) for _ in range(repeats + 1)]
-    counted, spent, new = (np.array(part) for part in zip(*runs[1:], strict=True))  # the first run encodes the tables and loads the kernels
+    counted, spent, new = (
+        np.array(part) for part in zip(*runs[1:], strict=True)
+    )  # the first run encodes the tables and loads the kernels
     return {
         "mutagenesis_candidates_per_second": float(np.median(counted.sum(axis=1) / spent.sum(axis=1))),
         "mutagenesis_candidates_per_second_first_step": float(np.median(counted[:, 0] / spent[:, 0])),
-        "mutagenesis_candidates_per_second_later_steps": float(np.median(counted[:, 1:].sum(axis=1) / spent[:, 1:].sum(axis=1))),
+        "mutagenesis_candidates_per_second_later_steps": float(
+            np.median(counted[:, 1:].sum(axis=1) / spent[:, 1:].sum(axis=1))
+        ),
         "mutagenesis_candidates_in_the_first_step": float(counted[0, 0] / ROUNDS),
         "mutagenesis_microseconds_per_step": float(np.median(spent.sum(axis=1)) / ROUNDS / DEPTH * 1e6),
         "mutagenesis_share_of_steps_from_new_clauses": float(new[0] / ROUNDS / DEPTH),
@@ -148,7 +164,8 @@ def mutagenesis(folder: Path, repeats: int = 5) -> dict[str, float]:
 
 
 def _greedy_clauses(engine: Engine, classes: NDArray[np.int32]) -> tuple[list[float], list[float], int]:
-    """Grow clauses under ever new weights; the first steps, in which the engine learns which example satisfies what, count too.
+    """Grow clauses under ever new weights; the first steps,
+    in which the engine learns which example satisfies what, count too.
 
     Returns the candidates and the seconds by step, and how many clauses were refined for the first time.
     """
@@ -173,7 +190,8 @@ def _greedy_clauses(engine: Engine, classes: NDArray[np.int32]) -> tuple[list[fl
 
 
 def conditions_known(engine: Engine, frontier: Frontier) -> int:
-    """The distinct conditions, alone or with their literals, whose coverage the scores tell: every value that some reached row has.
+    """The distinct conditions, alone or with their literals, whose coverage the scores tell:
+    every value that some reached row has.
 
     The frontier lists only thresholds at which coverage changes; for those between, it is that of the next tighter one.
     """
@@ -183,16 +201,22 @@ def conditions_known(engine: Engine, frontier: Frontier) -> int:
             entries = frontier.state.entries[option.chain.node]
             if option.chain.joins:
                 entries = engine.entries(frontier.state, option.chain.node, option.chain.joins)
-            codes = option.attributes.codes(option.block.attributes)[:, entries.rows[frontier.state.covered[entries.example]]]
+            codes = option.attributes.codes(option.block.attributes)[
+                :, entries.rows[frontier.state.covered[entries.example]]
+            ]
             total += bool(option.chain.joins)
             for k in option.block.attributes:
                 distinct = np.unique(codes[k])
-                total += (2 if option.attributes.numeric[k] else 1) * int((distinct >= 0).sum()) + int((distinct == -1).any())
+                total += (2 if option.attributes.numeric[k] else 1) * int((distinct >= 0).sum()) + int(
+                    (distinct == -1).any()
+                )
     return total
 
 
 def loading() -> dict[str, float]:
-    """(f) peak memory of loading the bank of 10^7 rows from Parquet, beyond what an import takes, against its size in Arrow."""
+    """(f) peak memory of loading the bank of 10^7 rows from Parquet, beyond what an import takes,
+    against its size in Arrow.
+    """
     from hornboost.datasets import write_bank
 
     with tempfile.TemporaryDirectory() as folder:
@@ -247,13 +271,17 @@ class Step:
 
 
 def interleaved(*tasks: Callable[[], Any], repeats: int = 7) -> list[float]:
-    """The median processor time of each task, taking turns: other work on the machine slows all alike and is not counted."""
+    """The median processor time of each task, taking turns:
+    other work on the machine slows all alike and is not counted.
+    """
     times = _times(tasks, repeats, time.process_time)
     return [float(np.median(spent)) for spent in times]
 
 
 def shortest(*tasks: Callable[[], Any], repeats: int = 15) -> list[float]:
-    """The shortest time by the clock of each task, taking turns: the one least disturbed by other work on the machine."""
+    """The shortest time by the clock of each task, taking turns:
+    the one least disturbed by other work on the machine.
+    """
     return [min(spent) for spent in _times(tasks, repeats, time.perf_counter)]
 
 

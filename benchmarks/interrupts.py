@@ -2,9 +2,9 @@
 
     python -m benchmarks.interrupts [--estimator c2rib] [--loans 50000] [--times 50] [--seed 0] [--python]
 
-Each run is a process of its own that gets SIGINT once its search has begun. On the command line it must end with 130 and without a
-traceback, and the file must load and predict; in Python `fit` must raise KeyboardInterrupt and the estimator predict. Where no rule was
-learned yet, there must be no file and no model.
+Each run is a process of its own that gets SIGINT once its search has begun. On the command line it must end with 130
+and without a traceback, and the file must load and predict; in Python `fit` must raise KeyboardInterrupt and the
+estimator predict. Where no rule was learned yet, there must be no file and no model.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def main() -> None:
             waits.append(wait)
             kept, empty = kept + (rules is not None), empty + (rules is None)
     print(
-        f"{asked.estimator}, {'Python' if asked.python else 'command line'}: {kept + empty} of {asked.times} ended as they should, "
+        f"{asked.estimator}, {'Python' if asked.python else 'command line'}: "
+        f"{kept + empty} of {asked.times} ended as they should, "
         f"{kept} with a model, {empty} before the first rule; at most {max(waits):.1f} s after the signal"
     )
 
@@ -71,7 +72,17 @@ def _interrupted(folder: Path, model: Path, asked: argparse.Namespace, after: fl
     if asked.python:
         command = [sys.executable, "-c", SCRIPT, str(folder), asked.estimator, json.dumps(asked.set)]
     else:
-        command = [sys.executable, "-m", "hornboost", "fit", str(folder), "-o", str(model), "--estimator", asked.estimator]
+        command = [
+            sys.executable,
+            "-m",
+            "hornboost",
+            "fit",
+            str(folder),
+            "-o",
+            str(model),
+            "--estimator",
+            asked.estimator,
+        ]
         command += ["--rounds", "100000", *(part for text in asked.set for part in ("--set", text))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None

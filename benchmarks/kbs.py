@@ -1,4 +1,7 @@
-"""Time of KBS on adult (100 rounds) against scikit-learn's AdaBoostClassifier; prints JSON. Run: python -m benchmarks.kbs DATA."""
+"""Time of KBS on adult (100 rounds) against scikit-learn's AdaBoostClassifier; prints JSON.
+
+Run: python -m benchmarks.kbs DATA.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,9 @@ def main() -> None:
         ),
     }
     base = seconds["scikit-learn AdaBoostClassifier, stumps"]
-    result = {name: {"cpu_seconds": round(value, 3), "ratio": round(value / base, 3)} for name, value in seconds.items()}
+    result = {
+        name: {"cpu_seconds": round(value, 3), "ratio": round(value / base, 3)} for name, value in seconds.items()
+    }
     print(json.dumps({"data": "adult", "examples": len(y), "rounds": rounds, "times": result}, indent=2))
 
 

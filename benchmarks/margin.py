@@ -2,9 +2,10 @@
 
     python -m benchmarks.margin DATA [--folds 3]
 
-Seconds are processor time of `fit`, the median over folds; the two learners take turns, so that other work on the machine slows both.
-The ratio of the clauses that their searches score does not depend on the machine: it is what C²RIB^D saves, and what it saved in seconds
-when a clause cost milliseconds. Here a pass over all attributes costs less than the rest of a round.
+Seconds are processor time of `fit`, the median over folds; the two learners take turns, so that other work on the
+machine slows both. The ratio of the clauses that their searches score does not depend on the machine: it is what
+C²RIB^D saves, and what it saved in seconds when a clause cost milliseconds. Here a pass over all attributes costs less
+than the rest of a round.
 """
 
 from __future__ import annotations
@@ -48,10 +49,14 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=3)
     options = parser.parse_args()
     DOMAINS.update(WHOLE)
-    fit_and_test(options.data, domain="breast-wisc", task=None, seed=0, fold=0, settings={"rounds": 2})  # compiles the kernels
+    fit_and_test(
+        options.data, domain="breast-wisc", task=None, seed=0, fold=0, settings={"rounds": 2}
+    )  # compiles the kernels
     names = [name for name in DOMAINS if name != "QSARs, split by pair"]
     found = {name: measure(options.data, name, options.folds) for name in names}
-    result = {"domains": found} | {f"{what}_at_most_0.6": sum(f[what] <= 0.6 for f in found.values()) for what in ("ratio", "scored_ratio")}
+    result = {"domains": found} | {
+        f"{what}_at_most_0.6": sum(f[what] <= 0.6 for f in found.values()) for what in ("ratio", "scored_ratio")
+    }
     print(json.dumps(result, indent=1, ensure_ascii=False))
 
 

@@ -1,7 +1,8 @@
-"""Candidates counted a second while mining Mutagenesis (atoms and bonds only) to length 4 at 5 % support, best of some runs; prints JSON.
+"""Candidates counted a second while mining Mutagenesis (atoms and bonds only) to length 4 at 5 % support,
+best of some runs; prints JSON.
 
-Literals that cannot be added to a more general query, and those with a new variable that could only be a known one, are known to be
-infrequent; they are neither counted nor in the figure.
+Literals that cannot be added to a more general query, and those with a new variable that could only be a known one, are
+known to be infrequent; they are neither counted nor in the figure.
 """
 
 from __future__ import annotations

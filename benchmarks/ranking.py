@@ -2,8 +2,8 @@
 
     python -m benchmarks.ranking [examples] [rounds]
 
-The default is the size of the paper's largest data set: 281,000 examples at 1:149 with about 3,000,000 related rows, 100 weak learners,
-one core.
+The default is the size of the paper's largest data set: 281,000 examples at 1:149 with about 3,000,000 related rows,
+100 weak learners, one core.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def peak_memory() -> Iterator[list[float]]:
 
 
 def scoring_pass(database: Any, X: Any, y: Any) -> float:
-    """Seconds of one pass over the related rows: every literal over one join from the examples, with every condition on its attributes."""
+    """Seconds of one pass over the related rows:
+    every literal over one join from the examples, with every condition on its attributes.
+    """
     engine = Engine(database, database.encode(X), max_depth=1, look_ahead=1)
     weights, classes = fixed_point(np.ones(len(y))), (y == "1").astype(np.int32)
     started = time.process_time()
@@ -62,7 +64,9 @@ def scoring_pass(database: Any, X: Any, y: Any) -> float:
 
 
 def deep_pass(database: Any, X: Any, y: Any) -> float:
-    """Seconds of one pass at the learners' depth, by their engine, which shares keys: every literal or pair of literals, and its tests."""
+    """Seconds of one pass at the learners' depth, by their engine, which shares keys:
+    every literal or pair of literals, and its tests.
+    """
     engine = SeededEngine(Engine(database, database.encode(X), cache_bytes=200_000_000))
     weights, classes = fixed_point(np.ones(len(y))), (y == "1").astype(np.int32)
     started = time.process_time()

@@ -28,7 +28,14 @@ def main() -> None:
         rows = sum(table.n_rows for table in database.tables.values())
         clf = hb.C2RIBClassifier(database, rounds=options.rounds, random_state=0).fit(*database.examples())
         clf.save(folder / "model.json")
-        command = ["report", str(folder / "model.json"), "--data", str(folder / "bank"), "-o", str(folder / "report.html")]
+        command = [
+            "report",
+            str(folder / "model.json"),
+            "--data",
+            str(folder / "bank"),
+            "-o",
+            str(folder / "report.html"),
+        ]
         started = time.perf_counter()
         subprocess.run([sys.executable, "-m", "hornboost", *command], check=True)
         seconds, size = time.perf_counter() - started, (folder / "report.html").stat().st_size

@@ -1,4 +1,6 @@
-"""100 restarts of Algorithm 1 over 5,000 x 3,000 booleans, against as many mRMR steps of mrmr-selection; prints JSON."""
+"""100 restarts of Algorithm 1 over 5,000 x 3,000 booleans,
+against as many mRMR steps of mrmr-selection; prints JSON.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ def main() -> None:
     steps = sum(restart.grown for restart in selector.history_)
 
     frame, labels = pd.DataFrame(X.astype(float)).rename(columns=str), pd.Series(y)
-    # its own relevance goes column by column in Python; one vectorised call keeps the comparison to the steps themselves
+    # its own relevance goes column by column in Python; one vectorised call keeps the comparison to the steps
+    # themselves
     relevance = lambda X, y: pd.Series(f_classif(X, y)[0], index=X.columns)  # noqa: E731
     timed = {}
     for k in (1, 1 + options.steps):

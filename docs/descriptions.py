@@ -1,4 +1,6 @@
-"""For the API reference: in our docstrings the text after `name :` describes the parameter; its type is in the signature."""
+"""For the API reference: in our docstrings the text after `name :` describes the parameter;
+its type is in the signature.
+"""
 
 from __future__ import annotations
 
@@ -16,4 +18,6 @@ class Descriptions(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = SECTION.sub(lambda section: ITEM.sub(r"\1\n    \2", section.group(0)), obj.docstring.value)
+            obj.docstring.value = SECTION.sub(
+                lambda section: ITEM.sub(r"\1\n    \2", section.group(0)), obj.docstring.value
+            )

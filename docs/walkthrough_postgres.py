@@ -1,4 +1,5 @@
-"""Write walkthrough-postgres.md: every command is run against a PostgreSQL server of its own, and its real output is kept.
+"""Write walkthrough-postgres.md: every command is run against a PostgreSQL server of its own,
+and its real output is kept.
 
 Run: HORNBOOST_DATA=folder-of-data-sets python docs/walkthrough_postgres.py
 """
@@ -21,9 +22,10 @@ HERE = Path(__file__).parent
 TYPES = {"key": "BIGINT", "numeric": "DOUBLE PRECISION", "date": "DATE", "nominal": "TEXT"}
 INTRODUCTION = """# From a PostgreSQL database to a model that scores inside it
 
-The tables are those of a Czech bank (PKDD'99): accounts, clients, cards, permanent orders, transactions, districts, and 682 loans, of
-which 76 went bad. They are in a PostgreSQL database with primary and foreign keys; the variable `BANK` holds its address, as in
-`postgresql://user:password@host/bank`. This page is written by `docs/walkthrough_postgres.py`: each command was run and its output kept.
+The tables are those of a Czech bank (PKDD'99): accounts, clients, cards, permanent orders, transactions, districts, and
+682 loans, of which 76 went bad. They are in a PostgreSQL database with primary and foreign keys; the variable `BANK`
+holds its address, as in `postgresql://user:password@host/bank`. This page is written by `docs/walkthrough_postgres.py`:
+each command was run and its output kept.
 """
 MISSING_LINE = "… ({} more lines)"
 
@@ -75,13 +77,20 @@ def load_tables(address: str, source: Path) -> None:
     links = [(link["from"].split("."), link["to"].split(".")) for link in schema["foreign_keys"]]
     with dbapi.connect(address) as connection, connection.cursor() as cursor:
         for name, table in schema["tables"].items():
-            kinds = {column["name"]: "TEXT" if column.get("domain") else TYPES[column["type"]] for column in table["columns"]}
+            kinds = {
+                column["name"]: "TEXT" if column.get("domain") else TYPES[column["type"]] for column in table["columns"]
+            }
             columns = [f"{quoted(column)} {kind}" for column, kind in kinds.items()]
             columns.append(f"PRIMARY KEY ({', '.join(map(quoted, table['primary_key']))})")
             cursor.execute(f"CREATE TABLE {quoted(name)} ({', '.join(columns)})")
-            cursor.adbc_ingest(name, pa.Table.from_pandas(typed(source / table["file"], kinds), preserve_index=False), mode="append")
+            cursor.adbc_ingest(
+                name, pa.Table.from_pandas(typed(source / table["file"], kinds), preserve_index=False), mode="append"
+            )
         for (table, column), (other, to) in links:
-            cursor.execute(f"ALTER TABLE {quoted(table)} ADD FOREIGN KEY ({quoted(column)}) REFERENCES {quoted(other)} ({quoted(to)})")
+            cursor.execute(
+                f"ALTER TABLE {quoted(table)} ADD FOREIGN KEY ({quoted(column)}) REFERENCES {quoted(other)} "
+                f"({quoted(to)})"
+            )
         connection.commit()
 
 
@@ -109,33 +118,46 @@ def compare(folder: Path) -> str:
 
 def write(page: Page) -> None:
     task = "--target loan --label good --positive 0 --exclude status --exclude account_to --exclude trans.account"
-    page.text("## What is there\n\n`inspect` reads the catalogue: types, keys and foreign keys come from the database's own constraints.")
+    page.text(
+        "## What is there\n\n`inspect` reads the catalogue: "
+        "types, keys and foreign keys come from the database's own constraints."
+    )
     page.command(f'hornboost inspect "$BANK" {task}', lines=45)
     page.text(
         """## Learn
 
-The label is `good`; its value `0`, a bad loan, is the positive class. `status` says the same in other words, and the numbers
-of other banks' accounts are not something to learn from, so rules must not see them."""
+The label is `good`; its value `0`, a bad loan, is the positive class. `status` says the same in other words, and the
+numbers of other banks' accounts are not something to learn from, so rules must not see them."""
     )
     page.command(f'hornboost fit "$BANK" {task} --rounds 50 -o loans.json')
     page.text("How well does it predict loans that it has not seen?")
     page.command(f'hornboost evaluate "$BANK" {task} --rounds 50 --cv 5')
     page.text(
-        "## Read\n\nEach line is a rule with its vote; the comment says how many training loans it covers, and how many of them rightly."
+        "## Read\n\nEach line is a rule with its vote; the comment says how many training loans it covers, "
+        "and how many of them rightly."
     )
     page.command("hornboost rules loans.json --top 8")
     page.text("## Explain\n\nScore all loans and take the one most likely to go bad.")
     page.command('hornboost predict loans.json "$BANK" -o python.csv && head -3 python.csv')
-    worst = max((line.split(",") for line in (page.folder / "python.csv").read_text().splitlines()[1:]), key=lambda row: float(row[1]))[0]
+    worst = max(
+        (line.split(",") for line in (page.folder / "python.csv").read_text().splitlines()[1:]),
+        key=lambda row: float(row[1]),
+    )[0]
     page.command(f'hornboost explain loans.json "$BANK" --key {worst}')
     page.text("Every row named here can be looked up in the database.")
     page.text("## Score inside PostgreSQL\n\nThe model is one statement; the server needs nothing else.")
-    page.command("hornboost sql loans.json --dialect postgres -o score.sql && head -12 score.sql && wc -l score.sql", lines=14)
     page.command(
-        'psql "$BANK" -q -c "CREATE VIEW loan_score AS $(cat score.sql)" -c "SELECT * FROM loan_score ORDER BY score_of_0 DESC LIMIT 5"'
+        "hornboost sql loans.json --dialect postgres -o score.sql && head -12 score.sql && wc -l score.sql", lines=14
+    )
+    page.command(
+        'psql "$BANK" -q -c "CREATE VIEW loan_score AS $(cat score.sql)" -c "SELECT * FROM loan_score ORDER '
+        'BY score_of_0 DESC LIMIT 5"'
     )
     page.command('psql "$BANK" -q --csv -c "SELECT * FROM loan_score" > postgres.csv && wc -l postgres.csv')
-    page.text(f"The largest difference between the {682} scores of `hornboost predict` and those of PostgreSQL is {compare(page.folder)}.")
+    page.text(
+        f"The largest difference between the {682} scores of `hornboost predict` and those of PostgreSQL is "
+        f"{compare(page.folder)}."
+    )
 
 
 def main() -> None:

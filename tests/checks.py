@@ -1,4 +1,6 @@
-"""The contract of every estimator, written once: each check takes an unfitted estimator and holds, or says what does not."""
+"""The contract of every estimator, written once:
+each check takes an unfitted estimator and holds, or says what does not.
+"""
 
 from __future__ import annotations
 
@@ -245,7 +247,9 @@ def check_ctrl_c_keeps_what_was_learned(estimator: Any) -> None:
     fitted(estimator, rounds=2)
     for wait in (0.05, 0.2):
         begun = threading.Event()
-        model = clone(estimator).set_params(database=database, rounds=1_000_000, callbacks=[lambda row, go=begun: go.set()])
+        model = clone(estimator).set_params(
+            database=database, rounds=1_000_000, callbacks=[lambda row, go=begun: go.set()]
+        )
 
         def press(wait: float = wait, begun: threading.Event = begun) -> None:
             begun.wait(60)

@@ -1,4 +1,5 @@
-"""Documents that run: python blocks are executed, `hornboost` commands are called, and the text block after one is its output.
+"""Documents that run: python blocks are executed, `hornboost` commands are called,
+and the text block after one is its output.
 
 `python tests/documents.py docs/tutorials/csv.md …` writes the outputs into the documents.
 """
@@ -17,7 +18,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n?```text\n(.*?)^```\n)?|^<!-- python\n(.*?)^-->\n", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^```(python|console)\n(.*?)^```\n(?:\n?```text\n(.*?)^```\n)?|^<!-- python\n(.*?)^-->\n", re.DOTALL | re.MULTILINE
+)
 NUMBER = re.compile(r"-?\d+\.\d+")
 SECONDS = re.compile(r"\b\d+\.\d s\b")
 """The one thing that differs from run to run: how long a command took."""

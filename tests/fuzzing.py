@@ -13,18 +13,27 @@ BUDGET = float(os.environ.get("HORNBOOST_FUZZ", "1"))
 """How many times the cases of a usual run are tried; set HORNBOOST_FUZZ=100 for a long one."""
 
 HOSTILE_VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2, 10**30, 10**400, -(10**400), 1.5, 1e308, -1e-320, "", "x", "0", "1", " ", "\x00", "\ud800", "é", "inf",
-    "nan", "__class__", "a" * 3000, [], [0], [[]], [None], ["x"], [1e308], {}, {"": 0}, {"name": "x"}, {"a": {"b": {"c": []}}},
+    None, True, False, 0, -1, 1, 2, 10**30, 10**400, -(10**400), 1.5, 1e308, -1e-320, "", "x", "0", "1", " ", "\x00",
+    "\ud800", "é", "inf",
+    "nan", "__class__", "a" * 3000, [], [0], [[]], [None], ["x"], [1e308], {}, {"": 0}, {"name": "x"},
+    {"a": {"b": {"c": []}}},
 )  # fmt: skip
 TOKENS = (
-    b"", b"\0", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"\n", b"\r", b"\r\n", b"\t", b" ", b"'", b'"', b'""', b"\\", b"\\x", b"\\x0\\",
+    b"", b"\0", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"\n", b"\r", b"\r\n", b"\t", b" ", b"'", b'"', b'""', b"\\", b"\\x",
+    b"\\x0\\",
     b",", b",,",
-    b".", b". .", b"(", b")", b"[", b"]", b"{", b"}", b"=", b"#", b"%", b"?", b":-", b"+", b"-", b"@data", b"@attribute a numeric\n",
-    b"NA", b"nan", b"inf", b"-inf", b"infinity", b"1e999", b"99999999999999999999", b"0x1", b"1.5", b"007", b"true", b"2020-02-30",
-    b"9999-12-31", b"10000-01-01", b"\xe2\x80\xa8", b"\xf0\x9f\x98\x80", b"a" * 5000, b"[[folds]]\n", b"file = \"..\"\n", b"[" * 200,
+    b".", b". .", b"(", b")", b"[", b"]", b"{", b"}", b"=", b"#", b"%", b"?", b":-", b"+", b"-", b"@data",
+    b"@attribute a numeric\n",
+    b"NA", b"nan", b"inf", b"-inf", b"infinity", b"1e999", b"99999999999999999999", b"0x1", b"1.5", b"007", b"true",
+    b"2020-02-30",
+    b"9999-12-31", b"10000-01-01", b"\xe2\x80\xa8", b"\xf0\x9f\x98\x80", b"a" * 5000, b"[[folds]]\n",
+    b"file = \"..\"\n", b"[" * 200,
 )  # fmt: skip
 
-CSV = b'id,other,when,amount,kind,label\n1,a,2020-01-01,1.5,"x, y",yes\n2,b,2020-01-02,2.5,z,no\n3,a,,,x,yes\n4,,2021-01-01,NA,x,no\n'
+CSV = (
+    b'id,other,when,amount,kind,label\n1,a,2020-01-01,1.5,"x, '
+    b'y",yes\n2,b,2020-01-02,2.5,z,no\n3,a,,,x,yes\n4,,2021-01-01,NA,x,no\n'
+)
 OTHER = b"other,size\na,1\na,2\nb,9007199254740993\n"
 SCHEMA = b"""name = "fuzz"
 [target]
@@ -66,7 +75,8 @@ ARFF = b"""@relation 'a b'
 3, x, 2020-01-03, yes
 """
 SPARSE = (
-    b"@relation r\n@attribute n numeric\n@attribute colour {red, blue}\n@attribute class {yes, no}\n@data\n{0 1}\n{0 2, 2 no}\n{1 blue}\n"
+    b"@relation r\n@attribute n numeric\n@attribute colour {red, blue}\n@attribute class {yes, no}\n@data\n{0 "
+    b"1}\n{0 2, 2 no}\n{1 blue}\n"
 )
 BACKGROUND = b""":- modeh(1, good(+thing)).
 :- modeb(*, part(+thing, -part)).
@@ -138,7 +148,9 @@ def forged(content: Any, seed: int) -> Any:
         elif kind == 2 and isinstance(at, dict):
             at[str(HOSTILE_VALUES[int(rng.integers(13, 23))])] = at.pop(way[-1])
         elif kind == 3 and isinstance(at[way[-1]], str):
-            at[way[-1]] = mutated(at[way[-1]].encode("utf-8", "surrogatepass"), int(rng.integers(2**32))).decode("utf-8", "replace")
+            at[way[-1]] = mutated(at[way[-1]].encode("utf-8", "surrogatepass"), int(rng.integers(2**32))).decode(
+                "utf-8", "replace"
+            )
         else:
             at[way[-1]] = copy.deepcopy(HOSTILE_VALUES[int(rng.integers(len(HOSTILE_VALUES)))])
     return content

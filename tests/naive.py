@@ -12,7 +12,9 @@ Row = Mapping[str, Any]
 Binding = dict[str, Any]
 
 
-def covers(tables: Mapping[str, Sequence[Row]], clause: Clause, target: str, examples: Sequence[Row] | None = None) -> list[bool]:
+def covers(
+    tables: Mapping[str, Sequence[Row]], clause: Clause, target: str, examples: Sequence[Row] | None = None
+) -> list[bool]:
     """Which rows of the target table, or which other `examples`, a clause covers, by trying all rows for all literals.
 
     None and NaN are missing; keys are compared as they are, `=` compares texts, dates are ISO texts.
@@ -24,10 +26,15 @@ def covers(tables: Mapping[str, Sequence[Row]], clause: Clause, target: str, exa
         if binding is None:
             return False
         if not literals:
-            return all(None not in (binding[left], binding[right]) and binding[left] != binding[right] for left, right in clause.unequal)
+            return all(
+                None not in (binding[left], binding[right]) and binding[left] != binding[right]
+                for left, right in clause.unequal
+            )
         return any(extends(bound(binding, literals[0], row), literals[1:]) for row in tables[literals[0].table])
 
-    return [extends(bound({}, clause.body[root], row), others) for row in (tables[target] if examples is None else examples)]
+    return [
+        extends(bound({}, clause.body[root], row), others) for row in (tables[target] if examples is None else examples)
+    ]
 
 
 def bound(binding: Binding, literal: Literal, row: Row) -> Binding | None:

@@ -16,8 +16,8 @@ def start_postgres(folder: Path) -> Any:
     try:
         return pgserver.get_server(folder, cleanup_mode="stop")
     except subprocess.TimeoutExpired:
-        # The package gives a server ten seconds to start, which are too few when other work fills the machine: the server
-        # goes on starting, and the handle is completed when it is ready.
+        # The package gives a server ten seconds to start, which are too few when other work fills the machine: the
+        # server goes on starting, and the handle is completed when it is ready.
         server = pgserver.get_server(folder, cleanup_mode="stop")
         server.global_process_id_list.get_and_add(os.getpid())
         for _ in range(60):

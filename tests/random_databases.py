@@ -1,4 +1,6 @@
-"""Random small databases, and random clauses over them: nulls, NaN, duplicate rows, empty tables, keys that lead nowhere, self-joins."""
+"""Random small databases, and random clauses over them:
+nulls, NaN, duplicate rows, empty tables, keys that lead nowhere, self-joins.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,21 @@ NUMBERS = [-1.5, 0.0, 0.1, 2.0, 7.0, 0.30000000000000004, float("inf"), float("-
 DATES = ["1993-07-05", "1998-01-01", "1998-12-31"]
 DOMAINS = {"t": ("int", [1, 2, 3, 4, 5, 6]), "p": ("int", [1, 2, 3]), "q": ("text", ["a", "b c", "it's"])}
 NOMINAL = {"text": ["u", "NaN", 'say "v"'], "int": ["0", "7"], "float": ["7", "2.5"], "bool": ["false", "true"]}
-KINDS = [*(("nominal", storage) for storage in NOMINAL), ("numeric", "int"), ("numeric", "float"), ("numeric", "float"), ("date", "date")]
+KINDS = [
+    *(("nominal", storage) for storage in NOMINAL),
+    ("numeric", "int"),
+    ("numeric", "float"),
+    ("numeric", "float"),
+    ("date", "date"),
+]
 ARROW = {"int": pa.int64(), "text": pa.string(), "float": pa.float64(), "bool": pa.bool_(), "date": pa.date32()}
 
 
 @dataclass(frozen=True)
 class RandomColumn:
-    """`storage` is how databases keep the column; in plain rows a nominal value or date is a text and a number a float."""
+    """`storage` is how databases keep the column;
+    in plain rows a nominal value or date is a text and a number a float.
+    """
 
     name: str
     kind: str
@@ -76,7 +86,9 @@ class RandomTable:
     def arrow(self) -> pa.Table:
         return pa.table(
             {
-                column.name: pa.array([column.stored(row[column.name]) for row in self.rows], ARROW[column.storage], from_pandas=False)
+                column.name: pa.array(
+                    [column.stored(row[column.name]) for row in self.rows], ARROW[column.storage], from_pandas=False
+                )
                 for column in self.columns
             }
         )
@@ -84,7 +96,9 @@ class RandomTable:
 
 @dataclass(frozen=True)
 class RandomCase:
-    """A database whose first table is the target, rows like the target's with unknown values among them, and clauses."""
+    """A database whose first table is the target, rows like the target's
+    with unknown values among them, and clauses.
+    """
 
     tables: tuple[RandomTable, ...]
     key: tuple[str, ...]
@@ -105,7 +119,8 @@ class RandomCase:
             target=self.target.name,
             key=list(self.key),
             keys={
-                table.name: {column.name: column.domain for column in table.columns if column.domain is not None} for table in self.tables
+                table.name: {column.name: column.domain for column in table.columns if column.domain is not None}
+                for table in self.tables
             },
             types={f"{table}.{column.name}": column.kind for table, column in columns if column.kind != "key"},
             foreign_keys=[],
@@ -115,7 +130,8 @@ class RandomCase:
 def cases(n_clauses: int = 8) -> st.SearchStrategy[RandomCase]:
     """A database of a target and one to three other tables, with clauses over them.
 
-    Hypothesis draws (and shrinks) the sizes; the rest comes from one seed, so that most clauses cover some examples and not others.
+    Hypothesis draws (and shrinks) the sizes; the rest comes from one seed, so that most clauses cover some examples and
+    not others.
     """
     sizes = st.sampled_from([1, 2, 3, 3]), st.sampled_from([1, 3, 6, 9, 9]), st.sampled_from([1, 2, 3, 4, 4, 4])
     return st.builds(random_case, st.randoms(use_true_random=True), *sizes, st.just(n_clauses))
@@ -138,7 +154,10 @@ def random_case(rng: Random, n_tables: int, max_rows: int, max_literals: int, n_
         tables.append(RandomTable(name, columns, [random_row(rng, columns) for _ in range(n_rows)]))
     target = tables[0]
     held = [
-        (column.domain or (table.name, column.name), row[column.name]) for table in tables for column in table.columns for row in table.rows
+        (column.domain or (table.name, column.name), row[column.name])
+        for table in tables
+        for column in table.columns
+        for row in table.rows
     ]
     new_rows = [random_row(rng, target.columns) for _ in range(max_rows)]
     for row, column in itertools.product(new_rows, target.columns):
@@ -154,7 +173,10 @@ def telling_clause(rng: Random, case: RandomCase, max_literals: int) -> Clause:
     n_literals = rng.randint(max_literals // 2, max_literals)
     for _ in range(25):
         clause = random_clause(rng, case.tables, n_literals)
-        both = [naive.covers(case.rows(), clause, case.target.name, rows) for rows in (case.target.rows, case.new_examples.rows)]
+        both = [
+            naive.covers(case.rows(), clause, case.target.name, rows)
+            for rows in (case.target.rows, case.new_examples.rows)
+        ]
         if len({*both[0], *both[1]}) > 1:
             break
     return clause
@@ -164,7 +186,10 @@ def random_columns(rng: Random, min_keys: int, max_keys: int) -> tuple[RandomCol
     domains = [rng.choice(sorted(DOMAINS)) for _ in range(rng.randint(min_keys, max_keys))]
     attributes = [rng.choice(KINDS) for _ in range(rng.randint(0, 2))]
     keys = [RandomColumn(f"k{position}", "key", DOMAINS[domain][0], domain) for position, domain in enumerate(domains)]
-    return (*keys, *(RandomColumn(f"a {position}", kind, storage) for position, (kind, storage) in enumerate(attributes)))
+    return (
+        *keys,
+        *(RandomColumn(f"a {position}", kind, storage) for position, (kind, storage) in enumerate(attributes)),
+    )
 
 
 def random_row(rng: Random, columns: tuple[RandomColumn, ...]) -> dict[str, Any]:
@@ -178,13 +203,19 @@ def random_clause(rng: Random, tables: tuple[RandomTable, ...], n_literals: int)
     body += [random_literal(rng, rng.choice(tables), domains) for _ in range(n_literals)]
     if rng.random() < 0.1:
         body.reverse()
-    pairs = [pair for pair in itertools.product(domains, domains) if domains[pair[0]] == domains[pair[1]] and pair[0] != pair[1]]
+    pairs = [
+        pair
+        for pair in itertools.product(domains, domains)
+        if domains[pair[0]] == domains[pair[1]] and pair[0] != pair[1]
+    ]
     unequal = rng.sample(pairs, min(len(pairs), rng.choice([0, 0, 1, 2])))
     return Clause(Head("label", "1"), tuple(body), tuple(unequal))
 
 
 def random_literal(rng: Random, table: RandomTable, domains: dict[str, str]) -> Literal:
-    """A literal whose keys take variables of their domain, known ones more often than new ones; new ones go into `domains`."""
+    """A literal whose keys take variables of their domain, known ones more often than new ones;
+    new ones go into `domains`.
+    """
     bindings = []
     for column in table.columns:
         if column.domain is None or rng.random() < 0.1:

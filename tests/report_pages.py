@@ -20,14 +20,18 @@ def bank_model() -> tuple[hb.C2RIBClassifier, Any, Any]:
 
 
 def hostile_model() -> tuple[hb.C2RIBClassifier, Any, Any]:
-    """Every name, every key and every value is hostile; values of a megabyte are both constants of rules and cells of witnesses."""
+    """Every name, every key and every value is hostile;
+    values of a megabyte are both constants of rules and cells of witnesses.
+    """
     rng = np.random.default_rng(0)
     n = 60
     bad = [f"{HOSTILE}{k}" for k in range(n)]
     kind = rng.integers(0, 2, size=n)
     values = np.array([HOSTILE + "v" * 1_000_000, HOSTILE + "</title></svg>"], object)
     table, rows, key, label = f"target {HOSTILE}", f"rows {HOSTILE}", f"key {HOSTILE}", f"label {HOSTILE}"
-    target = pd.DataFrame({key: bad, label: np.where((kind == 1) ^ (rng.random(n) < 0.05), f"yes {HOSTILE}", f"no {HOSTILE}")})
+    target = pd.DataFrame(
+        {key: bad, label: np.where((kind == 1) ^ (rng.random(n) < 0.05), f"yes {HOSTILE}", f"no {HOSTILE}")}
+    )
     other = pd.DataFrame({key: bad, f"kind {HOSTILE}": values[kind], f"big {HOSTILE}": ["x" * 1_000_000] * n})
     db = hb.Database.from_frames(
         {table: target, rows: other},

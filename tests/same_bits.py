@@ -1,9 +1,10 @@
 """Every estimator fitted on generated data, and a checksum of what it learned.
 
-`python tests/same_bits.py N_JOBS` prints as JSON the checksums, the number of kernels that ran, and those that take a type of this package.
+`python tests/same_bits.py N_JOBS` prints as JSON the checksums, the number of kernels that ran, and those that take a
+type of this package.
 
-`python tests/same_bits.py --plainest COMMAND …` runs a command in which numpy, numba and the other libraries that choose their code by the
-processor take the plainest that they have.
+`python tests/same_bits.py --plainest COMMAND …` runs a command in which numpy, numba and the other libraries that
+choose their code by the processor take the plainest that they have.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def kernels() -> Iterator[tuple[str, Any]]:
 
 
 def name_our_types() -> list[str]:
-    """Kernels whose entry in numba's index names a module of this package, so that it can be read only while that is as it was."""
+    """Kernels whose entry in numba's index names a module of this package,
+    so that it can be read only while that is as it was.
+    """
     from numba.core.serialize import dumps
 
     return [name for name, signatures in kernels() if b"hornboost" in dumps(signatures)]
@@ -71,7 +74,10 @@ def cases() -> Iterator[tuple[str, Case]]:
     flowers = _flowers()
 
     for features in (None, "margin", *(f"V{k}" for k in range(1, 17))):
-        yield f"C2RIB {features}", bank.saved(hb.C2RIBClassifier, rounds=25, features=features, trend_window=3, max_literals=3)
+        yield (
+            f"C2RIB {features}",
+            bank.saved(hb.C2RIBClassifier, rounds=25, features=features, trend_window=3, max_literals=3),
+        )
     yield (
         "C2RIB existential",
         trains.saved(hb.C2RIBClassifier, rounds=25, features="margin", ranking="existential", stall=2, max_literals=3),
@@ -83,7 +89,9 @@ def cases() -> Iterator[tuple[str, Case]]:
         yield f"PRankBoost {learner}", pairs.saved(hb.PRankBoostClassifier, weak_learner=learner, rounds=12)
     yield (
         "PRankBoost corrected",
-        bank.saved(hb.PRankBoostClassifier, weak_learner="path", rounds=12, chance_corrected=True, path_area="total", n_seeds=2),
+        bank.saved(
+            hb.PRankBoostClassifier, weak_learner="path", rounds=12, chance_corrected=True, path_area="total", n_seeds=2
+        ),
     )
     yield "PRankBoost three classes", flowers.saved(hb.PRankBoostClassifier, rounds=6)
     for estimator in (hb.KBSClassifier, hb.AdaBoostM1Classifier, hb.LogitBoostClassifier):
@@ -101,7 +109,10 @@ def cases() -> Iterator[tuple[str, Case]]:
         yield f"KBSSubgroups {quality}", bank.described(hb.KBSSubgroups, n_subgroups=4, quality=quality)
     for average in (False, True):
         yield f"MLynx average={average}", trains.saved(hb.MLynxClassifier, max_length=2, restarts=10, average=average)
-    yield "MLynx positive", pairs.saved(hb.MLynxClassifier, max_length=2, restarts=5, support="positive", min_support=0.2)
+    yield (
+        "MLynx positive",
+        pairs.saved(hb.MLynxClassifier, max_length=2, restarts=5, support="positive", min_support=0.2),
+    )
     for method in ("mrmr", "stochastic"):
         yield f"MutualInformationSelector {method}", flowers.selected(method)
     yield "RelationalAggregates", bank.aggregated()

@@ -49,7 +49,8 @@ def test_no_error_of_the_reader_holds_the_password(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", [*ADDRESSES[:-2], f"mysql://me:{SECRET}@host/db", f"postgresql:/me:{SECRET}@host/db", f"host=x password={SECRET}"]
+    "address",
+    [*ADDRESSES[:-2], f"mysql://me:{SECRET}@host/db", f"postgresql:/me:{SECRET}@host/db", f"host=x password={SECRET}"],
 )
 def test_no_message_of_the_command_holds_the_password(
     address: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -20,7 +20,11 @@ from hornboost.errors import DataError
 from hornboost.estimators.aggregates import RelationalAggregates
 
 N_LOANS, N_ACCOUNTS, N_TRANS = 60, 25, 700
-LINKS = [("loan.account", "account.account"), ("trans x.account", "account.account"), ("account.region", "region.region")]
+LINKS = [
+    ("loan.account", "account.account"),
+    ("trans x.account", "account.account"),
+    ("account.region", "region.region"),
+]
 KEYS = {"trans x": {"trans": "trans", "partner": "partner"}}
 
 
@@ -41,11 +45,18 @@ def frames(seed: int = 0) -> dict[str, pd.DataFrame]:
     trans["day"] = pd.Timestamp("1996-01-01") + pd.to_timedelta(rng.integers(0, 200, N_TRANS), unit="D")
     trans["bal ance"] = holes(rng.normal(size=N_TRANS)).astype(float)
     trans['op"x'] = holes(rng.choice(["in'", 'o"ut', "fee"], N_TRANS, p=[0.5, 0.3, 0.2]))
-    return {"loan": loan, "account": account, "trans x": trans, "region": pd.DataFrame({"region": ["n", "s"], "jobs": [0.1, 0.2]})}
+    return {
+        "loan": loan,
+        "account": account,
+        "trans x": trans,
+        "region": pd.DataFrame({"region": ["n", "s"], "jobs": [0.1, 0.2]}),
+    }
 
 
 def database(tables: dict[str, pd.DataFrame]) -> Database:
-    return Database.from_frames(tables, target="loan", key="loan", label="good", positive="yes", foreign_keys=LINKS, keys=KEYS)
+    return Database.from_frames(
+        tables, target="loan", key="loan", label="good", positive="yes", foreign_keys=LINKS, keys=KEYS
+    )
 
 
 def reached(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -81,7 +92,9 @@ def test_aggregates_equal_those_of_pandas(seed):
     assert [None if pd.isna(value) else value for value in out['mode(trans x.op"x)']] == [
         None if pd.isna(value) else value for value in modes
     ]
-    share = operation.agg(lambda values: values.value_counts().max() / values.count() if values.count() else np.nan).astype(float)
+    share = operation.agg(
+        lambda values: values.value_counts().max() / values.count() if values.count() else np.nan
+    ).astype(float)
     np.testing.assert_allclose(out['mode_share(trans x.op"x)'], aligned(share))
 
 
@@ -112,7 +125,9 @@ def test_where_aggregates_the_rows_of_the_values_that_most_training_examples_rea
         condition = f'where op"x="{value}"'
         counts = np.nan_to_num(aligned(groups.size()))
         np.testing.assert_array_equal(out[f"count(trans x {condition})"], counts)
-        np.testing.assert_allclose(out[f"share(trans x {condition})"], counts / aligned(everything.groupby("loan").size()))
+        np.testing.assert_allclose(
+            out[f"share(trans x {condition})"], counts / aligned(everything.groupby("loan").size())
+        )
         np.testing.assert_allclose(out[f"mean(trans x.bal ance {condition})"], aligned(groups["bal ance"].mean()))
         np.testing.assert_allclose(out[f"max(trans x.bal ance {condition})"], aligned(groups["bal ance"].max()))
 
@@ -122,7 +137,10 @@ def test_test_rows_do_not_change_what_is_chosen():
     db = database(tables)
     X, _ = db.examples()
     reordered = database({**tables, "loan": tables["loan"].iloc[:20]})
-    one, other = RelationalAggregates(db, where=2).fit(X.iloc[:20]), RelationalAggregates(reordered, where=2).fit(X.iloc[:20])
+    one, other = (
+        RelationalAggregates(db, where=2).fit(X.iloc[:20]),
+        RelationalAggregates(reordered, where=2).fit(X.iloc[:20]),
+    )
     assert one.aggregates_ == other.aggregates_
     pd.testing.assert_frame_equal(one.transform(X.iloc[20:]), one.transform(X).iloc[20:])
 
@@ -158,9 +176,11 @@ def test_the_frame_that_came_in_goes_out(kind):
     tables = frames()
     db = database(tables)
     X = db.examples()[0].set_index(np.arange(N_LOANS) + 100)
-    native = {"pandas": lambda: X, "polars": lambda: pl.from_pandas(X), "arrow": lambda: pa.Table.from_pandas(X, preserve_index=False)}[
-        kind
-    ]()
+    native = {
+        "pandas": lambda: X,
+        "polars": lambda: pl.from_pandas(X),
+        "arrow": lambda: pa.Table.from_pandas(X, preserve_index=False),
+    }[kind]()
     aggregates = RelationalAggregates(db).fit(native)
     out = aggregates.transform(native)
     assert type(out) is type(native)
@@ -206,7 +226,9 @@ def test_two_paths_to_one_table_have_two_names():
     atom = pd.DataFrame({"atom": [1, 2, 3], "charge": [0.1, 0.2, 0.3], "label": ["a", "b", "a"]})
     bond = pd.DataFrame({"bond": [1, 2], "left": [1, 2], "right": [2, 3], "length": [1.0, 2.0]})
     links = [("bond.left", "atom.atom"), ("bond.right", "atom.atom")]
-    db = Database.from_frames({"atom": atom, "bond": bond}, target="atom", key="atom", label="label", foreign_keys=links)
+    db = Database.from_frames(
+        {"atom": atom, "bond": bond}, target="atom", key="atom", label="label", foreign_keys=links
+    )
     out = RelationalAggregates(db, max_depth=1, functions=("sum",)).fit_transform(db.examples()[0])
     np.testing.assert_array_equal(out["sum(bond[atom=left].length)"], [1.0, 2.0, np.nan])
     np.testing.assert_array_equal(out["sum(bond[atom=right].length)"], [np.nan, 1.0, 2.0])
@@ -225,9 +247,14 @@ def test_a_row_that_is_reached_twice_counts_twice():
 
 
 def test_without_foreign_keys_paths_follow_keys_of_one_domain():
-    item, word = pd.DataFrame({"item": ["a", "b"], "label": ["x", "y"]}), pd.DataFrame({"name": ["a", "a", "c"], "word": ["v", "u", "u"]})
+    item, word = (
+        pd.DataFrame({"item": ["a", "b"], "label": ["x", "y"]}),
+        pd.DataFrame({"name": ["a", "a", "c"], "word": ["v", "u", "u"]}),
+    )
     keys = {"item": {"item": "thing"}, "word": {"name": "thing"}}
-    db = Database.from_frames({"item": item, "word": word}, target="item", key="item", label="label", keys=keys, foreign_keys=[])
+    db = Database.from_frames(
+        {"item": item, "word": word}, target="item", key="item", label="label", keys=keys, foreign_keys=[]
+    )
     assert db.links == ()
     out = RelationalAggregates(db, functions=("count", "mode")).fit_transform(db.examples()[0])
     assert out["count(word)"].tolist() == [2, 0]
@@ -253,7 +280,9 @@ def test_mistakes_are_named(options, message):
 @pytest.mark.skipif("HORNBOOST_DATA" not in os.environ, reason="HORNBOOST_DATA names no folder with the real data sets")
 def test_every_transaction_of_the_loans_is_known_at_their_date():
     db = Database.from_folder(Path(os.environ["HORNBOOST_DATA"]) / "financial")
-    out = RelationalAggregates(db, as_of={"loan": "date", "trans": "date", "card": "issued"}, max_depth=3).fit_transform(db.examples()[0])
+    out = RelationalAggregates(
+        db, as_of={"loan": "date", "trans": "date", "card": "issued"}, max_depth=3
+    ).fit_transform(db.examples()[0])
     assert out["count(trans)"].sum() == db.tables["trans"].n_rows
     assert out["count(card)"].sum() == 36
     assert (out["min(loan.date - trans.date)"] > 0).all()
@@ -261,14 +290,22 @@ def test_every_transaction_of_the_loans_is_known_at_their_date():
 
 def test_last_is_the_value_of_the_latest_row_before_the_example():
     loan = pd.DataFrame({"loan": [1, 2], "day": [10.0, 10.0], "paid": ["yes", "no"]})
-    trans = pd.DataFrame({"loan": [1, 1, 1, 1, 2], "day": [3.0, 9.0, 9.0, 11.0, 10.0], "balance": [1.0, 5.0, 7.0, 100.0, 3.0]})
+    trans = pd.DataFrame(
+        {"loan": [1, 1, 1, 1, 2], "day": [3.0, 9.0, 9.0, 11.0, 10.0], "balance": [1.0, 5.0, 7.0, 100.0, 3.0]}
+    )
     links = [("trans.loan", "loan.loan")]
-    db = Database.from_frames({"loan": loan, "trans": trans}, target="loan", key="loan", label="paid", foreign_keys=links)
-    out = RelationalAggregates(db, functions=("last",), as_of={"loan": "day", "trans": "day"}).fit_transform(db.examples()[0])
+    db = Database.from_frames(
+        {"loan": loan, "trans": trans}, target="loan", key="loan", label="paid", foreign_keys=links
+    )
+    out = RelationalAggregates(db, functions=("last",), as_of={"loan": "day", "trans": "day"}).fit_transform(
+        db.examples()[0]
+    )
     assert out["last(trans.balance)"].tolist()[0] == 7.0
     assert np.isnan(out["last(trans.balance)"].tolist()[1])
     assert not [
-        name for name in RelationalAggregates(db, functions=("last",)).fit(db.examples()[0]).get_feature_names_out() if "last" in name
+        name
+        for name in RelationalAggregates(db, functions=("last",)).fit(db.examples()[0]).get_feature_names_out()
+        if "last" in name
     ]
 
 
@@ -288,13 +325,17 @@ def crossing(n: int) -> Database:
     b = pd.DataFrame({"g": np.zeros(n, int), "h": np.zeros(n, int), "v": np.arange(n) * 1.0})
     c = pd.DataFrame({"h": np.zeros(n, int), "w": np.arange(n) * 1.0})
     keys = {"A": {"g": "g"}, "B": {"g": "g", "h": "h"}, "C": {"h": "h"}}
-    return Database.from_frames({"A": a, "B": b, "C": c}, target="A", key="a", label="label", keys=keys, foreign_keys=[])
+    return Database.from_frames(
+        {"A": a, "B": b, "C": c}, target="A", key="a", label="label", keys=keys, foreign_keys=[]
+    )
 
 
 def test_paths_that_reach_too_many_rows_are_refused_before_they_are_joined():
     db = crossing(2000)
     X, _ = db.examples()
-    with pytest.warns(UserWarning, match=r"1 paths reach more than max_entries=50,000,000 rows .*'C' \(8,000,000,000 rows\)"):
+    with pytest.warns(
+        UserWarning, match=r"1 paths reach more than max_entries=50,000,000 rows .*'C' \(8,000,000,000 rows\)"
+    ):
         found = RelationalAggregates(db, functions=("count",)).fit(X)
     assert {path.table: count for path, count in found.refused_.items()} == {"C": 2000**3}
     assert [aggregate.name for aggregate in found.aggregates_] == ["count(B)"]

@@ -71,7 +71,14 @@ def test_weights_of_any_common_scale_are_taken(scale: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "weights", [{False: -1, True: 1}, {False: "x", True: 1}, {False: np.nan, True: 1}, {False: 0, True: 0}, {False: 1e308, True: 1e308}]
+    "weights",
+    [
+        {False: -1, True: 1},
+        {False: "x", True: 1},
+        {False: np.nan, True: 1},
+        {False: 0, True: 0},
+        {False: 1e308, True: 1e308},
+    ],
 )
 def test_class_weights_are_checked(weights: dict[bool, Any]) -> None:
     X = np.random.default_rng(0).normal(size=(20, 2))

@@ -20,7 +20,9 @@ def test_a_hand_case_gives_the_formula_of_section_2():
     # class 0: two examples, x true in one; class 1: one example, x true: p = (1+1)/(2+2), (1+1)/(1+2)
     model = BernoulliBayes.fit([[1], [0], [1]], [0, 0, 1], n_classes=2)
     np.testing.assert_allclose(model.p, [[1 / 2], [2 / 3]])
-    np.testing.assert_allclose(model.discriminants([[1]]), [[np.log(1 / 2) + np.log(2 / 3), np.log(2 / 3) + np.log(1 / 3)]])
+    np.testing.assert_allclose(
+        model.discriminants([[1]]), [[np.log(1 / 2) + np.log(2 / 3), np.log(2 / 3) + np.log(1 / 3)]]
+    )
     np.testing.assert_allclose(model.posteriors([[1]]), [[(1 / 3) / (1 / 3 + 2 / 9), (2 / 9) / (1 / 3 + 2 / 9)]])
     np.testing.assert_allclose(model.log_odds, [[0.0], [np.log(2)]])
 

@@ -23,7 +23,9 @@ COMMANDS = sorted(
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_benchmark_explains_its_options(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_benchmark_explains_its_options(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", [name, "--help"])
     monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(SystemExit) as ended:
@@ -33,12 +35,16 @@ def test_a_benchmark_explains_its_options(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_the_readme_lists_every_benchmark_of_a_part() -> None:
-    listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(
+        r"^\| `(\w+)` \|", (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     parts = [name.removeprefix("benchmarks.") for name in COMMANDS if not name.startswith("benchmarks.papers")]
     assert sorted(listed) == sorted(set(parts) - {"engine"})
 
 
-def test_the_engine_prints_its_figures_as_json_for_scripts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_engine_prints_its_figures_as_json_for_scripts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(engine, "ROWS", 20_000)
     monkeypatch.setattr(engine, "EXAMPLES", 400)
     for slow in ("growth", "threads", "loading"):

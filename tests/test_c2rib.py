@@ -51,7 +51,12 @@ def test_every_strategy_learns_and_never_shows_more_than_its_active_features(tra
     model = hb.C2RIBClassifier(database, rounds=30, features=features, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.6
     seen = {name for active in model.history_["active_features"] for name in active}
-    used = {f"{literal.table}.{test.column}" for rule in model.rules_ for literal in rule.clause.body for test in literal.tests}
+    used = {
+        f"{literal.table}.{test.column}"
+        for rule in model.rules_
+        for literal in rule.clause.body
+        for test in literal.tests
+    }
     assert used <= seen
     assert (model.history_["requested"].diff().dropna() >= 0).all()
 
@@ -68,18 +73,26 @@ def test_history_has_a_row_a_round_and_margins_within_bounds(trains):
 
 def test_two_key_targets_find_a_shared_variable():
     authors = pd.DataFrame(
-        {"title": [t for t in range(40) for _ in (0, 1)], "person": [p for t in range(40) for p in (t % 20, 20 + (3 * t) % 20)]}
+        {
+            "title": [t for t in range(40) for _ in (0, 1)],
+            "person": [p for t in range(40) for p in (t % 20, 20 + (3 * t) % 20)],
+        }
     )
     pairs = pd.DataFrame([(s, p) for s in range(20) for p in range(20, 40)], columns=["student", "professor"])
     together = {(a, b) for t in range(40) for a, b in [(t % 20, 20 + (3 * t) % 20)]}
-    pairs["advised"] = ["yes" if pair in together else "no" for pair in zip(pairs.student, pairs.professor, strict=True)]
+    pairs["advised"] = [
+        "yes" if pair in together else "no" for pair in zip(pairs.student, pairs.professor, strict=True)
+    ]
     database = hb.Database.from_frames(
         {"pair": pairs, "publication": authors},
         target="pair",
         key=["student", "professor"],
         label="advised",
         positive="yes",
-        keys={"pair": {"student": "person", "professor": "person"}, "publication": {"person": "person", "title": "title"}},
+        keys={
+            "pair": {"student": "person", "professor": "person"},
+            "publication": {"person": "person", "title": "title"},
+        },
     )
     X, y = database.examples()
     model = hb.C2RIBClassifier(database, rounds=5, random_state=0).fit(X, y)
@@ -111,7 +124,9 @@ def test_corrupted_labels_of_weight_zero_change_nothing(trains):
     corrupt = np.arange(len(y)) % 2 == 0
     wrong = y.where(~corrupt, y.map({"0": "1", "1": "0"}))
     weight = np.where(corrupt, 0.0, 1.0)
-    weighted = hb.C2RIBClassifier(database, rounds=20, features="margin", random_state=1).fit(X, wrong, sample_weight=weight)
+    weighted = hb.C2RIBClassifier(database, rounds=20, features="margin", random_state=1).fit(
+        X, wrong, sample_weight=weight
+    )
     left_out = hb.C2RIBClassifier(database, rounds=20, features="margin", random_state=1).fit(X[~corrupt], y[~corrupt])
     assert [(str(r.clause), r.votes) for r in weighted.rules_] == [(str(r.clause), r.votes) for r in left_out.rules_]
 
@@ -124,7 +139,9 @@ def test_clones_share_the_database(trains):
 
 def test_pipeline_grid_search_and_cross_validation_work_with_a_database(trains):
     database, X, y = trains
-    model = Pipeline([("same", FunctionTransformer()), ("rules", hb.C2RIBClassifier(database, rounds=5, random_state=0))])
+    model = Pipeline(
+        [("same", FunctionTransformer()), ("rules", hb.C2RIBClassifier(database, rounds=5, random_state=0))]
+    )
     search = GridSearchCV(model, {"rules__max_literals": [1, 3]}, cv=3, n_jobs=2).fit(X, y)
     assert search.best_score_ > 0.6
     assert len(cross_val_predict(model, X, y, cv=3)) == len(y)
@@ -157,7 +174,9 @@ def test_an_interrupt_leaves_a_usable_model_and_is_raised_then(trains):
 
 def test_early_stopping_keeps_the_best_round(trains):
     database, X, y = trains
-    model = hb.C2RIBClassifier(database, rounds=200, early_stopping=10, validation_fraction=0.3, random_state=0).fit(X, y)
+    model = hb.C2RIBClassifier(database, rounds=200, early_stopping=10, validation_fraction=0.3, random_state=0).fit(
+        X, y
+    )
     loss = model.history_["validation_loss"]
     assert len(loss) == loss.idxmin() + 1 + 10
     assert len(model.rules_) <= loss.idxmin() + 1

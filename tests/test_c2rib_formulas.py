@@ -66,7 +66,9 @@ def test_update_divides_by_the_exponential_of_the_agreement_and_normalises():
 
 
 def split(weights: list[float], hashes: list[int]) -> list[bool]:
-    W, total = kernels.fixed_weights(np.full(len(weights), 1 / sum(weights)), np.array(weights, float), float(WEIGHT_ONE))
+    W, total = kernels.fixed_weights(
+        np.full(len(weights), 1 / sum(weights)), np.array(weights, float), float(WEIGHT_ONE)
+    )
     y = np.zeros(len(weights), np.int32)
     in_G, W_G = kernels.growing_set(W, y, np.array(hashes, np.uint64), total)
     np.testing.assert_array_equal(W_G, np.where(in_G, W, 0))

@@ -56,7 +56,9 @@ def test_a_fit_goes_on_to_the_same_model(settings: dict[str, Any], tmp_path: Pat
     with pytest.raises(Stop):
         broken.fit(X, y)
     seen: list[int] = []
-    resumed = C2RIBClassifier(db, **given, checkpoint=tmp_path / "run.json", callbacks=[lambda row: seen.append(row["round"])]).fit(X, y)
+    resumed = C2RIBClassifier(
+        db, **given, checkpoint=tmp_path / "run.json", callbacks=[lambda row: seen.append(row["round"])]
+    ).fit(X, y)
     assert saved(resumed, tmp_path) == saved(whole, tmp_path)
     untimed = [model.history_.drop(columns="seconds") for model in (whole, resumed)]
     pd.testing.assert_frame_equal(*untimed)
@@ -114,14 +116,23 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path) -> None:
         (C2RIBClassifier(other_tables, **given), other_tables.examples(), None),
     ):
         with pytest.raises(
-            ModelError, match=r"run\.json: this checkpoint is of other data or other settings; name another file, or delete"
+            ModelError,
+            match=r"run\.json: this checkpoint is of other data or other settings; name another file, or delete",
         ):
             model.fit(*data, sample_weight=weight)
     assert (tmp_path / "run.json").read_bytes() == before
     assert (
         len(
             C2RIBClassifier(
-                db, **{**given, "n_jobs": 2, "random_state": np.int64(1), "max_depth": np.int64(2), "time_limit": 60.0, "cache_bytes": 0}
+                db,
+                **{
+                    **given,
+                    "n_jobs": 2,
+                    "random_state": np.int64(1),
+                    "max_depth": np.int64(2),
+                    "time_limit": 60.0,
+                    "cache_bytes": 0,
+                },
             )
             .fit(X, y)
             .history_
@@ -176,12 +187,18 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path: Path) -> None:
             C2RIBClassifier(db, rounds=2, random_state=1, checkpoint=place).fit(X, y)
     with pytest.raises(ModelError, match="a fit without a seed cannot be gone on with; set random_state to a number"):
         C2RIBClassifier(db, checkpoint=tmp_path / "other.json").fit(X, y)
-    for name, sentence in (("x" * 300, "the checkpoint cannot be read"), ("a\0b", "the checkpoint cannot be read"), ("", "cannot be read")):
+    for name, sentence in (
+        ("x" * 300, "the checkpoint cannot be read"),
+        ("a\0b", "the checkpoint cannot be read"),
+        ("", "cannot be read"),
+    ):
         with pytest.raises(ModelError, match=sentence):
             C2RIBClassifier(db, random_state=1, checkpoint=name).fit(X, y)
     seen: list[dict[str, Any]] = []
     with pytest.raises(ModelError, match="cannot be written"):
-        C2RIBClassifier(db, random_state=1, checkpoint=tmp_path / "nowhere" / "run.json", callbacks=[seen.append]).fit(X, y)
+        C2RIBClassifier(db, random_state=1, checkpoint=tmp_path / "nowhere" / "run.json", callbacks=[seen.append]).fit(
+            X, y
+        )
     assert not seen
 
 

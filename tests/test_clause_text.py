@@ -1,4 +1,6 @@
-"""The text of clauses: every clause prints to a line that parses back to it, and mistakes are named with their place."""
+"""The text of clauses: every clause prints to a line that parses back to it,
+and mistakes are named with their place.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ variables = st.sampled_from(["A", "B", "C1", "Drug", "É"])
 numbers = st.floats(allow_nan=False)
 conditions = st.one_of(
     st.builds(Condition, names, st.just("="), st.text(max_size=6)),
-    st.builds(Condition, names, st.sampled_from([">=", "<="]), st.one_of(numbers, st.dates().map(str), st.datetimes().map(str))),
+    st.builds(
+        Condition,
+        names,
+        st.sampled_from([">=", "<="]),
+        st.one_of(numbers, st.dates().map(str), st.datetimes().map(str)),
+    ),
     st.builds(Condition, names, st.just("missing")),
 )
 literals = st.builds(
@@ -53,12 +60,18 @@ def test_a_printed_clause_is_one_printable_line(clause: Clause) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'active="1" :- drug(drug=D, lumo<=-1.2), atom(drug=D, atom=A, element="c", charge>=0.142), bond(atom1=A, bond_type="7"), A != D.',
+        (
+            'active="1" :- drug(drug=D, lumo<=-1.2), atom(drug=D, atom=A, element="c", charge>=0.142), '
+            'bond(atom1=A, bond_type="7"), A != D.'
+        ),
         'class="malignant" :- examples(bare_nuclei>=3, clump_thickness>=5).',
         'class="x" :- examples().',
         'good="yes" :- loan(account=A, date>="1998-01-01"), card(account=A, type is missing).',
         '"my label"="a \\"b\\"" :- "my table"("a key"=K, "is"="it").',
-        'advised="1" :- pair(s=S, p=P, s="person1"), publication(title=T, person=S), publication(title=T, person=P), S != P.',
+        (
+            'advised="1" :- pair(s=S, p=P, s="person1"), publication(title=T, person=S), publication(title=T, '
+            "person=P), S != P."
+        ),
     ],
 )
 def test_the_usual_notation_is_kept_to_the_letter(text: str) -> None:
@@ -95,12 +108,30 @@ def test_a_threshold_prints_as_its_shortest_text(value: float, text: str) -> Non
         ("y=1 :- a().", "clause, position 3: expected the predicted value in double quotes, but found 1"),
         ('y="1" a().', "clause, position 7: expected ':-' after the head, but found a"),
         ('y="1" :- .', "clause, position 10: expected a table or a variable, but found ."),
-        ('y="1" :- a(x=1).', "clause, position 14: expected a variable, as in 'A', or a constant in double quotes, but found 1"),
-        ('y="1" :- a(x=d).', "clause, position 14: expected a variable, as in 'A', or a constant in double quotes, but found d"),
-        ('y="1" :- a(x>3).', "clause, position 13: expected '=', '>=', '<=' or 'is missing' after the column 'x', but found >"),
-        ('y="1" :- a(x>="c").', 'clause, position 15: expected a number or an ISO date in double quotes, but found "c"'),
-        ('y="1" :- a(x>=nan).', "clause, position 15: expected a number or an ISO date in double quotes, but found nan"),
-        ('y="1" :- a(x>="1998-13-01").', 'clause, position 15: expected a number or an ISO date in double quotes, but found "1998-13-01"'),
+        (
+            'y="1" :- a(x=1).',
+            "clause, position 14: expected a variable, as in 'A', or a constant in double quotes, but found 1",
+        ),
+        (
+            'y="1" :- a(x=d).',
+            "clause, position 14: expected a variable, as in 'A', or a constant in double quotes, but found d",
+        ),
+        (
+            'y="1" :- a(x>3).',
+            "clause, position 13: expected '=', '>=', '<=' or 'is missing' after the column 'x', but found >",
+        ),
+        (
+            'y="1" :- a(x>="c").',
+            'clause, position 15: expected a number or an ISO date in double quotes, but found "c"',
+        ),
+        (
+            'y="1" :- a(x>=nan).',
+            "clause, position 15: expected a number or an ISO date in double quotes, but found nan",
+        ),
+        (
+            'y="1" :- a(x>="1998-13-01").',
+            'clause, position 15: expected a number or an ISO date in double quotes, but found "1998-13-01"',
+        ),
         ('y="1" :- a(x=A, x=B).', "clause: the column 'x' of 'a' is bound twice; use one variable in both places"),
         ('y="1" :- a(x is null).', "clause, position 17: expected 'missing' after 'is', but found null"),
         ('y="1" :- a(x=A,).', "clause, position 16: expected a column of 'a', but found )"),
@@ -109,9 +140,15 @@ def test_a_threshold_prints_as_its_shortest_text(value: float, text: str) -> Non
         ('y="1" :- a(x=A). b', "clause, position 18: expected the end of the text after the final '.', but found b"),
         ('y="1" :- a(x=A), A != b.', "clause, position 23: expected a variable, as in 'A', but found b"),
         ('y="1" :- a(x=A), A != B.', "clause, position 23: the variable B is bound to no column; bind it in a literal"),
-        ('y="1', "clause, position 3: expected the predicted value in double quotes, but a double quote is never closed"),
+        (
+            'y="1',
+            "clause, position 3: expected the predicted value in double quotes, but a double quote is never closed",
+        ),
         ('y="1" :- a(x="\\d").', "clause, position 15: '\\d' is no escape; write '\\\\' for a backslash"),
-        ('y="1" :- A != B.', "the clause has no literal; write at least the target table's, as in 'class=\"1\" :- examples().'"),
+        (
+            'y="1" :- A != B.',
+            "the clause has no literal; write at least the target table's, as in 'class=\"1\" :- examples().'",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_its_place(text: str, message: str) -> None:

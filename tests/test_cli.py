@@ -68,7 +68,10 @@ def test_fit_writes_the_model_that_the_library_learns(run: Any, folder: Path, mo
     result = run("fit", folder, "-o", tmp_path / "m.json", "--rounds", 8)
     assert (result.code, result.out) == (0, "")
     assert "C2RIBClassifier on 150 rows of 'loan': predicts 'risky' (positive \"1\") from 7 tables" in result.err
-    assert json.loads((tmp_path / "m.json").read_bytes())["model"]["rules"] == json.loads(model.read_bytes())["model"]["rules"]
+    assert (
+        json.loads((tmp_path / "m.json").read_bytes())["model"]["rules"]
+        == json.loads(model.read_bytes())["model"]["rules"]
+    )
 
 
 def test_fit_says_in_json_what_it_did(run: Any, folder: Path, tmp_path: Path) -> None:
@@ -106,14 +109,22 @@ def test_the_same_tables_give_the_same_rules_from_every_source_and_predict_alike
     for kind, (place, *options) in sources(tmp_path).items():
         result = run("fit", place, *options, "-o", tmp_path / f"{kind}.json", "--rounds", 5)
         assert result.code == 0, result.err
-        rules[kind] = [rule["clause"] for rule in json.loads((tmp_path / f"{kind}.json").read_bytes())["model"]["rules"]]
+        rules[kind] = [
+            rule["clause"] for rule in json.loads((tmp_path / f"{kind}.json").read_bytes())["model"]["rules"]
+        ]
         predicted = run("predict", tmp_path / "csv.json", place, "-o", tmp_path / f"{kind}.csv")
         assert predicted.code == 0, predicted.err
     assert rules["csv"] == rules["duckdb"] == rules["sqlite"]
-    assert (tmp_path / "csv.csv").read_text() == (tmp_path / "duckdb.csv").read_text() == (tmp_path / "sqlite.csv").read_text()
+    assert (
+        (tmp_path / "csv.csv").read_text()
+        == (tmp_path / "duckdb.csv").read_text()
+        == (tmp_path / "sqlite.csv").read_text()
+    )
 
 
-def test_predict_writes_keys_scores_probabilities_and_predictions(run: Any, model: Path, folder: Path, tmp_path: Path) -> None:
+def test_predict_writes_keys_scores_probabilities_and_predictions(
+    run: Any, model: Path, folder: Path, tmp_path: Path
+) -> None:
     result = run("predict", model, folder, "-o", tmp_path / "out.csv")
     assert result.code == 0, result.err
     frame = pd.read_csv(tmp_path / "out.csv", dtype={"prediction": str})
@@ -121,7 +132,9 @@ def test_predict_writes_keys_scores_probabilities_and_predictions(run: Any, mode
     wanted = expected_scores(model, folder)
     assert frame["score_of_1"].tolist() == wanted["score_of_1"].tolist()
     assert run("predict", model, folder).out == (tmp_path / "out.csv").read_text()
-    assert [row["score_of_1"] for row in json.loads(run("predict", model, folder, "--json").out)] == wanted["score_of_1"].tolist()
+    assert [row["score_of_1"] for row in json.loads(run("predict", model, folder, "--json").out)] == wanted[
+        "score_of_1"
+    ].tolist()
     assert run("predict", model, folder, "-o", tmp_path / "out.parquet").code == 0
     assert pd.read_parquet(tmp_path / "out.parquet")["score_of_1"].tolist() == wanted["score_of_1"].tolist()
 
@@ -138,14 +151,19 @@ def test_the_stated_positive_class_is_what_scores_and_probabilities_speak_of_and
     with duckdb.connect() as connection:
         for name, frame in TABLES.items():
             connection.register(name, frame)
-        rows = connection.sql(run("sql", output).out.rstrip().rstrip(";")).df().sort_values("loan_id").to_dict("records")
+        rows = (
+            connection.sql(run("sql", output).out.rstrip().rstrip(";")).df().sort_values("loan_id").to_dict("records")
+        )
     for row, scored in zip(sorted(records, key=lambda row: row["loan_id"]), rows, strict=True):
         assert scored == pytest.approx(row, abs=1e-12)
     first = records[0]
     (one,) = json.loads(run("explain", output, folder, "--key", first["loan_id"], "--json").out)
     assert (one["about"], one["score"]) == ("0", pytest.approx(first["score_of_0"]))
     assert one["probability"] == pytest.approx(first["probability_of_0"])
-    assert f'for "0": probability {one["probability"]:.3f}' in run("explain", output, folder, "--key", first["loan_id"]).out
+    assert (
+        f'for "0": probability {one["probability"]:.3f}'
+        in run("explain", output, folder, "--key", first["loan_id"]).out
+    )
     assert 'for "0", before any rule fires' in run("rules", output).out
     assert json.loads(run("rules", output, "--json").out)["start"].keys() == {"0"}
 
@@ -155,7 +173,18 @@ def test_a_key_with_the_name_of_an_output_is_not_overwritten(run: Any, tmp_path:
     keys = [f"order{k}" for k in range(n)]
     pd.DataFrame({"prediction": keys, "label": ["yes", "no"] * (n // 2)}).to_csv(tmp_path / "t.csv", index=False)
     pd.DataFrame({"ref": keys, "kind": ["u", "v"] * (n // 2)}).to_csv(tmp_path / "c.csv", index=False)
-    task = ["--target", "t", "--key", "prediction", "--label", "label", "--positive", "yes", "--link", "c.ref=t.prediction"]
+    task = [
+        "--target",
+        "t",
+        "--key",
+        "prediction",
+        "--label",
+        "label",
+        "--positive",
+        "yes",
+        "--link",
+        "c.ref=t.prediction",
+    ]
     assert run("fit", tmp_path, *task, "--rounds", 2, "-o", tmp_path / "m.json").code == 0
     first = json.loads(run("predict", tmp_path / "m.json", tmp_path, "--json").out)[0]
     assert (first["prediction"], first["hb_prediction"]) == ("order0", "yes")
@@ -166,7 +195,20 @@ def test_compound_keys_with_commas_are_told_apart(run: Any, tmp_path: Path) -> N
     frame = pd.DataFrame(keys, columns=["k1", "k2"]).assign(x=[k % 2 for k in range(42)])
     frame.assign(label=np.where(frame["x"] == 1, "yes", "no")).to_csv(tmp_path / "t.csv", index=False)
     pd.DataFrame({"k1": ["a,b"], "z": [1]}).to_csv(tmp_path / "c.csv", index=False)
-    task = ["--target", "t", "--key", "k1", "--key", "k2", "--label", "label", "--positive", "yes", "--link", "c.k1=t.k1"]
+    task = [
+        "--target",
+        "t",
+        "--key",
+        "k1",
+        "--key",
+        "k2",
+        "--label",
+        "label",
+        "--positive",
+        "yes",
+        "--link",
+        "c.k1=t.k1",
+    ]
     assert run("fit", tmp_path, *task, "--rounds", 1, "-o", tmp_path / "m.json").code == 0
     explain = ["explain", tmp_path / "m.json", tmp_path, "--missed", 0, "--key"]
     assert "2 examples are called so; put quotes around parts that hold commas" in run(*explain, "a,b,c").err
@@ -259,7 +301,10 @@ def test_convert_writes_a_folder_that_gives_the_same_model(run: Any, folder: Pat
     for option, name in (("--csv", "as_csv"), ("", "as_parquet")):
         assert run("convert", folder, tmp_path / name, *[option][: len(option)]).code == 0
         assert run("fit", tmp_path / name, "-o", tmp_path / f"{name}.json", "--rounds", 8).code == 0
-        assert json.loads((tmp_path / f"{name}.json").read_bytes())["model"]["rules"] == json.loads(model.read_bytes())["model"]["rules"]
+        assert (
+            json.loads((tmp_path / f"{name}.json").read_bytes())["model"]["rules"]
+            == json.loads(model.read_bytes())["model"]["rules"]
+        )
     assert "exists already" in run("convert", folder, tmp_path / "as_csv").err
     assert sorted(os.listdir(tmp_path)) == ["as_csv", "as_csv.json", "as_parquet", "as_parquet.json"]
 
@@ -268,7 +313,12 @@ def single_csv(path: Path, name: str = "patients.csv") -> Path:
     rng = np.random.default_rng(0)
     size = rng.normal(size=80).round(3)
     pd.DataFrame(
-        {"id": np.arange(80), "size": size, "kind": rng.choice(["a", "b"], 80), "class": np.where(size > 0, "sick", "well")}
+        {
+            "id": np.arange(80),
+            "size": size,
+            "kind": rng.choice(["a", "b"], 80),
+            "class": np.where(size > 0, "sick", "well"),
+        }
     ).to_csv(path / name, index=False)
     return path / name
 
@@ -340,7 +390,9 @@ def test_an_interrupted_fit_saves_the_model_learned_so_far_and_ends_with_130(fol
     assert len(loaded.predict(loaded.database.examples()[0])) == 150
 
 
-def test_a_parameter_of_any_estimator_can_be_set_and_a_wrong_one_is_one_sentence(run: Any, folder: Path, tmp_path: Path) -> None:
+def test_a_parameter_of_any_estimator_can_be_set_and_a_wrong_one_is_one_sentence(
+    run: Any, folder: Path, tmp_path: Path
+) -> None:
     output = ["-o", tmp_path / "m.json"]
     assert run("fit", folder, *output, "--rounds", 2, "--set", "max_literals=1", "--max-depth", 1).code == 0
     assert json.loads((tmp_path / "m.json").read_bytes())["model"]["training"]["parameters"]["max_literals"] == 1
@@ -361,7 +413,9 @@ def test_a_parameter_of_any_estimator_can_be_set_and_a_wrong_one_is_one_sentence
 
 
 @pytest.mark.parametrize("estimator", ["prankboost", "rankboost", "kbs", "adaboost", "logitboost", "mlynx"])
-def test_other_estimators_learn_save_and_predict_through_the_same_verbs(run: Any, folder: Path, tmp_path: Path, estimator: str) -> None:
+def test_other_estimators_learn_save_and_predict_through_the_same_verbs(
+    run: Any, folder: Path, tmp_path: Path, estimator: str
+) -> None:
     few = ["--set", "max_length=2"] if estimator == "mlynx" else ["--rounds", 3]
     result = run("fit", folder, "--estimator", estimator, *few, "-o", tmp_path / "m.json")
     assert result.code == 0, result.err
@@ -387,7 +441,15 @@ def test_a_source_without_anything_to_learn_says_why(run: Any, tmp_path: Path) -
 def test_the_demo_shows_the_whole(run: Any) -> None:
     result = run("demo", "--loans", 200, "--rounds", 5)
     assert result.code == 0, result.err
-    for part in ("Which of them are risky?", "planted", "Held-out loans", "because of", "WITH ", "DuckDB scored 200 loans", "is 0."):
+    for part in (
+        "Which of them are risky?",
+        "planted",
+        "Held-out loans",
+        "because of",
+        "WITH ",
+        "DuckDB scored 200 loans",
+        "is 0.",
+    ):
         assert part in result.out
 
 
@@ -400,7 +462,9 @@ def test_completion_offers_the_verbs_and_the_estimators() -> None:
             "COMP_CWORD": str(len(words) - 1),
         }
         code = "import sys; sys.argv=['hornboost']; from hornboost.cli.app import app; app(prog_name='hornboost')"
-        return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=False).stdout
+        return subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=False
+        ).stdout
 
     assert "explain" in completed(["hornboost", "e"]).split()
     assert completed(["hornboost", "fit", "x", "--estimator", "pr"]).split() == ["prankboost"]
@@ -408,13 +472,21 @@ def test_completion_offers_the_verbs_and_the_estimators() -> None:
 
 def test_a_column_that_names_single_rows_is_pointed_out(run: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": rng.normal(size=300), "phone": [f"p{k:04}" for k in range(300)], "class": rng.choice(["a", "b"], 300)})
+    frame = pd.DataFrame(
+        {"size": rng.normal(size=300), "phone": [f"p{k:04}" for k in range(300)], "class": rng.choice(["a", "b"], 300)}
+    )
     frame["phone"] = frame["phone"].where(frame.index != 3, "p0001")
     frame.to_csv(tmp_path / "people.csv", index=False)
-    assert "people.phone (299 distinct values in 300 rows) looks like an identifier" in run("inspect", tmp_path / "people.csv").out
+    assert (
+        "people.phone (299 distinct values in 300 rows) looks like an identifier"
+        in run("inspect", tmp_path / "people.csv").out
+    )
     fitted = run("fit", tmp_path / "people.csv", "--rounds", 1, "-o", tmp_path / "m.json")
     assert "people.phone (299 distinct values in 300 rows) looks like an identifier" in fitted.err
-    assert "identifier" not in run("fit", tmp_path / "people.csv", "--exclude", "phone", "--rounds", 1, "-o", tmp_path / "m.json").err
+    assert (
+        "identifier"
+        not in run("fit", tmp_path / "people.csv", "--exclude", "phone", "--rounds", 1, "-o", tmp_path / "m.json").err
+    )
 
 
 def test_progress_is_drawn_on_a_terminal_and_nowhere_else(folder: Path, tmp_path: Path) -> None:
@@ -424,7 +496,9 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(folder: Path, tmp_path
     piped = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stderr
     assert "\x1b[" not in piped
     controller, terminal = pty.openpty()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env={**os.environ, "TERM": "xterm"}) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=terminal, env={**os.environ, "TERM": "xterm"}
+    ) as process:
         os.close(terminal)
         drawn = b""
         try:

@@ -45,7 +45,9 @@ class Result(NamedTuple):
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run `hornboost`; whatever the input, it ends with a code and without a traceback, and an error is one short line."""
+    """Run `hornboost`; whatever the input, it ends with a code and without a traceback,
+    and an error is one short line.
+    """
 
     def call(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
@@ -123,7 +125,9 @@ def test_damaged_model_files_are_refused_by_every_verb(run: Any, model: Path, fo
     assert [name for name in os.listdir(tmp_path) if not name.endswith(".json")] in ([], ["out.csv"])
 
 
-def test_missing_files_folders_and_addresses_are_one_sentence(run: Any, model: Path, folder: Path, tmp_path: Path) -> None:
+def test_missing_files_folders_and_addresses_are_one_sentence(
+    run: Any, model: Path, folder: Path, tmp_path: Path
+) -> None:
     gone = tmp_path / "gone"
     places = [gone, tmp_path / "gone.duckdb", "postgresql://localhost:1/nothing", "", "\x1b[2J", "a" * 5000]
     for place in places:
@@ -203,7 +207,9 @@ def test_hostile_names_pass_through_every_verb_as_names(run: Any, tmp_path: Path
     sql = (tmp_path / "m.sql").read_text(encoding="utf-8")
     with duckdb.connect(tmp_path / "d.duckdb", read_only=True) as connection:
         scores = dict(row[:2] for row in connection.execute(sql).fetchall())
-        assert {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()} == set(frames)
+        assert {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()} == set(
+            frames
+        )
     frame = pd.read_csv(tmp_path / "out.csv")
     assert dict(zip(frame["id"], frame["score_of_yes"], strict=True)) == scores
 
@@ -227,11 +233,15 @@ def test_cells_of_a_megabyte_are_values_like_others(run: Any, tmp_path: Path) ->
 def test_cyclic_schemas_are_followed_as_far_as_the_depth_allows(run: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     lite = sqlite3.connect(tmp_path / "cycle.sqlite")
-    lite.execute('CREATE TABLE a (a INTEGER PRIMARY KEY, b INTEGER REFERENCES b(b), me INTEGER REFERENCES a(a), x REAL, "class" TEXT)')
+    lite.execute(
+        "CREATE TABLE a (a INTEGER PRIMARY KEY, b INTEGER REFERENCES b(b), me INTEGER REFERENCES a(a), x "
+        'REAL, "class" TEXT)'
+    )
     lite.execute("CREATE TABLE b (b INTEGER PRIMARY KEY, a INTEGER REFERENCES a(a), y REAL)")
     lite.executemany("INSERT INTO b VALUES (?, ?, ?)", [(k, int(rng.integers(40)), float(k % 2)) for k in range(40)])
     lite.executemany(
-        "INSERT INTO a VALUES (?, ?, ?, ?, ?)", [(k, k, int(rng.integers(40)), 0.0, "yes" if k % 2 else "no") for k in range(40)]
+        "INSERT INTO a VALUES (?, ?, ?, ?, ?)",
+        [(k, k, int(rng.integers(40)), 0.0, "yes" if k % 2 else "no") for k in range(40)],
     )
     lite.commit()
     lite.close()
@@ -241,7 +251,9 @@ def test_cyclic_schemas_are_followed_as_far_as_the_depth_allows(run: Any, tmp_pa
     assert result.code == 0, result.err
     predicted = run("predict", tmp_path / "m.json", tmp_path / "cycle.sqlite")
     assert predicted.code == 0, predicted.err
-    assert [line.rpartition(",")[2] for line in predicted.out.splitlines()[1:]] == ["yes" if k % 2 else "no" for k in range(40)]
+    assert [line.rpartition(",")[2] for line in predicted.out.splitlines()[1:]] == [
+        "yes" if k % 2 else "no" for k in range(40)
+    ]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
@@ -257,7 +269,9 @@ def test_a_full_disk_is_one_sentence(run: Any, model: Path, folder: Path) -> Non
     assert Path("/dev/full").is_char_device()
 
 
-def test_places_that_cannot_be_written_are_refused_before_the_work(run: Any, model: Path, folder: Path, tmp_path: Path) -> None:
+def test_places_that_cannot_be_written_are_refused_before_the_work(
+    run: Any, model: Path, folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("kept")
     for place in (tmp_path / "nowhere" / "m.json", tmp_path / "file" / "m.json", tmp_path):
         for verb in (
@@ -271,13 +285,18 @@ def test_places_that_cannot_be_written_are_refused_before_the_work(run: Any, mod
     assert os.listdir(tmp_path) == ["file"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0 and not Path("/sys/kernel").exists(), reason="root may write everywhere but in Linux's /sys")
+@pytest.mark.skipif(
+    os.geteuid() == 0 and not Path("/sys/kernel").exists(), reason="root may write everywhere but in Linux's /sys"
+)
 def test_a_folder_without_permission_is_one_sentence(run: Any, model: Path, folder: Path, tmp_path: Path) -> None:
     closed = Path("/sys") if os.geteuid() == 0 else tmp_path
     if closed == tmp_path:
         tmp_path.chmod(0o500)
     before = sorted(os.listdir(closed))
-    for verb in (["fit", folder, "--rounds", 1, "-o", closed / "out"], *verbs_on_a_model(model, folder, closed / "out")[1:3]):
+    for verb in (
+        ["fit", folder, "--rounds", 1, "-o", closed / "out"],
+        *verbs_on_a_model(model, folder, closed / "out")[1:3],
+    ):
         result = run(*verb)
         assert result.code == 1
         assert "cannot be written (Permission denied); choose another place" in result.err
@@ -350,7 +369,9 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(("estimator", "setting"), SETTINGS, ids=lambda text: text[:40])
-def test_settings_of_another_type_are_one_sentence(run: Any, folder: Path, tmp_path: Path, estimator: str, setting: str) -> None:
+def test_settings_of_another_type_are_one_sentence(
+    run: Any, folder: Path, tmp_path: Path, estimator: str, setting: str
+) -> None:
     result = run("fit", folder, "--estimator", estimator, "--rounds", 1, "--set", setting, "-o", tmp_path / "m.json")
     assert result.code == 1, result.err
     assert os.listdir(tmp_path) == []
@@ -368,7 +389,11 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[bytes
     path = os.pathsep.join(sys.path)
     spelled = command.replace("hornboost", f"{shlex.quote(sys.executable)} -m hornboost", 1)
     return subprocess.run(
-        ["bash", "-c", spelled], capture_output=True, timeout=120, check=False, env={**os.environ, "PYTHONPATH": path, **environment}
+        ["bash", "-c", spelled],
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path, **environment},
     )
 
 
@@ -403,7 +428,9 @@ def test_an_encoding_that_lacks_characters_changes_no_file(folder: Path, tmp_pat
 
 
 def test_sources_that_nobody_wrote_never_raise(run: Any, tmp_path: Path) -> None:
-    """Of each kind of source, changed by chance; see also test_fuzz.py, which asks the readers alone and many times more."""
+    """Of each kind of source, changed by chance;
+    see also test_fuzz.py, which asks the readers alone and many times more.
+    """
     kinds = {
         "t.csv": CSV,
         "t.arff": ARFF,
@@ -414,7 +441,11 @@ def test_sources_that_nobody_wrote_never_raise(run: Any, tmp_path: Path) -> None
         "srlearn/modes.txt": MODES,
     }
     others = {"folder/other.csv": OTHER, "aleph/k.f": b"good(t1).\n", "aleph/k.n": b"good(t2).\n"}
-    others |= {"srlearn/pos.txt": b"good(t1).\n", "srlearn/neg.txt": b"good(t2).\n", "srlearn/more.txt": b"good(+thing).\n"}
+    others |= {
+        "srlearn/pos.txt": b"good(t1).\n",
+        "srlearn/neg.txt": b"good(t2).\n",
+        "srlearn/more.txt": b"good(+thing).\n",
+    }
     for name, content in {**kinds, **others}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
@@ -422,9 +453,11 @@ def test_sources_that_nobody_wrote_never_raise(run: Any, tmp_path: Path) -> None
         name = list(kinds)[case % len(kinds)]
         (tmp_path / name).write_bytes(mutated(kinds[name], case))
         source = tmp_path / name if name.startswith("t.") else (tmp_path / name).parent
-        verb = (["inspect", source], ["inspect", source, "--json"], ["fit", source, "--rounds", 1, "-o", tmp_path / "m.json"])[
-            case // 7 % 3
-        ]
+        verb = (
+            ["inspect", source],
+            ["inspect", source, "--json"],
+            ["fit", source, "--rounds", 1, "-o", tmp_path / "m.json"],
+        )[case // 7 % 3]
         run(*verb)
         (tmp_path / name).write_bytes(kinds[name])
 

@@ -82,7 +82,9 @@ def line(process: subprocess.Popen[str]) -> str:
 
 @pytest.mark.parametrize("seconds", LATER)
 @pytest.mark.parametrize("estimator", ["c2rib", "prankboost", "kbs"])
-def test_an_interrupted_fit_writes_what_it_has_learned(folder: Path, tmp_path: Path, estimator: str, seconds: float) -> None:
+def test_an_interrupted_fit_writes_what_it_has_learned(
+    folder: Path, tmp_path: Path, estimator: str, seconds: float
+) -> None:
     path = tmp_path / "model.json"
     process = start("fit", folder, "-o", path, "--estimator", estimator, "--rounds", 10**6)
     assert "rows of 'loan'" in line(process)
@@ -116,7 +118,9 @@ def test_a_fit_interrupted_before_its_first_rule_says_so_in_one_sentence(folder:
 
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("verb", ["inspect", "predict", "report", "convert", "demo"])
-def test_ctrl_c_ends_the_other_commands_without_a_trace(folder: Path, model: Path, tmp_path: Path, verb: str, seconds: float) -> None:
+def test_ctrl_c_ends_the_other_commands_without_a_trace(
+    folder: Path, model: Path, tmp_path: Path, verb: str, seconds: float
+) -> None:
     arguments = {
         "inspect": [folder],
         "predict": [model, folder, "-o", tmp_path / "p.csv"],
@@ -146,7 +150,9 @@ def test_an_interrupted_evaluation_tells_the_folds_done_and_no_result(folder: Pa
         "main()\n"
     )
     for options in ([], ["--json"]):
-        result = subprocess.run([sys.executable, "-c", script, *options], capture_output=True, text=True, timeout=120, check=False)
+        result = subprocess.run(
+            [sys.executable, "-c", script, *options], capture_output=True, text=True, timeout=120, check=False
+        )
         assert (result.returncode, result.stdout) == (130, "")
         assert "interrupted with 2 of 4 folds done: 1 (accuracy 0." in result.stderr
         assert "there is no result" in result.stderr
@@ -202,7 +208,11 @@ def test_no_file_is_read_and_replaced_by_one_command(run: Any, folder: Path, mod
 
 
 def test_what_limits_did_is_said_once(run: Any, folder: Path, tmp_path: Path) -> None:
-    output, few, long = ["-o", tmp_path / "m.json"], ["--set", "max_entries=1500"], ["--rounds", 10**6, "--time-limit", 0.5]
+    output, few, long = (
+        ["-o", tmp_path / "m.json"],
+        ["--set", "max_entries=1500"],
+        ["--rounds", 10**6, "--time-limit", 0.5],
+    )
     code, _, err = run("fit", folder, *output, *long)
     assert code == 0
     assert err.count("the time limit of 0.5 s ended the search") == 1

@@ -14,7 +14,9 @@ from hornboost.errors import DataError
 
 
 def hornboost_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "hornboost", *arguments], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "hornboost", *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, verb: Callable[[], None]) -> int:
@@ -46,7 +48,9 @@ def test_an_unknown_verb_is_a_usage_error_without_traceback() -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_an_error_of_the_user_is_one_sentence_on_stderr(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_of_the_user_is_one_sentence_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def verb() -> NoReturn:
         raise DataError("there is no table 'cars'; did you mean 'car'?")
 

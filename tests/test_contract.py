@@ -34,7 +34,11 @@ OF_BOOSTERS = [
     checks.check_ctrl_c_keeps_what_was_learned,
     checks.check_an_eval_set_is_told_and_not_learned_from,
 ]
-OF_ALL = [check for name, check in inspect.getmembers(checks, inspect.isfunction) if name.startswith("check_") and check not in OF_BOOSTERS]
+OF_ALL = [
+    check
+    for name, check in inspect.getmembers(checks, inspect.isfunction)
+    if name.startswith("check_") and check not in OF_BOOSTERS
+]
 
 
 def apply(check: Any, estimator: Any, folder: Path) -> None:

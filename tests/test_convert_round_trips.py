@@ -19,12 +19,35 @@ from hornboost.logic.moment import LAST
 
 TEXTS = st.one_of(
     st.none(),
-    st.sampled_from(["", " ", "NA", "NULL", "1.50", "007", "a\rb", "a\nb", "a\r\nb", '"', '""', ",", "'", "\ufeff", "\x00", "é", "-", "#"]),
+    st.sampled_from(
+        [
+            "",
+            " ",
+            "NA",
+            "NULL",
+            "1.50",
+            "007",
+            "a\rb",
+            "a\nb",
+            "a\r\nb",
+            '"',
+            '""',
+            ",",
+            "'",
+            "\ufeff",
+            "\x00",
+            "é",
+            "-",
+            "#",
+        ]
+    ),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
 )
 NUMBERS = st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-(2**53), 2**53).map(float))
 KEYS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
-MOMENTS = st.one_of(st.none(), st.integers(-(2**53), 2**53), st.sampled_from([LAST, -LAST, 0, 86_400_000_000, 317_147_356_800_000_000]))
+MOMENTS = st.one_of(
+    st.none(), st.integers(-(2**53), 2**53), st.sampled_from([LAST, -LAST, 0, 86_400_000_000, 317_147_356_800_000_000])
+)
 
 
 @st.composite
@@ -55,7 +78,8 @@ def content(database):
         for column in table.columns.values():
             if column.kind == "key":
                 values = [
-                    None if value is None else str(value) for value in database.domains[column.domain].decode(column.codes).to_pylist()
+                    None if value is None else str(value)
+                    for value in database.domains[column.domain].decode(column.codes).to_pylist()
                 ]
             elif column.kind == "nominal":
                 values = [None if code < 0 else column.categories[code] for code in column.codes]

@@ -33,7 +33,12 @@ LOANS = pd.DataFrame(
     }
 )
 TRANSACTIONS = pd.DataFrame(
-    {"account": [1, 1, 2, 9], "amount": [1.5, 2.5, 3.5, 4.5], "fold": ["x", "x", "y", "y"], "urgent": [True, False, None, True]}
+    {
+        "account": [1, 1, 2, 9],
+        "amount": [1.5, 2.5, 3.5, 4.5],
+        "fold": ["x", "x", "y", "y"],
+        "urgent": [True, False, None, True],
+    }
 )
 
 
@@ -65,7 +70,11 @@ def test_arrays_are_int32_and_float64_contiguous_and_writable_so_that_kernels_ha
 
 def test_nominals_are_sorted_text_and_booleans_are_true_and_false():
     urgent = bank().tables["trans"].columns["urgent"]
-    assert (urgent.kind, list(urgent.categories), urgent.values.tolist()) == ("nominal", ["false", "true"], [1, 0, -1, 1])
+    assert (urgent.kind, list(urgent.categories), urgent.values.tolist()) == (
+        "nominal",
+        ["false", "true"],
+        [1, 0, -1, 1],
+    )
 
 
 def test_the_label_and_excluded_columns_are_nowhere_in_the_tables():
@@ -82,7 +91,9 @@ def test_a_qualified_exclusion_hides_one_column_only():
 
 
 def test_a_plain_exclusion_does_not_hide_a_key():
-    db = bank(exclude_columns=["account", "status"], keys={"loan": {"account": "account"}}, types={"trans.account": "nominal"})
+    db = bank(
+        exclude_columns=["account", "status"], keys={"loan": {"account": "account"}}, types={"trans.account": "nominal"}
+    )
     assert "account" in db.tables["loan"].columns
     assert "account" not in db.tables["trans"].columns
 
@@ -151,11 +162,15 @@ def test_rows_without_a_label_are_no_examples_to_learn_from_but_can_be_had():
 def test_where_no_row_has_a_label_there_is_something_to_predict_and_nothing_to_learn():
     db = Database.from_frames({"loan": LOANS.assign(good=None)}, target="loan", key="loan", label="good", positive=1)
     assert len(db.examples(labelled=False)[0]) == len(db.examples(labelled=None)[0]) == 4
-    with pytest.raises(DataError, match=r"table 'loan': none of 4 rows has a value of 'good', so nothing can be learned"):
+    with pytest.raises(
+        DataError, match=r"table 'loan': none of 4 rows has a value of 'good', so nothing can be learned"
+    ):
         db.examples()
 
 
-@pytest.mark.parametrize("where", ["good = 1", [("good", 1)], {"good": None}, {"good": {"at least": 1}}, {"good": []}, {"good": [[1]]}])
+@pytest.mark.parametrize(
+    "where", ["good = 1", [("good", 1)], {"good": None}, {"good": {"at least": 1}}, {"good": []}, {"good": [[1]]}]
+)
 def test_a_where_that_is_not_understood_is_refused_with_the_way_to_write_it(where):
     with pytest.raises(DataError, match=r"where: .*; write {'column': value} or {'column': \[values\]}") as caught:
         bank(where=where)
@@ -166,7 +181,9 @@ def test_where_takes_a_number_however_it_is_written_and_every_column_must_hold()
     frame = LOANS.assign(rate=[1.5, 2.0, 1.5, 1.5], good=[1, 0, 1, 0])
     options = {"target": "loan", "key": "loan", "label": "good"}
     assert Database.from_frames({"loan": frame}, **options, where={"rate": "1.50"}).example_rows.tolist() == [0, 2, 3]
-    assert Database.from_frames({"loan": frame}, **options, where={"rate": [1.5, "2"], "good": 0}).example_rows.tolist() == [1, 3]
+    assert Database.from_frames(
+        {"loan": frame}, **options, where={"rate": [1.5, "2"], "good": 0}
+    ).example_rows.tolist() == [1, 3]
 
 
 @pytest.mark.parametrize("label", [np.linspace(0, 1, 4), [1, 2, 3.5, 1]])
@@ -210,7 +227,9 @@ def test_wrong_options_are_refused_with_the_way_out(options, message):
 
 
 def test_what_is_no_frame_or_no_link_is_refused():
-    with pytest.raises(DataError, match=r"a table of type 'list' is no data frame; pass a pandas, polars or Arrow frame"):
+    with pytest.raises(
+        DataError, match=r"a table of type 'list' is no data frame; pass a pandas, polars or Arrow frame"
+    ):
         Database.from_frames({"loan": [1, 2]}, target="loan")
     with pytest.raises(DataError, match=r"there are no tables; pass a dictionary"):
         Database.from_frames({}, target="loan")
@@ -227,10 +246,14 @@ def test_an_empty_target_is_refused():
         Database.from_frames({"loan": LOANS.iloc[:0]}, target="loan", label="good")
 
 
-@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"])
+@pytest.mark.parametrize(
+    "convert", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
+)
 def test_frames_go_out_as_the_kind_that_came_in(convert):
     frames = {"loan": convert(LOANS), "trans": convert(TRANSACTIONS)}
-    db = Database.from_frames(frames, target="loan", key="loan", label="good", positive=1, where={"status": ["A", "C", "D"]})
+    db = Database.from_frames(
+        frames, target="loan", key="loan", label="good", positive=1, where={"status": ["A", "C", "D"]}
+    )
     X, y = db.examples()
     assert type(X) is type(frames["loan"])
     assert [value.as_py() if isinstance(value, pa.Scalar) else value for value in y] == [1, 1, 0]
@@ -239,7 +262,9 @@ def test_frames_go_out_as_the_kind_that_came_in(convert):
 
 def test_pandas_examples_keep_their_index_also_when_classes_are_put_together():
     frame = LOANS.set_index(np.array([7, 5, 3, 1]))
-    db = Database.from_frames({"loan": frame}, target="loan", key="loan", label="status", positive=["A", "B"], negative=["C", "D"])
+    db = Database.from_frames(
+        {"loan": frame}, target="loan", key="loan", label="status", positive=["A", "B"], negative=["C", "D"]
+    )
     X, y = db.examples()
     assert X.index.tolist() == y.index.tolist() == [7, 5, 3, 1]
 
@@ -253,7 +278,9 @@ def test_encoding_the_examples_gives_the_facts_again():
 
 def test_unknown_keys_get_fresh_codes_that_are_equal_where_the_keys_are():
     pairs = pd.DataFrame({"one": ["ann", "bob"], "two": ["bob", "ann"], "y": ["0", "1"]})
-    db = Database.from_frames({"pair": pairs}, target="pair", key=["one", "two"], keys={"pair": {"one": "p", "two": "p"}}, label="y")
+    db = Database.from_frames(
+        {"pair": pairs}, target="pair", key=["one", "two"], keys={"pair": {"one": "p", "two": "p"}}, label="y"
+    )
     root = db.encode(pd.DataFrame({"one": ["eve", "bob", None], "two": ["dan", "eve", "eve"]}))
     one, two = root.columns["one"].values, root.columns["two"].values
     assert one[0] == two[1] == two[2] >= db.domains["p"].size
@@ -366,7 +393,9 @@ def test_an_index_lists_the_rows_of_each_key_in_order(codes):
     array = np.array(codes, dtype=np.int32)
     index = KeyIndex.build(array, 5)
     for code in range(5):
-        assert index.rows[index.offsets[code] : index.offsets[code + 1]].tolist() == np.flatnonzero(array == code).tolist()
+        assert (
+            index.rows[index.offsets[code] : index.offsets[code + 1]].tolist() == np.flatnonzero(array == code).tolist()
+        )
     assert index.rows.size == int(((array >= 0) & (array < 5)).sum())
 
 
@@ -378,7 +407,13 @@ def test_factorizing_loses_nothing(values, small):
     assert len(set(distinct.to_pylist())) == len(distinct)
 
 
-@given(st.lists(st.lists(st.one_of(st.none(), st.integers(0, 9), st.sampled_from(["a", "07", "3"])), max_size=8), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.one_of(st.none(), st.integers(0, 9), st.sampled_from(["a", "07", "3"])), max_size=8),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_a_merged_domain_decodes_every_column(columns):
     texts = [[None if value is None else str(value) for value in column] for column in columns]
     parts = [factorize(pa.chunked_array([pa.array(column, pa.string())])) for column in texts]
@@ -464,15 +499,21 @@ def test_a_train_test_split_is_one_pair_and_may_stand_in_a_table_that_the_target
 
 
 def test_folds_without_a_name_are_the_first_that_belong_to_the_target():
-    lost_first = SPLIT.replace('name = "two"\ncolumn = "t.fold"\nvalues = ["a", "b"]', 'name = "two"\ncolumn = "v.part"')
+    lost_first = SPLIT.replace(
+        'name = "two"\ncolumn = "t.fold"\nvalues = ["a", "b"]', 'name = "two"\ncolumn = "v.part"'
+    )
     assert [(train.tolist(), test.tolist()) for train, test in folded(lost_first).folds()] == [([1], [0])]
     none = lost_first.replace('column = "u.part"', 'column = "v.part"')
-    with pytest.raises(DataError, match=r"none of the folds 'two', 'split', 'lost' belong to the rows of table 't'; use the splitters"):
+    with pytest.raises(
+        DataError, match=r"none of the folds 'two', 'split', 'lost' belong to the rows of table 't'; use the splitters"
+    ):
         folded(none).folds()
 
 
 def test_folds_with_an_empty_part_are_refused():
-    with pytest.raises(DataError, match=r"the folds 'two' leave no example to test on where 'c' is held out; correct the folds"):
+    with pytest.raises(
+        DataError, match=r"the folds 'two' leave no example to test on where 'c' is held out; correct the folds"
+    ):
         folded(SPLIT.replace('values = ["a", "b"]', 'values = ["a", "b", "c"]')).folds("two")
     with pytest.raises(DataError, match=r"the folds 'two' leave no example to train on where 'a' is held out"):
         folded(SPLIT.replace('values = ["a", "b"]', 'values = ["a"]')).folds("two")
@@ -490,7 +531,8 @@ def test_folds_that_do_not_exist_or_do_not_belong_to_the_target_are_refused():
 def test_dangling_keys_are_counted_and_shown():
     db = Database.from_frames(
         {"loan": LOANS, "trans": TRANSACTIONS, "account": pd.DataFrame({"account": [1, 2]})},
-        target="loan", key="loan", label="good", foreign_keys=[("trans.account", "account.account"), ("loan.account", "account.account")],
+        target="loan", key="loan", label="good", foreign_keys=[("trans.account", "account.account"), ("loan.account",
+        "account.account")],
     )  # fmt: skip
     assert [(link.table, link.rows, link.dangling) for link in db.links] == [("trans", 4, 1), ("loan", 3, 0)]
     assert "1 of 4 rows of trans.account refer to no row of account.account" in db.warnings

@@ -26,7 +26,9 @@ def test_every_task_of_a_data_set_loads_with_the_counts_of_its_schema(data_folde
             assert int((y == db.target.positive).sum()) == promised.positives
             assert int((y == db.target.negative).sum()) == promised.negatives
         assert db.warnings == ()
-        assert not set(X.columns) & {promised.label, *promised.exclude_columns} - {column.name for column in db.tables[promised.table].keys}
+        assert not set(X.columns) & {promised.label, *promised.exclude_columns} - {
+            column.name for column in db.tables[promised.table].keys
+        }
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -18,20 +18,25 @@ BY_HAND = {
     "trains": """
         EXISTS (FROM car c WHERE c.train = t.train AND c.length = 'short' AND c.roof = 'flat' AND c.wheels >= 3)
         OR EXISTS (FROM car c WHERE c.train = t.train AND c.capacity BETWEEN 112 AND 116)
-        OR EXISTS (FROM car c JOIN load l ON l.car = c.car WHERE c.train = t.train AND c.shape = 'hexagon' AND l.shape = 'triangle')""",
+        OR EXISTS (FROM car c JOIN load l ON l.car = c.car
+                   WHERE c.train = t.train AND c.shape = 'hexagon' AND l.shape = 'triangle')""",
     "molecules": """
-        EXISTS (FROM atom a WHERE a.molecule = t.molecule AND a.element = 'n' AND a.hybridisation = 'sp2' AND a.charge >= 0.1)
+        EXISTS (FROM atom a
+                WHERE a.molecule = t.molecule AND a.element = 'n' AND a.hybridisation = 'sp2' AND a.charge >= 0.1)
         OR EXISTS (FROM bond b WHERE b.molecule = t.molecule AND b.length BETWEEN 172 AND 174)
         OR EXISTS (FROM atom a JOIN bond b ON b.atom1 = a.atom
                    WHERE a.molecule = t.molecule AND a.element = 's' AND b.bond_type = 'double')""",
     "bank": """
-        EXISTS (FROM trans x WHERE x.account_id = t.account_id AND x.operation = 'cash' AND x.k_symbol = 'penalty' AND x.amount >= 3000)
+        EXISTS (FROM trans x
+                WHERE x.account_id = t.account_id AND x.operation = 'cash'
+                AND x.k_symbol = 'penalty' AND x.amount >= 3000)
         OR EXISTS (FROM "order" o WHERE o.account_id = t.account_id AND o.amount BETWEEN 5000 AND 6500)
         OR EXISTS (FROM disp d JOIN client c ON c.client_id = d.client_id
                    WHERE d.account_id = t.account_id AND d.type = 'disponent' AND c.age <= 40)""",
     "skewed_pairs": """
         EXISTS (FROM publication p JOIN publication q ON q.title = p.title
-                WHERE p.person = t.person1 AND q.person = t.person2 AND p.role = 'first' AND q.role = 'last' AND q.year >= 2015)
+                WHERE p.person = t.person1 AND q.person = t.person2
+                AND p.role = 'first' AND q.role = 'last' AND q.year >= 2015)
         OR EXISTS (FROM ta a JOIN taught_by b ON b.course = a.course
                    WHERE a.person = t.person1 AND b.person = t.person2 AND a.hours BETWEEN 12 AND 14)
         OR EXISTS (FROM meeting m WHERE m.person1 = t.person1 AND m.person2 = t.person2
@@ -48,7 +53,9 @@ def truth_by_hand(data: Generated, condition: str | None = None) -> np.ndarray:
     with duckdb.connect() as connection:
         for name, table in data.tables.items():
             connection.register(name, table)
-        numbered = data.tables[data.plan.target].append_column("row_number", [np.arange(data.tables[data.plan.target].num_rows)])
+        numbered = data.tables[data.plan.target].append_column(
+            "row_number", [np.arange(data.tables[data.plan.target].num_rows)]
+        )
         connection.register("numbered", numbered)
         query = f"SELECT {condition or BY_HAND[data.name]} AS truth FROM numbered t ORDER BY row_number"
         return connection.execute(query).fetchnumpy()["truth"].astype(bool)
@@ -178,12 +185,24 @@ def test_a_bank_written_in_chunks_equals_the_bank_in_memory(tmp_path: Path) -> N
     ("call", "message"),
     [
         (lambda: trains(0), "The 'n' parameter of trains must be an int in [1, inf). Got 0 instead."),
-        (lambda: molecules(5, noise=0.7), "The 'noise' parameter of molecules must be a float in [0, 0.5]. Got 0.7 instead."),
-        (lambda: bank(5, transactions=0), "The 'transactions' parameter of bank must be an int in [1, inf). Got 0 instead."),
-        (lambda: skewed_pairs(900, skew=20), "The 'skew' parameter of skewed_pairs must be an int in [100, 500]. Got 20 instead."),
+        (
+            lambda: molecules(5, noise=0.7),
+            "The 'noise' parameter of molecules must be a float in [0, 0.5]. Got 0.7 instead.",
+        ),
+        (
+            lambda: bank(5, transactions=0),
+            "The 'transactions' parameter of bank must be an int in [1, inf). Got 0 instead.",
+        ),
+        (
+            lambda: skewed_pairs(900, skew=20),
+            "The 'skew' parameter of skewed_pairs must be an int in [100, 500]. Got 20 instead.",
+        ),
         (
             lambda: skewed_pairs(100, skew=150),
-            "The 'n' parameter of skewed_pairs must be above skew=150, for one positive pair at least. Got 100 instead.",
+            (
+                "The 'n' parameter of skewed_pairs must be above skew=150, for one positive pair at least. "
+                "Got 100 instead."
+            ),
         ),
     ],
 )

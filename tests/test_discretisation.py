@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from hornboost.activation.discretisation import interval_codes, mdl_cut_points, mdl_cuts, merged, repartition, repartition_cuts
+from hornboost.activation.discretisation import (
+    interval_codes,
+    mdl_cut_points,
+    mdl_cuts,
+    merged,
+    repartition,
+    repartition_cuts,
+)
 
 
 def bits(labels):
@@ -52,7 +59,8 @@ def test_mdl_refuses_a_cut_whose_gain_is_too_small():
 
 
 def test_mdl_judges_by_the_number_of_examples_to_which_masses_are_scaled():
-    # at 16 examples (log2 15 + 2.644)/16 = 0.409 > 0.311, at 32 (log2 31 + 2.644)/32 = 0.237 < 0.311; then 24 are left: 0.252 < 0.312
+    # at 16 examples (log2 15 + 2.644)/16 = 0.409 > 0.311, at 32 (log2 31 + 2.644)/32 = 0.237 < 0.311; then 24 are left:
+    # 0.252 < 0.312
     assert mdl_cut_points([1, 2, 3, 4], [0, 1, 0, 1], n=16).tolist() == []
     assert mdl_cut_points([1, 2, 3, 4], [0, 1, 0, 1], n=32).tolist() == [1.5]
 
@@ -76,7 +84,10 @@ def test_mdl_depends_on_the_masses_only_up_to_scale():
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 2, size=200)
     values, masses = (labels + rng.normal(size=200)).round(1), rng.uniform(0.1, 1, size=200)
-    floats, fixed = mdl_cut_points(values, labels, masses), mdl_cut_points(values, labels, (masses * 2**40).astype(np.int64))
+    floats, fixed = (
+        mdl_cut_points(values, labels, masses),
+        mdl_cut_points(values, labels, (masses * 2**40).astype(np.int64)),
+    )
     assert floats.tolist() == fixed.tolist() == mdl_cut_points(values, labels, 1000 * masses).tolist()
     assert len(floats) > 0
 
@@ -146,7 +157,11 @@ def test_repartition_does_not_depend_on_the_scale_of_the_weights():
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 2, size=100)
     values, weights = labels + rng.normal(size=100), rng.integers(1, 2**50, size=100)
-    assert repartition(values, labels, weights).tolist() == repartition(values, labels, weights / weights.sum()).tolist() != []
+    assert (
+        repartition(values, labels, weights).tolist()
+        == repartition(values, labels, weights / weights.sum()).tolist()
+        != []
+    )
 
 
 def test_merged_masses_are_those_of_the_intervals():

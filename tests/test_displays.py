@@ -23,7 +23,9 @@ def test_margin_display_draws_the_history_and_names_features_where_they_entered(
     display = MarginDisplay.from_estimator(fitted)
     assert np.array_equal(display.lines_[0].get_ydata(), fitted.history_["mean_margin"])
     entered = {
-        number: features for number, features in zip(fitted.history_["round"], fitted.history_["activated"], strict=True) if features
+        number: features
+        for number, features in zip(fitted.history_["round"], fitted.history_["activated"], strict=True)
+        if features
     }
     assert entered, "the test needs a fit in which a feature enters"
     assert display.entered == entered
@@ -36,7 +38,10 @@ def test_timeline_has_a_bar_for_each_feature_over_the_rounds_in_which_it_was_act
     for number, features in zip(fitted.history_["round"], fitted.history_["active_features"], strict=True):
         for feature in features:
             rounds[feature].append(number)
-    shown = {feature: [k for start, stop in spans for k in range(start, stop + 1)] for feature, spans in display.spans.items()}
+    shown = {
+        feature: [k for start, stop in spans for k in range(start, stop + 1)]
+        for feature, spans in display.spans.items()
+    }
     assert shown == rounds
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(display.spans)
     assert len(display.bars_) == len(rounds)

@@ -1,4 +1,6 @@
-"""The documentation is true: its blocks give the outputs it shows, its links lead somewhere, and the site builds without a warning."""
+"""The documentation is true: its blocks give the outputs it shows, its links lead somewhere,
+and the site builds without a warning.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ WRITTEN_ELSEWHERE = {"results.md", "walkthrough-postgres.md"}
 """Pages whose commands need real data; a script beside them runs them."""
 
 OTHERS_MODELS = re.compile(r"^from (sklearn\.(ensemble|linear_model|svm|neural_network)|lightgbm) import", re.MULTILINE)
-"""On a page that shows what another library learned, the last digit of a number may differ: that library's sums have no fixed order."""
+"""On a page that shows what another library learned, the last digit of a number may differ:
+that library's sums have no fixed order."""
 MANY_DIGITS = re.compile(r"\d\.\d{13,}")
 
 
@@ -47,7 +50,12 @@ def test_no_example_shows_the_last_digits_of_a_number() -> None:
     examples = [example for module in modules for example in _examples(module)]
     assert len(examples) > 150
     assert [example.source for example in examples if MANY_DIGITS.search(example.want)] == []
-    blocks = [block.group(3) or "" for page in PAGES if runs(page) for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    blocks = [
+        block.group(3) or ""
+        for page in PAGES
+        if runs(page)
+        for block in BLOCK.finditer(page.read_text(encoding="utf-8"))
+    ]
     assert [block for block in blocks if MANY_DIGITS.search(block)] == []
 
 
@@ -71,7 +79,11 @@ def test_pages_import_only_public_names() -> None:
 
 def test_every_benchmark_that_is_named_can_be_run() -> None:
     places = [*PAGES, *(ROOT / "benchmarks").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.py")]
-    named = {name for place in places for name in re.findall(r"python -m (benchmarks[.\w]*\w)", place.read_text(encoding="utf-8"))}
+    named = {
+        name
+        for place in places
+        for name in re.findall(r"python -m (benchmarks[.\w]*\w)", place.read_text(encoding="utf-8"))
+    }
     assert {"benchmarks.engine", "benchmarks.papers", "benchmarks.papers.loans"} <= named
     assert [name for name in named - {"benchmarks.NAME"} if importlib.util.find_spec(name) is None] == []
 

@@ -1,4 +1,6 @@
-"""The statistics of every refinement against the refined clause evaluated afresh, and the candidates against a brute-force list."""
+"""The statistics of every refinement against the refined clause evaluated afresh,
+and the candidates against a brute-force list.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,19 @@ from numpy.typing import NDArray
 
 import naive
 from hornboost import Database
-from hornboost.engine import Coverage, Engine, Frontier, Refinement, State, Visible, blocks, covers, fixed_point, reach, to_clause
+from hornboost.engine import (
+    Coverage,
+    Engine,
+    Frontier,
+    Refinement,
+    State,
+    Visible,
+    blocks,
+    covers,
+    fixed_point,
+    reach,
+    to_clause,
+)
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import LimitError
 from hornboost.logic.clause import Clause, Head
@@ -44,7 +58,9 @@ class Walk:
     options: dict[str, Any]
     choice: random.Random
 
-    def engine(self, database: Database | None = None, rows: Sequence[dict[str, Any]] | None = None, **options: Any) -> Engine:
+    def engine(
+        self, database: Database | None = None, rows: Sequence[dict[str, Any]] | None = None, **options: Any
+    ) -> Engine:
         database = self.case.database() if database is None else database
         table = RandomTable("target", self.case.target.columns, self.rows if rows is None else list(rows))
         return Engine(database, database.encode(table.arrow()), **{**self.options, **options})
@@ -56,7 +72,9 @@ class Walk:
         return [int(self.weights[np.asarray(covered) & (self.classes == label)].sum()) for label in range(CLASSES)]
 
     def covered(self, clause: Clause) -> list[bool]:
-        """The naive coverage of the examples: the root literal is bound to them, every other literal to the database's rows."""
+        """The naive coverage of the examples: the root literal is bound to them,
+        every other literal to the database's rows.
+        """
         tables: Rows = {**self.case.rows(), "the examples": self.rows}
         body = (replace(clause.body[0], table="the examples"), *clause.body[1:])
         return naive.covers(tables, replace(clause, body=body), "the examples")
@@ -77,7 +95,9 @@ class Walk:
 
 
 def walks() -> st.SearchStrategy[Walk]:
-    return st.builds(walk_over, cases(0), st.integers(1, 3), st.integers(1, 2), st.booleans(), st.randoms(use_true_random=True))
+    return st.builds(
+        walk_over, cases(0), st.integers(1, 3), st.integers(1, 2), st.booleans(), st.randoms(use_true_random=True)
+    )
 
 
 def walk_over(case: RandomCase, max_depth: int, look_ahead: int, with_constants: bool, choice: random.Random) -> Walk:
@@ -99,7 +119,11 @@ def foreign(column: RandomColumn) -> list[Any]:
     """Values that the database does not hold."""
     if column.domain is not None:
         return [99] if column.storage == "int" else ["nobody"]
-    return {"text": ["new"], "int": ["12"], "float": ["3.5"], "bool": []}[column.storage] if column.kind == "nominal" else []
+    return (
+        {"text": ["new"], "int": ["12"], "float": ["3.5"], "bool": []}[column.storage]
+        if column.kind == "nominal"
+        else []
+    )
 
 
 def follow(engine: Engine, path: Sequence[Refinement]) -> State:
@@ -146,7 +170,9 @@ def test_no_refinement_that_covers_something_is_left_out(walk: Walk) -> None:
         found: dict[tuple[Any, ...], list[Refinement]] = {}
         for refinement in listed(engine.frontier(state)):
             found.setdefault(kind_of(refinement), []).append(refinement)
-        for refinement in walk.choice.sample(expected := list(brute_force(walk, engine, state)), min(30, len(expected))):
+        for refinement in walk.choice.sample(
+            expected := list(brute_force(walk, engine, state)), min(30, len(expected))
+        ):
             covered = covers(engine.database, clause_of(engine.refine(state, refinement), engine), engine.examples)
             same = (engine.refine(state, other).covered for other in found.get(kind_of(refinement), []))
             if not covered.any() or any(np.array_equal(covered, other) for other in same):
@@ -156,7 +182,8 @@ def test_no_refinement_that_covers_something_is_left_out(walk: Walk) -> None:
             if last.equal:  # a closing that every reached row fulfils is the same refinement without it
                 without = replace(refinement, joins=(*refinement.joins[:-1], replace(last, equal=())))
                 assert covered.tobytes() == engine.refine(state, without).covered.tobytes(), refinement
-            else:  # a look-ahead that ends in rows of the first literal's own source: the direct join finds at least as much
+            # a look-ahead that ends in rows of the first literal's own source: the direct join finds at least as much
+            else:
                 assert len(refinement.joins) == 2, refinement
                 keys = engine.database.tables[last.table].keys
                 assert any(reaches_directly(engine, refinement, column.name) for column in keys), refinement
@@ -194,10 +221,14 @@ def conditions_of(walk: Walk, table: RandomTable, rows: Sequence[dict[str, Any]]
     for column in table.columns:
         if column.kind == "key" and column.domain not in constants:
             continue
-        values = {row[column.name] for row in rows if row[column.name] is not None and row[column.name] == row[column.name]}
+        values = {
+            row[column.name] for row in rows if row[column.name] is not None and row[column.name] == row[column.name]
+        }
         known = {row[column.name] for row in table.rows} if column.kind == "nominal" else values
         if column.domain is not None:
-            members = [(other, c.name) for other in walk.case.tables for c in other.columns if c.domain == column.domain]
+            members = [
+                (other, c.name) for other in walk.case.tables for c in other.columns if c.domain == column.domain
+            ]
             known = {row[name] for other, name in members for row in other.rows}
         for value in sorted(values & known, key=str):
             if column.kind in ("key", "nominal"):
@@ -242,7 +273,9 @@ def joins_from(spec: Spec, node: int, is_root: bool, tables: dict[str, RandomTab
                     yield Join(table.name, column.name, Ref(node, own.name))
 
 
-def closings(state: State, node: int, join: Join, tables: dict[str, RandomTable], barred: Ref | None = None) -> Iterator[Join]:
+def closings(
+    state: State, node: int, join: Join, tables: dict[str, RandomTable], barred: Ref | None = None
+) -> Iterator[Join]:
     for column in tables[join.table].columns:
         for above in state.path(node):
             spec = state.specs[above]
@@ -255,19 +288,29 @@ def closings(state: State, node: int, join: Join, tables: dict[str, RandomTable]
 
 @some(30)
 @given(walks(), st.data())
-def test_under_visible_features_the_visible_candidates_and_no_others_are_scored(walk: Walk, data: st.DataObject) -> None:
-    pool = [(table.name, column.name) for table in walk.case.tables for column in table.columns if column.domain is None]
-    seen = data.draw(st.lists(st.frozensets(st.sampled_from(pool)) if pool else st.just(frozenset()), min_size=1, max_size=3))
+def test_under_visible_features_the_visible_candidates_and_no_others_are_scored(
+    walk: Walk, data: st.DataObject
+) -> None:
+    pool = [
+        (table.name, column.name) for table in walk.case.tables for column in table.columns if column.domain is None
+    ]
+    seen = data.draw(
+        st.lists(st.frozensets(st.sampled_from(pool)) if pool else st.just(frozenset()), min_size=1, max_size=3)
+    )
     engine = walk.engine(constants=())
     for path in walk.paths(walk.engine(constants=())):
         state = follow(engine, path)
         for attributes in seen:
-            tables = frozenset({table for table, _ in attributes} | set(walk.choice.sample([t.name for t in walk.case.tables], 1)))
+            tables = frozenset(
+                {table for table, _ in attributes} | set(walk.choice.sample([t.name for t in walk.case.tables], 1))
+            )
             frontier = engine.frontier(state, Visible(attributes, tables))
             shown = np.ones(len(frontier), np.bool_)
             visible = {
                 refinement: statistics
-                for refinement, statistics, is_shown in zip(listed(frontier), walk.score(engine, frontier).tolist(), shown, strict=True)
+                for refinement, statistics, is_shown in zip(
+                    listed(frontier), walk.score(engine, frontier).tolist(), shown, strict=True
+                )
                 if is_shown
             }
             whole = engine.frontier(state)
@@ -298,7 +341,9 @@ def test_threads_and_an_evicted_cache_change_nothing(walk: Walk) -> None:
         for path in walk.paths(plain):
             steps = [(engine, follow(engine, path)) for engine in (plain, threaded, forgetful)]
             frontiers = [engine.frontier(state) for engine, state in steps]
-            scores = [walk.score(engine, frontier).tolist() for (engine, _), frontier in zip(steps, frontiers, strict=True)]
+            scores = [
+                walk.score(engine, frontier).tolist() for (engine, _), frontier in zip(steps, frontiers, strict=True)
+            ]
             assert scores[0] == scores[1] == scores[2]
             assert listed(frontiers[0]) == listed(frontiers[1]) == listed(frontiers[2])
 
@@ -353,7 +398,9 @@ def test_a_join_beyond_the_limit_is_refused_and_reported(walk: Walk) -> None:
     for path in walk.paths(engine):
         kept = set(listed(engine.frontier(follow(engine, path))))
         left_out = set(listed(free.frontier(follow(free, path)))) - kept
-        assert {refinement.joins[:1] for refinement in left_out if refinement.joins} <= {joins[:1] for joins in engine.refused}
+        assert {refinement.joins[:1] for refinement in left_out if refinement.joins} <= {
+            joins[:1] for joins in engine.refused
+        }
         assert not {refinement for refinement in left_out if not refinement.joins}
     assert all(count > 2 for count in engine.refused.values())
 
@@ -403,7 +450,9 @@ def test_a_clause_is_refined_the_same_way_below_two_numbers_of_one_node() -> Non
     owns = Join("owns", "person", Ref(0, "person"))
     first = engine.refine(engine.root(), Refinement(0, (owns,)))
     engine.frontier(first)
-    second = engine.refine(engine.refine(engine.root(), Refinement(0, (owns,), Condition("since", "<=", 2.0))), Refinement(0, (owns,)))
+    second = engine.refine(
+        engine.refine(engine.root(), Refinement(0, (owns,), Condition("since", "<=", 2.0))), Refinement(0, (owns,))
+    )
     assert {refinement.node for refinement in listed(engine.frontier(second))} == {0, 1, 2}
 
 
@@ -418,7 +467,9 @@ def people_and_things() -> Database:
     return Database.from_frames(
         {
             "person": pa.table({"person": [1, 2, 3], "label": ["1", "0", "1"]}),
-            "owns": pa.table({"person": [1, 1, 2, 2, 2, 3], "thing": [1, 2, 1, 3, 4, 4], "since": [1.0, 2.0, 3.0, 1.0, 2.0, 2.0]}),
+            "owns": pa.table(
+                {"person": [1, 1, 2, 2, 2, 3], "thing": [1, 2, 1, 3, 4, 4], "since": [1.0, 2.0, 3.0, 1.0, 2.0, 2.0]}
+            ),
             "thing": pa.table({"thing": [1, 2, 3, 4], "colour": ["red", "red", "blue", None]}),
         },
         target="person",

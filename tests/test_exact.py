@@ -35,7 +35,9 @@ SPECIAL = [
 def positives() -> NDArray[np.float64]:
     rng = np.random.default_rng(0)
     near_one = 1.0 + rng.uniform(-1e-5, 1e-5, 400)
-    return np.concatenate([rng.random(400), rng.uniform(0.5, 2.0, 400), near_one, 10.0 ** rng.uniform(-323.0, 308.0, 400)])
+    return np.concatenate(
+        [rng.random(400), rng.uniform(0.5, 2.0, 400), near_one, 10.0 ** rng.uniform(-323.0, 308.0, 400)]
+    )
 
 
 def exponents() -> NDArray[np.float64]:
@@ -45,7 +47,9 @@ def exponents() -> NDArray[np.float64]:
 
 def above_minus_one() -> NDArray[np.float64]:
     rng = np.random.default_rng(2)
-    return np.concatenate([rng.uniform(-1.0, 20.0, 400), rng.uniform(-1e-3, 1e-3, 400), 10.0 ** rng.uniform(-300.0, 300.0, 400)])
+    return np.concatenate(
+        [rng.uniform(-1.0, 20.0, 400), rng.uniform(-1e-3, 1e-3, 400), 10.0 ** rng.uniform(-300.0, 300.0, 400)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,19 +73,29 @@ def test_results_are_within_the_stated_units_of_the_last_place(
 
 @pytest.mark.parametrize(
     ("one", "all_of", "numbers"),
-    [(exact.log, exact.logs, positives()), (exact.exp, exact.exps, exponents()), (exact.log1p, exact.log1ps, above_minus_one())],
+    [
+        (exact.log, exact.logs, positives()),
+        (exact.exp, exact.exps, exponents()),
+        (exact.log1p, exact.log1ps, above_minus_one()),
+    ],
     ids=["log", "exp", "log1p"],
 )
 def test_compiled_and_interpreted_functions_give_the_same_bits(
-    one: Callable[[float], float], all_of: Callable[[NDArray[np.float64]], NDArray[np.float64]], numbers: NDArray[np.float64]
+    one: Callable[[float], float],
+    all_of: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    numbers: NDArray[np.float64],
 ) -> None:
     cases = np.concatenate([numbers, SPECIAL])
     interpreted = np.array([one(x) for x in cases.tolist()])
     np.testing.assert_array_equal(all_of(cases).view(np.int64), interpreted.view(np.int64))
 
 
-@pytest.mark.parametrize(("function", "library"), [(exact.logs, np.log), (exact.exps, np.exp), (exact.log1ps, np.log1p)])
-def test_special_values_are_those_of_the_library(function: Callable[[list[float]], NDArray[np.float64]], library: np.ufunc) -> None:
+@pytest.mark.parametrize(
+    ("function", "library"), [(exact.logs, np.log), (exact.exps, np.exp), (exact.log1ps, np.log1p)]
+)
+def test_special_values_are_those_of_the_library(
+    function: Callable[[list[float]], NDArray[np.float64]], library: np.ufunc
+) -> None:
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(function(SPECIAL), library(SPECIAL), rtol=1e-14)
 

@@ -22,7 +22,9 @@ from hornboost.model.explain import Explanations, explain, prefixes
 from random_databases import RandomCase, cases
 
 FRAMES = {
-    "loan": pd.DataFrame({"loan": ["x", "y", "z"], "account": [1, 2, 3], "amount": [10.0, 20.0, None], "bad": ["yes", "no", "no"]}),
+    "loan": pd.DataFrame(
+        {"loan": ["x", "y", "z"], "account": [1, 2, 3], "amount": [10.0, 20.0, None], "bad": ["yes", "no", "no"]}
+    ),
     "trans": pd.DataFrame(
         {
             "trans": [8123, 8124, 8125, 8126],
@@ -49,7 +51,9 @@ def database() -> hb.Database:
 
 def explained(rules: dict[str, float], intercept: float = -0.5, missed: int = 3) -> Explanations:
     db = database()
-    model = Ensemble(("no", "yes"), tuple(Rule(Clause.parse(rule), (vote,)) for rule, vote in rules.items()), (intercept,))
+    model = Ensemble(
+        ("no", "yes"), tuple(Rule(Clause.parse(rule), (vote,)) for rule, vote in rules.items()), (intercept,)
+    )
     return explain(model, db, db.encode(db.examples()[0]), missed)
 
 
@@ -174,7 +178,18 @@ def test_prefixes_grow_up_to_the_clause_and_cover_less_and_less(case: RandomCase
 def test_explanations_are_a_frame_a_text_and_plain_json() -> None:
     found = explained({CASH: 1.5, LARGE: 0.25})
     frame = found.frame()
-    assert list(frame.columns) == ["example", "loan", "prediction", "about", "probability", "rule", "fired", "vote", "failed", "witness"]
+    assert list(frame.columns) == [
+        "example",
+        "loan",
+        "prediction",
+        "about",
+        "probability",
+        "rule",
+        "fired",
+        "vote",
+        "failed",
+        "witness",
+    ]
     assert frame[frame["fired"]]["witness"].tolist()[0] == 'trans: trans=8123, account=1, kind="cash", sum=5'
     rows = found.witnesses()
     assert rows["row"][0]["trans"] == 8123
@@ -203,7 +218,10 @@ def problem(X: object, y: object, db: hb.Database | None = None, **engine: objec
 def test_a_fit_without_rules_can_say_why() -> None:
     varied = np.random.default_rng(0).normal(size=(20, 2))
     assert diagnose(problem(varied, [1] * 20))[0].startswith('all 20 examples are of class "1"')
-    assert diagnose(problem(varied, [1] * 3 + [0] * 17))[0] == 'there are too few examples of class "1" (3) to learn and prune rules on'
+    assert (
+        diagnose(problem(varied, [1] * 3 + [0] * 17))[0]
+        == 'there are too few examples of class "1" (3) to learn and prune rules on'
+    )
     assert diagnose(problem(np.ones((20, 2)), [0, 1] * 10))[0].startswith("no attribute varies")
     assert "no condition that rules may state" in diagnose(problem(varied, [0, 1] * 10))[0]
 
@@ -212,12 +230,16 @@ def unlinked(accounts: list[object]) -> hb.Database:
     loans = pd.DataFrame({"loan": range(20), "account": range(20), "bad": ["yes", "no"] * 10})
     trans = pd.DataFrame({"account": accounts, "kind": ["a", "b"] * (len(accounts) // 2)})
     keys = {"loan": {"account": "account"}, "trans": {"account": "account" if accounts[0] != "far" else "other"}}
-    return hb.Database.from_frames({"loan": loans, "trans": trans}, target="loan", key="loan", label="bad", keys=keys, foreign_keys=[])
+    return hb.Database.from_frames(
+        {"loan": loans, "trans": trans}, target="loan", key="loan", label="bad", keys=keys, foreign_keys=[]
+    )
 
 
 def test_missing_links_are_named() -> None:
     db = unlinked(["far", "off"])
-    assert any("no link leads from table 'loan' to 'trans'" in reason for reason in diagnose(problem(*db.examples(), db)))
+    assert any(
+        "no link leads from table 'loan' to 'trans'" in reason for reason in diagnose(problem(*db.examples(), db))
+    )
     db = unlinked([1001, 1002])
     assert any("keys of the examples occur in no row" in reason for reason in diagnose(problem(*db.examples(), db)))
 

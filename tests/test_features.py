@@ -9,7 +9,12 @@ from sklearn.metrics import mutual_info_score
 
 from hornboost.activation import spread
 from hornboost.activation.discretisation import interval_codes, mdl_cut_points, repartition_cuts
-from hornboost.activation.information import conditional_mutual_information, coverage_information, entropy, mutual_information
+from hornboost.activation.information import (
+    conditional_mutual_information,
+    coverage_information,
+    entropy,
+    mutual_information,
+)
 from hornboost.activation.spread import (
     cmi_of_paths,
     cmi_of_rows,
@@ -24,7 +29,9 @@ from hornboost.activation.spread import (
 
 @pytest.fixture
 def path():
-    """Forty examples of three classes with up to five entries each, two nominal columns on them, some values missing."""
+    """Forty examples of three classes with up to five entries each,
+    two nominal columns on them, some values missing.
+    """
     rng = np.random.default_rng(7)
     counts = rng.integers(0, 6, size=40)
     offsets = np.concatenate(([0], np.cumsum(counts)))
@@ -81,7 +88,8 @@ def test_coverage_information_is_the_mutual_information_of_covered_and_not_cover
 
 
 def test_mass_is_spread_over_the_rows_that_have_a_value():
-    # example 0 reaches values 0, 1 and a missing one, example 1 value 1, example 2 nothing, example 3 only a missing value
+    # example 0 reaches values 0, 1 and a missing one, example 1 value 1, example 2 nothing, example 3 only a missing
+    # value
     offsets, codes = np.array([0, 3, 4, 4, 5]), np.array([0, 1, -1, 1, -1])
     joint = spread_joint(offsets, codes, [0.5, 0.25, 0.125, 0.125], np.array([0, 1, 1, 0]), n_values=2)
     assert joint.table.tolist() == [[0.25, 0.25], [0.0, 0.25]]
@@ -111,7 +119,9 @@ def test_fixed_point_masses_give_the_same_information(path):
     offsets, codes, _, masses, classes = path
     fixed = (masses * 2**40).astype(np.int64)
     floats = mutual_information(spread_joint(offsets, codes, masses, classes, 4, 3).table)
-    assert mutual_information(spread_joint(offsets, codes, fixed, classes, 4, 3).table) == pytest.approx(floats, abs=1e-9)
+    assert mutual_information(spread_joint(offsets, codes, fixed, classes, 4, 3).table) == pytest.approx(
+        floats, abs=1e-9
+    )
 
 
 def test_offsets_count_the_entries_of_each_example(path):
@@ -173,7 +183,9 @@ def test_values_of_one_table_are_paired_row_by_row(path, dense, monkeypatch):
             joint[classes[example], -1, -1] += masses[example]
     if not dense:
         monkeypatch.setattr(spread, "_DENSE_PAIRS", 0)
-    assert cmi_of_rows(offsets, given, codes, masses, classes, 4, 3, 3) == pytest.approx(conditional_mutual_information(joint))
+    assert cmi_of_rows(offsets, given, codes, masses, classes, 4, 3, 3) == pytest.approx(
+        conditional_mutual_information(joint)
+    )
 
 
 def test_values_of_different_paths_are_paired_by_the_product_of_their_distributions(path):
@@ -199,7 +211,9 @@ def test_a_feature_that_is_always_absent_adds_nothing_to_the_given_one(path):
     for example in range(40):
         own = [given[e] for e in entries(offsets, example)] or [-1]
         np.add.at(table[classes[example]], own, masses[example] / len(own))
-    assert cmi_of_paths(spread_shares(offsets, given, 4), nothing, masses, classes, 3) == pytest.approx(mutual_information(table))
+    assert cmi_of_paths(spread_shares(offsets, given, 4), nothing, masses, classes, 3) == pytest.approx(
+        mutual_information(table)
+    )
 
 
 def test_classes_may_be_booleans():

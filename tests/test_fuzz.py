@@ -1,4 +1,5 @@
-"""Input by the thousand that nobody wrote: each public entry gives a result or one sentence, within a fixed budget of cases.
+"""Input by the thousand that nobody wrote: each public entry gives a result or one sentence,
+within a fixed budget of cases.
 
 A case is its number, so that a failure can be run again; HORNBOOST_FUZZ=100 tries a hundred times as many.
 """
@@ -129,9 +130,15 @@ def test_srlearn_files(tmp_path: Path) -> None:
 def test_sqlite_files(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "whole.sqlite") as lite:
         lite.execute("CREATE TABLE other (other TEXT PRIMARY KEY, size REAL)")
-        lite.execute("CREATE TABLE main (id INTEGER PRIMARY KEY, other TEXT REFERENCES other(other), day DATE, amount NUMERIC, label TEXT)")
+        lite.execute(
+            "CREATE TABLE main (id INTEGER PRIMARY KEY, other TEXT REFERENCES other(other), day DATE, amount "
+            "NUMERIC, label TEXT)"
+        )
         lite.executemany("INSERT INTO other VALUES (?, ?)", [("a", 1), ("b", 2.5)])
-        lite.executemany("INSERT INTO main VALUES (?, ?, ?, ?, ?)", [(k, "ab"[k % 2], "2020-01-01", k / 2, "yn"[k % 2]) for k in range(20)])
+        lite.executemany(
+            "INSERT INTO main VALUES (?, ?, ?, ?, ?)",
+            [(k, "ab"[k % 2], "2020-01-01", k / 2, "yn"[k % 2]) for k in range(20)],
+        )
     lite.close()
     whole = (tmp_path / "whole.sqlite").read_bytes()
     for case in cases(60):
@@ -165,7 +172,9 @@ def test_sqlite_values_of_any_type_in_any_column(tmp_path: Path, declared: str) 
         with sqlite3.connect(tmp_path / "m.sqlite") as lite:
             lite.execute(f"CREATE TABLE main (id INTEGER, x {declared}, label TEXT)")
             chosen = [values[k] for k in rng.integers(0, len(values), 6)]
-            lite.executemany("INSERT INTO main VALUES (?, ?, ?)", [(k, value, "yn"[k % 2]) for k, value in enumerate(chosen)])
+            lite.executemany(
+                "INSERT INTO main VALUES (?, ?, ?)", [(k, value, "yn"[k % 2]) for k, value in enumerate(chosen)]
+            )
         lite.close()
         held(lambda: used(hb.Database.from_sqlite(tmp_path / "m.sqlite", "main", label="label")))
 
@@ -173,7 +182,8 @@ def test_sqlite_values_of_any_type_in_any_column(tmp_path: Path, declared: str) 
 def test_duckdb_files(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "whole.duckdb") as duck:
         duck.execute(
-            "CREATE TABLE main AS SELECT i AS id, i % 3 AS other, CASE WHEN i % 2 = 0 THEN 'y' ELSE 'n' END AS label FROM range(20) r(i)"
+            "CREATE TABLE main AS SELECT i AS id, i % 3 AS other, CASE WHEN i % 2 = 0 THEN 'y' ELSE 'n' END "
+            "AS label FROM range(20) r(i)"
         )
     whole = (tmp_path / "whole.duckdb").read_bytes()
     for case in cases(25):
@@ -186,8 +196,10 @@ def test_duckdb_files(tmp_path: Path) -> None:
     [
         "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'290000-01-01'::TIMESTAMP", "'5000-01-01 (BC)'::DATE",
         "'inf'::DOUBLE", "'nan'::FLOAT",
-        "1e308::DOUBLE", "170141183460469231731687303715884105727::HUGEINT", "18446744073709551615::UBIGINT", "123.456::DECIMAL(38, 10)",
-        "'12:34:56'::TIME", "INTERVAL 3 DAY", "[1, 2]", "{'a': 1}", "MAP {1: 2}", "'\\xFF'::BLOB", "uuid()", "NULL", "'1010'::BIT",
+        "1e308::DOUBLE", "170141183460469231731687303715884105727::HUGEINT", "18446744073709551615::UBIGINT",
+        "123.456::DECIMAL(38, 10)",
+        "'12:34:56'::TIME", "INTERVAL 3 DAY", "[1, 2]", "{'a': 1}", "MAP {1: 2}", "'\\xFF'::BLOB", "uuid()", "NULL",
+        "'1010'::BIT",
         "'2020-01-01 00:00:00+02'::TIMESTAMPTZ", "'2020-01-01'::TIMESTAMP_NS", "'x'::ENUM ('x', 'y')", "''", "true",
     ],
 )  # fmt: skip
@@ -200,7 +212,9 @@ def test_duckdb_values_of_every_type(tmp_path: Path, value: str) -> None:
         duck.execute(f"CREATE TABLE part AS SELECT i AS id, {mixed} AS x, {value} AS z FROM range(20) r(i)")
 
         def whole() -> None:
-            database = hb.Database.from_duckdb(duck, "main", key="id", label="label", foreign_keys=[("part.id", "main.id")])
+            database = hb.Database.from_duckdb(
+                duck, "main", key="id", label="label", foreign_keys=[("part.id", "main.id")]
+            )
             used(database)
             model = hb.C2RIBClassifier(database, rounds=2, random_state=0).fit(*database.examples())
             model.save(tmp_path / "m.json")

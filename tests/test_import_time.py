@@ -1,4 +1,6 @@
-"""Seconds are processor time of the child process: what a user waits for when the machine is idle and the files are cached."""
+"""Seconds are processor time of the child process:
+what a user waits for when the machine is idle and the files are cached.
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,9 @@ def kbs(cells, y, weights=None, rounds=10, **options):
 def check_constraints(before, after, cells, y, n_cells, n_classes):
     """Constraints (1) to (4) of seed 004, section 3.1."""
     old, new = (joint_weights(cells, y, d / d.sum(), n_cells, n_classes) for d in (before, after))
-    np.testing.assert_allclose(new / new.sum(axis=1, keepdims=True), np.tile(new.sum(axis=0), (n_cells, 1)), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        new / new.sum(axis=1, keepdims=True), np.tile(new.sum(axis=0), (n_cells, 1)), rtol=0, atol=1e-12
+    )
     np.testing.assert_allclose(new.sum(axis=1), old.sum(axis=1), rtol=0, atol=1e-12)
     np.testing.assert_allclose(new.sum(axis=0), old.sum(axis=0), rtol=0, atol=1e-12)
     place = cells * n_classes + y
@@ -126,7 +128,9 @@ def test_with_an_empty_cell_class_shares_and_proportions_are_kept_and_the_round_
 
 def test_lift_of_a_hand_worked_table():
     joint = np.array([[3.0, 1.0], [2.0, 4.0]])
-    np.testing.assert_allclose(lift(joint), [[0.3 / (0.4 * 0.5), 0.1 / (0.4 * 0.5)], [0.2 / (0.6 * 0.5), 0.4 / (0.6 * 0.5)]])
+    np.testing.assert_allclose(
+        lift(joint), [[0.3 / (0.4 * 0.5), 0.1 / (0.4 * 0.5)], [0.2 / (0.6 * 0.5), 0.4 / (0.6 * 0.5)]]
+    )
     np.testing.assert_allclose(lift(7 * joint), lift(joint), rtol=1e-15)
     assert not has_empty(joint)
     assert residual_wracc(joint) == pytest.approx(0.1)
@@ -140,7 +144,9 @@ def test_votes_of_a_pure_cell_are_finite_and_those_of_an_unseen_cell_zero():
 
 
 def flip_symmetric_design(seed):
-    """Two classes; with each example its mirror image: the other class, every hypothesis the other way round, equal weight."""
+    """Two classes; with each example its mirror image:
+    the other class, every hypothesis the other way round, equal weight.
+    """
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, 400)
     accuracy = np.array([0.6, 0.7, 0.65, 0.55, 0.8, 0.6])
@@ -323,7 +329,9 @@ def test_probabilities_sum_to_one_and_stages_end_at_the_prediction():
         assert model.score(X, y) > 0.9, options
 
 
-@pytest.mark.parametrize("options", [{}, {"base": "tree"}, {"base": KNeighborsClassifier(3)}, {"bootstrap": 0.5}, {"early_stopping": 3}])
+@pytest.mark.parametrize(
+    "options", [{}, {"base": "tree"}, {"base": KNeighborsClassifier(3)}, {"bootstrap": 0.5}, {"early_stopping": 3}]
+)
 def test_examples_of_weight_zero_change_nothing_even_with_wrong_labels(options):
     X, y = load_breast_cancer(return_X_y=True)
     weight = np.random.default_rng(8).integers(0, 2, len(y)).astype(float)
@@ -362,7 +370,11 @@ def mixed_frame(n=400, seed=11):
     size = rng.normal(size=n)
     y = np.where((colour == "red") & (size > 0), "yes", "no")
     frame = pd.DataFrame(
-        {"colour": colour, "size": size, "when": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D")}
+        {
+            "colour": colour,
+            "size": size,
+            "when": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D"),
+        }
     )
     frame.loc[::9, "size"] = np.nan
     frame.loc[::11, "colour"] = None

@@ -46,7 +46,9 @@ def test_the_first_logitboost_clause_explains_most_of_the_responses():
     sizes, sums = covered.sum(axis=0), covered.T @ z
     gains = explained_squares(sizes.astype(float), sums, float(len(y)), float(z.sum()))
     coverage = model.rules_[0].coverage
-    ours = explained_squares(np.array([sum(coverage)]), np.array([2 * (coverage[1] - coverage[0])]), float(len(y)), float(z.sum()))
+    ours = explained_squares(
+        np.array([sum(coverage)]), np.array([2 * (coverage[1] - coverage[0])]), float(len(y)), float(z.sum())
+    )
     assert ours[0] == pytest.approx(gains.max())
     assert model.rules_[0].confidence(model.ensemble_.classes) > 0
 
@@ -109,7 +111,13 @@ def _frame(database, name):
 def test_models_of_other_base_learners_refuse_what_only_rules_can_do(booster, tmp_path):
     X, y = load_iris(return_X_y=True)
     model = booster(base="stump", rounds=2).fit(X, y)
-    for use in (model.rules_frame, model.to_sql, model.to_prolog, lambda: model.explain(X), lambda: model.save(tmp_path / "m.json")):
+    for use in (
+        model.rules_frame,
+        model.to_sql,
+        model.to_prolog,
+        lambda: model.explain(X),
+        lambda: model.save(tmp_path / "m.json"),
+    ):
         with pytest.raises(ModelError, match=r"base learner DecisionTree\w+, so its model is no set of rules"):
             use()
 
@@ -187,7 +195,9 @@ def test_bootstrap_and_stratification_work_with_clauses():
 
 
 def known_copy_and_independent(n=4000, seed=0):
-    """A strong rule, a copy that agrees with it on 90 % of the examples, and a weaker one that is independent of both given the class."""
+    """A strong rule, a copy that agrees with it on 90 % of the examples,
+    and a weaker one that is independent of both given the class.
+    """
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     known = np.where(rng.random(n) < 0.8, y, 1 - y)
@@ -217,7 +227,9 @@ def test_with_a_known_rule_the_next_rule_is_the_independent_one_and_not_its_copy
 
 def test_a_known_rule_that_is_found_again_stays_apart_from_the_learned_one():
     X, y = known_copy_and_independent(n=300)
-    model = hb.KBSClassifier(base="clause", rounds=15, max_literals=1, prior_knowledge=[KNOWN, 'class="0" :- examples(copy<=0).']).fit(X, y)
+    model = hb.KBSClassifier(
+        base="clause", rounds=15, max_literals=1, prior_knowledge=[KNOWN, 'class="0" :- examples(copy<=0).']
+    ).fit(X, y)
     origins = [rule.origin for rule in model.rules_]
     assert origins[:2] == ["prior", "prior"]
     assert set(origins[2:]) <= {"learned"}

@@ -1,4 +1,6 @@
-"""The kernels: the same results compiled and as plain Python, one compiled version each, and a word when they are compiled."""
+"""The kernels: the same results compiled and as plain Python, one compiled version each,
+and a word when they are compiled.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,15 @@ def longs(*values: int) -> np.ndarray:
 
 def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": str(SOURCE), **environment}
-    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=300
+    )
 
 
 def block() -> tuple[np.ndarray, ...]:
-    """Three examples; keys 0, 1 and none; key 0 has rows 0 and 2, key 1 has row 1; one nominal and one numeric attribute."""
+    """Three examples; keys 0, 1 and none; key 0 has rows 0 and 2, key 1 has row 1;
+    one nominal and one numeric attribute.
+    """
     in_index_order = np.array([[0, 0, -1], [2, -1, 1]], np.int32)
     return pair_kernels.build_block(
         True,
@@ -79,7 +85,9 @@ def test_an_inequality_and_a_mask_keep_what_passes_both() -> None:
 
 def test_null_and_unknown_keys_lead_nowhere_and_null_neither_equals_nor_differs() -> None:
     # only kernels can call the compiled functions
-    leads, same, distinct = (getattr(f, "py_func", f) for f in (key_kernels.leads, key_kernels.same, key_kernels.distinct))
+    leads, same, distinct = (
+        getattr(f, "py_func", f) for f in (key_kernels.leads, key_kernels.same, key_kernels.distinct)
+    )
     offsets = longs(0, 2, 3)
     assert [leads(code, offsets) for code in (-1, 0, 1, 2)] == [False, True, True, False]
     pairs = [(1, 1), (1, 2), (-1, -1), (-1, 1), (1, -1), (np.nan, np.nan), (np.nan, 1.0), (1.0, np.nan)]
@@ -88,7 +96,9 @@ def test_null_and_unknown_keys_lead_nowhere_and_null_neither_equals_nor_differs(
 
 
 def features() -> tuple[np.ndarray, ...]:
-    """Of three rows (1, 2), (3, 3), (NaN, 3): is the first number at least 2, is it missing, do both differ, is something below."""
+    """Of three rows (1, 2), (3, 3), (NaN, 3): is the first number at least 2, is it missing,
+    do both differ, is something below.
+    """
     matrix = np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, 3.0]])
     what = np.array([[0, 0, 0], [1, 0, 0], [3, 0, 1], [4, 0, 0]], np.int64)
     return matrix, longs(0, 1, 2, 3, 4), what, np.array([[2.0, np.inf], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
@@ -120,7 +130,9 @@ def test_what_lies_below_counts_when_entries_are_combined() -> None:
 
 def test_weights_are_summed_by_condition_and_class_and_thresholds_cumulated() -> None:
     out = np.zeros((3, 2), np.int64)
-    pair_kernels.weigh(codes(0, 2), longs(0, 2, 3), codes(0, 1, 2), longs(1), longs(3), longs(5, 100, 7), codes(0, 1, 1), out)
+    pair_kernels.weigh(
+        codes(0, 2), longs(0, 2, 3), codes(0, 1, 2), longs(1), longs(3), longs(5, 100, 7), codes(0, 1, 1), out
+    )
     assert out.tolist() == [[5, 0], [5, 0], [5, 7]]
 
 
@@ -145,7 +157,9 @@ def test_entries_die_with_their_parents_and_are_renumbered() -> None:
     assert join_kernels.has_live_child(codes(0, 0, 1, 2), alive, 3).tolist() == [False, False, True]
     assert not join_kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, False, True]))
     assert join_kernels.drops_within(codes(0, 0, 1, 2), alive, np.array([False, True, True]))
-    example, rows, up, _ = join_kernels.compact(codes(0, 0, 1, 2), codes(5, 6, 7, 8), codes(0, 0, 1, 2), alive, codes(-1, 0, 1))
+    example, rows, up, _ = join_kernels.compact(
+        codes(0, 0, 1, 2), codes(5, 6, 7, 8), codes(0, 0, 1, 2), alive, codes(-1, 0, 1)
+    )
     assert (example.tolist(), rows.tolist(), up.tolist()) == ([2], [8], [1])
 
 
@@ -172,9 +186,14 @@ def test_a_literal_reaches_conditions_for_each_query_of_a_family_and_no_further_
     # a third atom follows in example 0 only: 0-1-2 by a bond of kind 2, 2-1-0, after one of kind 2, by one of kind 1
     assert reached[:, :, 0].tolist() == [[0b111, 0], [0b011, 0]]
     without_the_bare_one = query_kernels.Slots(HELD, codes(-1, -1, 0), -1, 1)
-    assert query_kernels.reach_literal(example, bound, rows, without_the_bare_one, bonded(), HELD, unknown).tolist() == reached[1:].tolist()
+    assert (
+        query_kernels.reach_literal(example, bound, rows, without_the_bare_one, bonded(), HELD, unknown).tolist()
+        == reached[1:].tolist()
+    )
     alone = query_kernels.Slots(HELD, codes(-1, -1, -1), 0, 1)
-    fewer = query_kernels.reach_literal(example, bound, rows, alone, bonded(), HELD, np.array([[0b101], [0]], np.uint64))
+    fewer = query_kernels.reach_literal(
+        example, bound, rows, alone, bonded(), HELD, np.array([[0b101], [0]], np.uint64)
+    )
     assert fewer[:, :, 0].tolist() == [[0b101, 0]]
 
 
@@ -194,7 +213,11 @@ def test_bindings_follow_a_literal_and_a_condition_on_its_row() -> None:
     bound = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [3, 4], [4, 3]], np.int32)
     extended = query_kernels.extend(example, bound, shape, HELD, -1, 0, 9)
     assert [found.tolist() for found in extended] == [[0, 0], [[0, 1, 2], [2, 1, 0]], [2, 1]]
-    assert [found.tolist() for found in query_kernels.extend(example, bound, shape, HELD, 0, 1, 9)] == [[0], [[2, 1, 0]], [1]]
+    assert [found.tolist() for found in query_kernels.extend(example, bound, shape, HELD, 0, 1, 9)] == [
+        [0],
+        [[2, 1, 0]],
+        [1],
+    ]
     assert [found.tolist() for found in query_kernels.select(*extended, HELD, 0, 2)] == [[0], [[0, 1, 2]], [2]]
     assert [len(found) for found in query_kernels.extend(example, bound, shape, HELD, -1, 0, 0)] == [1, 1, 1]
     assert query_kernels.count_reached(bound, shape.variable, shape.offsets) == 8
@@ -237,14 +260,20 @@ db = Database.from_frames(
     {
         "person": pa.table({"person": [1, 2, 3, 4], "age": [1.0, None, 3.0, 3.0], "label": ["1", "0", "1", "0"]}),
         "owns": pa.table(
-            {"person": [3, 1, 2, 2, 1], "thing": [1, 2, 1, 3, None], "since": [1.0, 2.0, None, 1.0, 2], "kind": ["a", "b", "c", "a", None]}
+            {
+                "person": [3, 1, 2, 2, 1],
+                "thing": [1, 2, 1, 3, None],
+                "since": [1.0, 2.0, None, 1.0, 2],
+                "kind": ["a", "b", "c", "a", None],
+            }
         ),
         "knows": pa.table({"one": [1, 2, 3, 1], "other": [2, 1, 1, 1]}),
         "thing": pa.table({"thing": [1, 2, 3, 4], "colour": ["red", "red", "blue", None]}),
     },
     target="person", key="person", label="label",
     foreign_keys=[
-        ("owns.person", "person.person"), ("owns.thing", "thing.thing"), ("knows.one", "person.person"), ("knows.other", "person.person")
+        ("owns.person", "person.person"), ("owns.thing", "thing.thing"),
+        ("knows.one", "person.person"), ("knows.other", "person.person"),
     ],
 )
 X = db.examples()[0]
@@ -265,7 +294,8 @@ for large in (200_000, 0):
                     states += [engine.refine(state, frontier.refinement(k)) for k in range(0, len(frontier), 7)]
 for text in (
     'label="1" :- person(person=P), knows(one=P, other=Q), knows(one=Q, other=P), P != Q.',
-    'label="1" :- person(person=P, age>=2), owns(person=P, thing=T), owns(thing=T, person=Q), Q != P, thing(thing=T, colour is missing).',
+    'label="1" :- person(person=P, age>=2), owns(person=P, thing=T), owns(thing=T, person=Q), Q != P, '
+    "thing(thing=T, colour is missing).",
     'label="1" :- person(person=P), thing(colour="red").',
 ):
     coverage = Coverage.of(db, [Clause.parse(text)])
@@ -275,7 +305,8 @@ for text in (
             trace.witnesses(0, np.flatnonzero(trace.covered[:, 0]))
 both = {**vars(join_kernels), **vars(pair_kernels)}
 kernels = {name: kernel for name, kernel in both.items() if isinstance(kernel, CPUDispatcher)}
-found = {name: len(kernel.signatures) for name, kernel in kernels.items() if "no_cpython_wrapper" not in kernel.targetoptions}
+called = {name: kernel for name, kernel in kernels.items() if "no_cpython_wrapper" not in kernel.targetoptions}
+found = {name: len(kernel.signatures) for name, kernel in called.items()}
 print({name: n for name, n in found.items() if n > 1})
 """
 
@@ -294,7 +325,11 @@ def test_a_compilation_is_logged_and_never_printed(tmp_path: Path) -> None:
     shown = "import logging; logging.basicConfig(level='INFO', format='%(name)s: %(message)s')\n"
     quiet = python(BUILD, NUMBA_CACHE_DIR=str(tmp_path / "quiet"))
     runs = [python(shown + BUILD, NUMBA_CACHE_DIR=str(tmp_path / "logged")) for _ in range(2)]
-    assert [run.stderr for run in (quiet, *runs)] == ["", "hornboost: compiling kernels, once; later runs load them from disk\n", ""]
+    assert [run.stderr for run in (quiet, *runs)] == [
+        "",
+        "hornboost: compiling kernels, once; later runs load them from disk\n",
+        "",
+    ]
     assert not quiet.stdout
 
 
@@ -306,5 +341,8 @@ def test_the_command_line_says_that_kernels_are_compiled(tmp_path: Path) -> None
 
 
 def test_importing_the_package_registers_no_listener() -> None:
-    run = python("from numba.core import event; import hornboost.data.jit; print(len(event._registered.get('numba:compile', [])))")
+    run = python(
+        "from numba.core import event; import hornboost.data.jit; "
+        "print(len(event._registered.get('numba:compile', [])))"
+    )
     assert run.stdout.strip() == "0", run.stderr

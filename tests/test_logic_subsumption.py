@@ -82,17 +82,23 @@ def test_another_head_is_another_clause() -> None:
 
 def shuffled(original: Clause, seed: int) -> Clause:
     rng = random.Random(seed)
-    names = dict(zip(original.variables, rng.sample([f"X{i}" for i in range(20)], len(original.variables)), strict=True))
+    names = dict(
+        zip(original.variables, rng.sample([f"X{i}" for i in range(20)], len(original.variables)), strict=True)
+    )
     body = [
         Literal(
             literal.table,
-            tuple(rng.sample([(column, names[variable]) for column, variable in literal.bindings], len(literal.bindings))),
+            tuple(
+                rng.sample([(column, names[variable]) for column, variable in literal.bindings], len(literal.bindings))
+            ),
             tuple(rng.sample(literal.tests, len(literal.tests))),
         )
         for literal in original.body
     ]
     pairs = [tuple(rng.sample([names[left], names[right]], 2)) for left, right in original.unequal]
-    return replace(original, body=(body[0], *rng.sample(body[1:], len(body) - 1)), unequal=tuple(rng.sample(pairs, len(pairs))))
+    return replace(
+        original, body=(body[0], *rng.sample(body[1:], len(body) - 1)), unequal=tuple(rng.sample(pairs, len(pairs)))
+    )
 
 
 @st.composite
@@ -100,9 +106,14 @@ def symmetric_clauses(draw: st.DrawFn) -> Clause:
     """Few tables, columns and variables, so that many literals look alike."""
     variables = st.sampled_from("KABCD")
     arguments = st.builds(
-        lambda u, v, test: f"u={u}, v={v}{test}", variables, variables, st.sampled_from(["", "", "", ', x="1"', ", y>=2"])
+        lambda u, v, test: f"u={u}, v={v}{test}",
+        variables,
+        variables,
+        st.sampled_from(["", "", "", ', x="1"', ", y>=2"]),
     )
-    literals = draw(st.lists(st.builds(lambda table, inner: f"{table}({inner})", st.sampled_from("ef"), arguments), max_size=7))
+    literals = draw(
+        st.lists(st.builds(lambda table, inner: f"{table}({inner})", st.sampled_from("ef"), arguments), max_size=7)
+    )
     body = ["e(u=K)", *literals]
     bound = sorted({name for literal in clause(", ".join(body)).body for name in literal.variables})
     pairs = draw(st.lists(st.sampled_from(list(itertools.product(bound, bound))), max_size=3))
@@ -151,5 +162,7 @@ def test_a_cycle_of_six_and_two_cycles_of_three_have_different_forms() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_alike_branches_are_ordered_as_whole_branches(seed: int) -> None:
-    original = clause("m(m=M), " + ", ".join(f"atom(m=M, a=A{i}), bond(a=A{i}, b=B{i})" for i in range(3)) + ", A0 != A1, B1 != B2")
+    original = clause(
+        "m(m=M), " + ", ".join(f"atom(m=M, a=A{i}), bond(a=A{i}, b=B{i})" for i in range(3)) + ", A0 != A1, B1 != B2"
+    )
     assert canonical(shuffled(original, seed)) == canonical(original)

@@ -12,7 +12,9 @@ from hornboost.metrics import area_between, aurpc, aurpc_and_auroc, recall_preci
 
 
 def random_points(n: int, seed: int) -> tuple[np.ndarray, ...]:
-    """Pairs of points whose sizes and distances span many orders of magnitude; every tenth step in true positives is tiny."""
+    """Pairs of points whose sizes and distances span many orders of magnitude;
+    every tenth step in true positives is tiny.
+    """
     rng = np.random.default_rng(seed)
     tp_a, fp_a = 10.0 ** rng.uniform(-6, 3, n), 10.0 ** rng.uniform(-6, 3, n)
     tp_a[::7] = 0.0

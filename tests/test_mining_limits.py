@@ -1,4 +1,6 @@
-"""What bounds mining: columns ranked by information, rows counted, queries of most information first, and one warning for all of it."""
+"""What bounds mining: columns ranked by information, rows counted, queries of most information first,
+and one warning for all of it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ def mined(db: hb.Database, length: int, limits: Limits) -> Mined:
 
 def forms(found: Mined) -> set[object]:
     """The queries whatever the names and the order of their literals."""
-    keys = [(query.structure.form, query.structure.key(tuple(tests for _, _, tests in query.body))[1]) for query in found.queries]
+    keys = [
+        (query.structure.form, query.structure.key(tuple(tests for _, _, tests in query.body))[1])
+        for query in found.queries
+    ]
     return set(keys)
 
 
@@ -91,7 +96,9 @@ def test_columns_of_a_table_behind_another_are_ranked_too() -> None:
     y = np.repeat(["0", "1"], 30)
     target = pd.DataFrame({"t": np.arange(60), "noise": draw.random(60), "y": y})
     middle = pd.DataFrame({"m": np.arange(60), "t": np.arange(60), "other": draw.random(60)})
-    far = pd.DataFrame({"m": np.arange(60), "told": np.where(y == "1", 1.0, 0.0) + draw.random(60) / 2, "nothing": draw.random(60)})
+    far = pd.DataFrame(
+        {"m": np.arange(60), "told": np.where(y == "1", 1.0, 0.0) + draw.random(60) / 2, "nothing": draw.random(60)}
+    )
     db = hb.Database.from_frames(
         {"target": target, "middle": middle, "far": far},
         target="target",
@@ -102,7 +109,9 @@ def test_columns_of_a_table_behind_another_are_ranked_too() -> None:
     )
     language, classes, weights = language_of(db)
     fewer = within_columns(language, 1, classes, weights, 3, 1000)
-    assert [(relation.name, relation.n_conditions > 1) for relation in fewer.relations if relation.n_conditions > 1] == [("far", True)]
+    assert [
+        (relation.name, relation.n_conditions > 1) for relation in fewer.relations if relation.n_conditions > 1
+    ] == [("far", True)]
 
 
 def test_without_classes_the_columns_that_divide_most_evenly_are_kept() -> None:
@@ -145,7 +154,9 @@ def test_the_selection_chooses_from_the_most_relevant_queries() -> None:
     db = hb.datasets.trains(150, seed=3).database()
     X, y = db.examples()
     whole = hb.MLynxClassifier(db, max_length=2, restarts=5, random_state=0).fit(X, y)
-    same = hb.MLynxClassifier(db, max_length=2, restarts=5, random_state=0, max_pool=whole.n_patterns_, max_queries=None).fit(X, y)
+    same = hb.MLynxClassifier(
+        db, max_length=2, restarts=5, random_state=0, max_pool=whole.n_patterns_, max_queries=None
+    ).fit(X, y)
     assert whole.ensemble_ == same.ensemble_
     assert not whole.left_out_
     with pytest.warns(LeftOutWarning, match=f"from the 10 of {whole.n_patterns_} queries that tell most"):

@@ -1,4 +1,6 @@
-"""`MLynxClassifier`: its model is Bayes on the selected queries, and everything that the package does with models works on it."""
+"""`MLynxClassifier`: its model is Bayes on the selected queries,
+and everything that the package does with models works on it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def trains() -> tuple[hb.Database, pd.DataFrame, pd.Series]:
     return (db, *db.examples())
 
 
-def test_posteriors_are_those_of_bernoulli_bayes_on_the_rules(trains: tuple[hb.Database, pd.DataFrame, pd.Series]) -> None:
+def test_posteriors_are_those_of_bernoulli_bayes_on_the_rules(
+    trains: tuple[hb.Database, pd.DataFrame, pd.Series],
+) -> None:
     db, X, y = trains
     model = MLynxClassifier(db, max_length=2, restarts=10, random_state=0).fit(X, y)
     assert len(model.rules_) > 1
@@ -64,7 +68,9 @@ def test_rules_show_probabilities_and_log_odds(trains: tuple[hb.Database, pd.Dat
             assert row[f"log-odds {name}"] == pytest.approx(np.log(p / (1 - p)))
 
 
-def test_the_saved_model_and_its_sql_predict_the_same(trains: tuple[hb.Database, pd.DataFrame, pd.Series], tmp_path: Path) -> None:
+def test_the_saved_model_and_its_sql_predict_the_same(
+    trains: tuple[hb.Database, pd.DataFrame, pd.Series], tmp_path: Path
+) -> None:
     db, X, y = trains
     model = MLynxClassifier(db, max_length=2, restarts=5, random_state=0).fit(X, y)
     model.save(tmp_path / "model.json")
@@ -103,7 +109,14 @@ def test_three_classes_have_posteriors() -> None:
 
 def test_a_symmetric_relation_is_declared_once() -> None:
     molecule = pd.DataFrame({"m": range(20), "active": ["1", "0"] * 10})
-    bond = pd.DataFrame({"m": range(20), "one": [f"a{i}" for i in range(20)], "two": [f"b{i}" for i in range(20)], "kind": ["x", "y"] * 10})
+    bond = pd.DataFrame(
+        {
+            "m": range(20),
+            "one": [f"a{i}" for i in range(20)],
+            "two": [f"b{i}" for i in range(20)],
+            "kind": ["x", "y"] * 10,
+        }
+    )
     keys = {"bond": {"one": "atom", "two": "atom"}}
     links = [("bond.m", "molecule.m")]
     db = hb.Database.from_frames(

@@ -37,7 +37,9 @@ def content(model: hb.C2RIBClassifier) -> bytes:
     return file.to_bytes(model._saved())
 
 
-def test_a_loaded_model_predicts_and_prints_as_the_one_that_was_saved(model: hb.C2RIBClassifier, tmp_path: Path) -> None:
+def test_a_loaded_model_predicts_and_prints_as_the_one_that_was_saved(
+    model: hb.C2RIBClassifier, tmp_path: Path
+) -> None:
     X, _ = model.database.examples()
     model.save(tmp_path / "m.json")
     loaded = hb.load(tmp_path / "m.json", database=model.database)
@@ -51,7 +53,9 @@ def test_a_loaded_model_predicts_and_prints_as_the_one_that_was_saved(model: hb.
     assert str(loaded.explain(X[:3])) == str(model.explain(X[:3]))
 
 
-def test_equal_models_give_equal_bytes_also_after_a_round_trip(model: hb.C2RIBClassifier, content: bytes, tmp_path: Path) -> None:
+def test_equal_models_give_equal_bytes_also_after_a_round_trip(
+    model: hb.C2RIBClassifier, content: bytes, tmp_path: Path
+) -> None:
     again, _ = fitted(n_jobs=2, callbacks=[print])
     assert file.to_bytes(again._saved()) == content
     model.save(tmp_path / "m.json")
@@ -64,11 +68,15 @@ def test_equal_models_give_equal_bytes_also_after_a_round_trip(model: hb.C2RIBCl
     [["no", "yes"], [0, 1], [-1.0, 2.0], [False, True], ["a", "b", "c"], [1, 2, 3], np.array([1, 2], np.int8)],
     ids=str,
 )
-def test_a_single_table_model_needs_no_database_and_predicts_labels_of_the_original_type(labels: object, tmp_path: Path) -> None:
+def test_a_single_table_model_needs_no_database_and_predicts_labels_of_the_original_type(
+    labels: object, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(0)
     values = np.asarray(labels)
     y = values[rng.integers(0, len(values), 90)]
-    X = pd.DataFrame({"size": np.searchsorted(values, y) + rng.normal(0, 0.2, 90), "colour": rng.choice(["red", "blue", None], 90)})
+    X = pd.DataFrame(
+        {"size": np.searchsorted(values, y) + rng.normal(0, 0.2, 90), "colour": rng.choice(["red", "blue", None], 90)}
+    )
     model = hb.C2RIBClassifier(rounds=5, random_state=0).fit(X, y)
     model.save(tmp_path / "m.json")
     loaded = hb.load(tmp_path / "m.json")
@@ -92,7 +100,9 @@ def test_arrays_are_predicted_without_column_names(tmp_path: Path) -> None:
     assert hb.load(tmp_path / "m.json").predict(X).tolist() == model.predict(X).tolist()
 
 
-def test_a_relational_model_without_its_database_exports_but_says_what_predicting_needs(model: hb.C2RIBClassifier, tmp_path: Path) -> None:
+def test_a_relational_model_without_its_database_exports_but_says_what_predicting_needs(
+    model: hb.C2RIBClassifier, tmp_path: Path
+) -> None:
     X, _ = model.database.examples()
     model.save(tmp_path / "m.json")
     loaded = hb.load(tmp_path / "m.json")
@@ -116,7 +126,10 @@ def test_a_database_that_lacks_something_is_refused_by_name(model: hb.C2RIBClass
     model.save(tmp_path / "m.json")
     used = model._saved().used()
     table, column = next(
-        (table, name) for table, names in used.items() for name, kind in names.items() if kind != "key" and table != "loan"
+        (table, name)
+        for table, names in used.items()
+        for name, kind in names.items()
+        if kind != "key" and table != "loan"
     )
     frames = bank_frames()
     hb.load(tmp_path / "m.json", database=bank_database(frames, label="risky"))
@@ -124,7 +137,9 @@ def test_a_database_that_lacks_something_is_refused_by_name(model: hb.C2RIBClass
     with pytest.raises(ModelError, match=f"needs the column '{column}' of table '{table}'"):
         hb.load(tmp_path / "m.json", database=bank_database(without, label="risky"))
     with pytest.raises(ModelError, match=f"needs the table '{table}'"):
-        hb.load(tmp_path / "m.json", database=bank_database({k: v for k, v in frames.items() if k != table}, label="risky"))
+        hb.load(
+            tmp_path / "m.json", database=bank_database({k: v for k, v in frames.items() if k != table}, label="risky")
+        )
     text = {name: frame.assign(**{column: "x"}) if name == table else frame for name, frame in frames.items()}
     if used[table][column] == "numeric":
         with pytest.raises(ModelError, match=f"'{column}' of table '{table}' as numeric, and here it is nominal"):
@@ -222,7 +237,9 @@ def test_other_versions_and_contents_are_refused_although_the_checksum_fits(
     ],
     ids=str,
 )
-def test_invalid_content_is_refused_although_the_checksum_fits(content: bytes, path: tuple[object, ...], value: object) -> None:
+def test_invalid_content_is_refused_although_the_checksum_fits(
+    content: bytes, path: tuple[object, ...], value: object
+) -> None:
     parsed = json.loads(content)
     place = parsed["model"]
     for step in path[:-1]:
@@ -277,7 +294,9 @@ def test_a_key_signs_files_and_refuses_all_others(
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
-def test_what_has_no_end_is_not_read_until_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+def test_what_has_no_end_is_not_read_until_memory_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
     monkeypatch.setattr(seal, "CEILING", 1 << 20)
     monkeypatch.setattr(seal, "PATIENCE", 0.1)
     (tmp_path / "big.json").write_bytes(content + b" " * (1 << 20))
@@ -302,13 +321,17 @@ def test_a_model_may_come_through_a_pipe(tmp_path: Path, content: bytes) -> None
     writer.join()
 
 
-@pytest.mark.parametrize("content", [b"", b"null", b"[]", b"[" * 100_000, b'{"a": NaN}', b"\xff\xfe", b"9" * 5000, b"{}"])
+@pytest.mark.parametrize(
+    "content", [b"", b"null", b"[]", b"[" * 100_000, b'{"a": NaN}', b"\xff\xfe", b"9" * 5000, b"{}"]
+)
 def test_what_is_no_model_is_refused(content: bytes) -> None:
     with pytest.raises(ModelError, match=r"^m.json: "):
         file.from_bytes(content, "m.json")
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_other(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_file_and_no_other(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = tmp_path / "m.json"
     file.write_whole(place, content)
 
@@ -364,7 +387,10 @@ def test_one_example_is_scored_within_five_milliseconds_after_loading(tmp_path: 
     rules = tuple(Rule(hb.Clause.parse(f'risky="1" :- loan(account_id=A), {body}.'), (1.0,)) for body in bodies)
     ensemble = Ensemble(("0", "1"), rules, (0.0,))
     classes = np.array(["0", "1"], object)
-    file.save(file.SavedModel(ensemble, classes, database.target, file.saved_schema(ensemble, database, {})), tmp_path / "m.json")
+    file.save(
+        file.SavedModel(ensemble, classes, database.target, file.saved_schema(ensemble, database, {})),
+        tmp_path / "m.json",
+    )
     loaded = hb.load(tmp_path / "m.json", database=database)
     times = []
     for k in range(40):

@@ -21,7 +21,10 @@ RULES = [
     'risky="1" :- loan(account_id=A), trans(account_id=A, operation="cash", k_symbol="penalty", amount>=3000).',
     'risky="1" :- loan(account_id=A), order(account_id=A, amount>=5000, amount<=6500).',
     'risky="1" :- loan(account_id=A), disp(client_id=C, account_id=A, type="disponent"), client(client_id=C, age<=40).',
-    'risky="0" :- loan(account_id=A, duration>=36), trans(account_id=A, balance<=1000), order(account_id=A, bank_to="C").',
+    (
+        'risky="0" :- loan(account_id=A, duration>=36), trans(account_id=A, balance<=1000), order(account_id=A, '
+        'bank_to="C").'
+    ),
 ]
 
 
@@ -33,7 +36,9 @@ def bank(n: int = 300) -> tuple[Database, pd.DataFrame]:
 def ensemble(rules: list[str]) -> Ensemble:
     votes = np.random.default_rng(0).normal(size=(len(rules), 2))
     return Ensemble(
-        ("0", "1"), tuple(Rule(Clause.parse(rule), (float(v[0]),), (float(v[1]),)) for rule, v in zip(rules, votes, strict=True)), (0.25,)
+        ("0", "1"),
+        tuple(Rule(Clause.parse(rule), (float(v[0]),), (float(v[1]),)) for rule, v in zip(rules, votes, strict=True)),
+        (0.25,),
     )
 
 
@@ -110,7 +115,9 @@ def test_tables_are_prepared_once_and_left_out_of_pickles() -> None:
         ('risky="1" :- loan(amount="high").', ClauseError, "'high' is no number"),
     ],
 )
-def test_a_clause_that_does_not_fit_the_database_is_refused_in_one_sentence(rule: str, error: type[Exception], message: str) -> None:
+def test_a_clause_that_does_not_fit_the_database_is_refused_in_one_sentence(
+    rule: str, error: type[Exception], message: str
+) -> None:
     database, X = bank(20)
     with pytest.raises(error, match=message):
         ensemble([rule]).scores(database, database.encode(X))

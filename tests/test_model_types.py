@@ -18,7 +18,22 @@ from hornboost.errors import DataError
 N = 120
 TASK = {"target": "t", "key": "id", "label": "label", "positive": "yes", "foreign_keys": [("c.ref", "t.id")]}
 OPTIONS = ["--target", "t", "--key", "id", "--label", "label", "--positive", "yes", "--link", "c.ref=t.id"]
-CODES = ["1.50", "1.5", "007", "7", "1E5", "+5", "NA", "None", "nan", "inf", "true", "2020-01-01", "2020-01-01 00:00", "2020-01-01T00:00Z"]
+CODES = [
+    "1.50",
+    "1.5",
+    "007",
+    "7",
+    "1E5",
+    "+5",
+    "NA",
+    "None",
+    "nan",
+    "inf",
+    "true",
+    "2020-01-01",
+    "2020-01-01 00:00",
+    "2020-01-01T00:00Z",
+]
 
 
 @pytest.fixture
@@ -41,7 +56,9 @@ def run(capfd, monkeypatch):
 
 
 def write(folder, codes, rows, own=False):
-    """Rows whose label is whether their code is the first; the code is a column of the target, or of the table behind it."""
+    """Rows whose label is whether their code is the first;
+    the code is a column of the target, or of the table behind it.
+    """
     folder.mkdir()
     label = ["yes" if code == codes[0] else "no" for code in codes]
     t = pd.DataFrame({"id": range(len(codes)), "label": label}).iloc[rows]
@@ -86,7 +103,9 @@ def test_a_batch_whose_numbers_and_dates_are_all_missing_is_read(token, tmp_path
         (tmp_path / name).mkdir()
         hide = {} if name == "full" else {"size": token, "day": token}
         t.iloc[rows].assign(**hide).to_csv(tmp_path / name / "t.csv", index=False)
-        c.iloc[rows].assign(**({} if name == "full" else {"weight": token})).to_csv(tmp_path / name / "c.csv", index=False)
+        c.iloc[rows].assign(**({} if name == "full" else {"weight": token})).to_csv(
+            tmp_path / name / "c.csv", index=False
+        )
     run("fit", tmp_path / "full", *OPTIONS, "--rounds", "5", "-o", tmp_path / "m.json")
     predicted = written(run("predict", tmp_path / "m.json", tmp_path / "part", "--link", "c.ref=t.id"))
     assert len(predicted) == 5
@@ -96,27 +115,55 @@ def test_a_batch_whose_numbers_and_dates_are_all_missing_is_read(token, tmp_path
 @pytest.mark.parametrize("code", ["1.50", "NA", "2020-01-01"])
 def test_a_single_table_is_read_with_the_types_of_the_model_too(code, tmp_path, run):
     codes = [(code, "x", "y")[i % 3] for i in range(N)]
-    table = pd.DataFrame({"id": range(N), "code": codes, "label": ["yes" if value == code else "no" for value in codes]})
+    table = pd.DataFrame(
+        {"id": range(N), "code": codes, "label": ["yes" if value == code else "no" for value in codes]}
+    )
     table.to_csv(tmp_path / "t.csv", index=False)
     table.iloc[::3].to_csv(tmp_path / "part.csv", index=False)
-    run("fit", tmp_path / "t.csv", "--key", "id", "--label", "label", "--positive", "yes", "--rounds", "3", "-o", tmp_path / "m.json")
-    assert set(pd.read_csv(io.StringIO(run("predict", tmp_path / "m.json", tmp_path / "part.csv")))["prediction"]) == {"yes"}
+    run(
+        "fit",
+        tmp_path / "t.csv",
+        "--key",
+        "id",
+        "--label",
+        "label",
+        "--positive",
+        "yes",
+        "--rounds",
+        "3",
+        "-o",
+        tmp_path / "m.json",
+    )
+    assert set(pd.read_csv(io.StringIO(run("predict", tmp_path / "m.json", tmp_path / "part.csv")))["prediction"]) == {
+        "yes"
+    }
 
 
 def test_numbers_passed_for_text_whose_spelling_is_lost_are_refused():
     frame = pd.DataFrame({"k": range(4), "code": ["1.50", "x", "1.50", "x"], "label": ["1", "0", "1", "0"]})
     database = Database.from_frames({"t": frame}, "t", key="k", label="label")
-    with pytest.raises(DataError, match=r"column 'code': the database holds text here, and the values passed in are of type 'double'"):
+    with pytest.raises(
+        DataError, match=r"column 'code': the database holds text here, and the values passed in are of type 'double'"
+    ):
         database.encode(pd.DataFrame({"k": [0], "code": [1.5]}))
-    assert database.encode(pd.DataFrame({"k": [0, 1], "code": [np.nan, np.nan]})).columns["code"].values.tolist() == [-1, -1]
-    assert database.encode(pd.DataFrame({"k": [0], "code": [3]})).columns["code"].categories.tolist() == ["1.50", "3", "x"]
+    assert database.encode(pd.DataFrame({"k": [0, 1], "code": [np.nan, np.nan]})).columns["code"].values.tolist() == [
+        -1,
+        -1,
+    ]
+    assert database.encode(pd.DataFrame({"k": [0], "code": [3]})).columns["code"].categories.tolist() == [
+        "1.50",
+        "3",
+        "x",
+    ]
 
 
 def test_values_stored_otherwise_are_spelled_as_the_model_spells_them(tmp_path, run):
     import duckdb
 
     connection = duckdb.connect()
-    connection.execute("CREATE TABLE t AS SELECT i AS id, CASE WHEN i % 3 = 0 THEN 'yes' ELSE 'no' END AS label FROM range(120) r(i)")
+    connection.execute(
+        "CREATE TABLE t AS SELECT i AS id, CASE WHEN i % 3 = 0 THEN 'yes' ELSE 'no' END AS label FROM range(120) r(i)"
+    )
     connection.execute(
         "CREATE TABLE c AS SELECT i AS ref, (i % 3 + 0.5)::DECIMAL(9, 2) AS d, (i % 3 = 0) AS b, (i % 3)::DOUBLE AS f,"
         " TIMESTAMP '2020-01-01' + (i % 3) * INTERVAL 1 day AS w FROM range(120) r(i)"
@@ -137,7 +184,13 @@ def test_values_stored_otherwise_are_spelled_as_the_model_spells_them(tmp_path, 
 def test_declared_columns_of_text_keep_their_spelling(tmp_path):
     (tmp_path / "t.csv").write_text('id,code,ref,label\n1.50,1.0,10,a\n2.50,1E5,"",b\n')
     (tmp_path / "u.csv").write_text("ref\n10\n1.50\n")
-    options = {"target": "t", "key": "id", "label": "label", "types": {"t.code": "nominal"}, "foreign_keys": [("u.ref", "t.id")]}
+    options = {
+        "target": "t",
+        "key": "id",
+        "label": "label",
+        "types": {"t.code": "nominal"},
+        "foreign_keys": [("u.ref", "t.id")],
+    }
     database = Database.from_folder(tmp_path, **options, keys={"t": ["ref"]})
     assert database.tables["t"].columns["code"].categories.tolist() == ["1.0", "1E5"]
     assert database.domains["t.id"].values.to_pylist() == ["1.50", "2.50", "10"]
@@ -145,7 +198,9 @@ def test_declared_columns_of_text_keep_their_spelling(tmp_path):
 
 
 def test_keys_that_are_missing_are_null_in_json(tmp_path, run):
-    (tmp_path / "t.csv").write_text("a,b,x,label\n" + "".join(f"{i},{i if i % 2 else ''},{i % 4},{'yn'[i % 2]}\n" for i in range(40)))
+    (tmp_path / "t.csv").write_text(
+        "a,b,x,label\n" + "".join(f"{i},{i if i % 2 else ''},{i % 4},{'yn'[i % 2]}\n" for i in range(40))
+    )
     (tmp_path / "c.csv").write_text("ref\n" + "".join(f"{i}\n" for i in range(40)))
     link = ["--link", "c.ref=t.a"]
     options = ["--target", "t", "--key", "a", "--key", "b", "--label", "label", "--rounds", "2", *link]

@@ -28,7 +28,9 @@ CLAUSES = 8
 
 
 def databases(count: int) -> settings:
-    return settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+    return settings(
+        max_examples=count, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    )
 
 
 def expected(case: RandomCase) -> Coverage:
@@ -50,7 +52,9 @@ def test_the_engine_agrees_on_examples_that_the_database_does_not_hold(case: Ran
     database = case.database()
     examples = database.encode(case.new_examples.arrow())
     for clause in case.clauses:
-        assert covers(database, clause, examples).tolist() == naive.covers(case.rows(), clause, "target", case.new_examples.rows)
+        assert covers(database, clause, examples).tolist() == naive.covers(
+            case.rows(), clause, "target", case.new_examples.rows
+        )
 
 
 def test_an_unknown_key_is_not_taken_for_another_unknown_constant() -> None:
@@ -83,7 +87,10 @@ def test_the_sql_of_a_clause_gives_its_coverage_in_sqlite(case: RandomCase) -> N
     for table in case.tables:
         names = [quoted(name) for name in ["row", *(column.name for column in table.columns)]]
         connection.execute(f"CREATE TABLE {quoted(table.name)} ({', '.join(names)})")
-        rows = [[position, *(as_sqlite(column, row[column.name]) for column in table.columns)] for position, row in enumerate(table.rows)]
+        rows = [
+            [position, *(as_sqlite(column, row[column.name]) for column in table.columns)]
+            for position, row in enumerate(table.rows)
+        ]
         connection.executemany(f"INSERT INTO {quoted(table.name)} VALUES ({', '.join('?' * len(names))})", rows)
     found = [rows_found(case, connection.execute(query(case, clause, "sqlite")).fetchall()) for clause in case.clauses]
     connection.close()
@@ -107,8 +114,12 @@ def test_the_sql_of_a_clause_gives_its_coverage_in_postgresql(postgres: Any, cas
 
 @databases(40)
 @given(cases(CLAUSES))
-def test_conditions_of_several_clauses_can_stand_in_one_query(duck: duckdb.DuckDBPyConnection, case: RandomCase) -> None:
-    flags = [exp.case().when(coverage_condition(clause.rooted("target"), "t0"), "1").else_("0") for clause in case.clauses]
+def test_conditions_of_several_clauses_can_stand_in_one_query(
+    duck: duckdb.DuckDBPyConnection, case: RandomCase
+) -> None:
+    flags = [
+        exp.case().when(coverage_condition(clause.rooted("target"), "t0"), "1").else_("0") for clause in case.clauses
+    ]
     select = exp.select("row", *flags).from_("target AS t0").order_by("row")
     for table in case.tables:
         duck.register(table.name, numbered(table))
@@ -171,28 +182,52 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def covered_by_clingo(case: RandomCase) -> Coverage:
-    """One program for all clauses: a fact a row, with numbers as ranks, other values as codes and `null` for missing ones."""
+    """One program for all clauses: a fact a row, with numbers as ranks,
+    other values as codes and `null` for missing ones.
+    """
     numbers = {
-        cell for table in case.tables for row in table.rows for cell in row.values() if isinstance(cell, float) and not math.isnan(cell)
+        cell
+        for table in case.tables
+        for row in table.rows
+        for cell in row.values()
+        if isinstance(cell, float) and not math.isnan(cell)
     }
-    numbers |= {test.value for clause in case.clauses for literal in clause.body for test in literal.tests if isinstance(test.value, float)}
-    texts = {str(cell) for table in case.tables for row in table.rows for cell in row.values() if not isinstance(cell, float)}
+    numbers |= {
+        test.value
+        for clause in case.clauses
+        for literal in clause.body
+        for test in literal.tests
+        if isinstance(test.value, float)
+    }
+    texts = {
+        str(cell) for table in case.tables for row in table.rows for cell in row.values() if not isinstance(cell, float)
+    }
     texts |= {
-        str(test.value) for clause in case.clauses for literal in clause.body for test in literal.tests if not isinstance(test.value, float)
+        str(test.value)
+        for clause in case.clauses
+        for literal in clause.body
+        for test in literal.tests
+        if not isinstance(test.value, float)
     }
-    codes = {value: code for code, value in enumerate(sorted(numbers))} | {value: code for code, value in enumerate(sorted(texts))}
+    codes = {value: code for code, value in enumerate(sorted(numbers))} | {
+        value: code for code, value in enumerate(sorted(texts))
+    }
 
     def code(cell: Any) -> str:
         if cell is None or cell != cell:
             return "null"
         return str(codes[cell if isinstance(cell, float) else str(cell)])
 
-    places = {table.name: (f"t{number}", [column.name for column in table.columns]) for number, table in enumerate(case.tables)}
+    places = {
+        table.name: (f"t{number}", [column.name for column in table.columns])
+        for number, table in enumerate(case.tables)
+    }
     program = []
     for table in case.tables:
         name, columns = places[table.name]
         program += [
-            f"{name}({', '.join([str(row), *(code(cells[column]) for column in columns)])})." for row, cells in enumerate(table.rows)
+            f"{name}({', '.join([str(row), *(code(cells[column]) for column in columns)])})."
+            for row, cells in enumerate(table.rows)
         ]
         program.append(f"#defined {name}/{1 + len(columns)}.")
     for number, clause in enumerate(case.clauses):
@@ -201,7 +236,8 @@ def covered_by_clingo(case: RandomCase) -> Coverage:
     control.add("base", [], "\n".join(program))
     control.ground([("base", [])])
     found = {
-        (atom.symbol.arguments[0].number, atom.symbol.arguments[1].number) for atom in control.symbolic_atoms.by_signature("covered", 2)
+        (atom.symbol.arguments[0].number, atom.symbol.arguments[1].number)
+        for atom in control.symbolic_atoms.by_signature("covered", 2)
     }
     return [[(number, row) in found for row in range(len(case.target.rows))] for number in range(len(case.clauses))]
 

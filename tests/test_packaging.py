@@ -1,4 +1,6 @@
-"""What the package imports is declared, the wheel holds the package alone, and the source distribution what its own tests need."""
+"""What the package imports is declared, the wheel holds the package alone,
+and the source distribution what its own tests need.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,12 @@ def imported() -> set[str]:
 
 
 def test_every_package_that_is_imported_is_declared() -> None:
-    extras = [requirement for name, requirements in EXTRAS.items() if name not in NOT_FOR_USERS for requirement in requirements]
+    extras = [
+        requirement
+        for name, requirements in EXTRAS.items()
+        if name not in NOT_FOR_USERS
+        for requirement in requirements
+    ]
     assert imported() - names([*PROJECT["dependencies"], *extras]) == set()
 
 
@@ -72,7 +79,14 @@ def test_the_source_distribution_passes_tests_of_its_own(tmp_path: Path) -> None
     unpacked = tmp_path / archive.name.removesuffix(".tar.gz")
     for folder in ("benchmarks", "docs", "src", "tests"):
         assert files(unpacked / folder) == files(ROOT / folder)
-    few = ["tests/test_docs.py", "tests/test_clause_text.py", "src/hornboost/logic", "benchmarks", "-k", "not page and not site"]
+    few = [
+        "tests/test_docs.py",
+        "tests/test_clause_text.py",
+        "src/hornboost/logic",
+        "benchmarks",
+        "-k",
+        "not page and not site",
+    ]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *few]
     run = subprocess.run(command, cwd=unpacked, env=environment, capture_output=True, text=True, check=False)

@@ -159,7 +159,10 @@ def test_no_example_sees_its_own_label_through_links() -> None:
     for k in range(4):
         other = truth.copy()
         other[k] = not other[k]
-        rows = [with_linked_labels(database, X, {"good": labels}, everyone).drop(columns="gene").iloc[k] for labels in (truth, other)]
+        rows = [
+            with_linked_labels(database, X, {"good": labels}, everyone).drop(columns="gene").iloc[k]
+            for labels in (truth, other)
+        ]
         assert rows[0].equals(rows[1])
 
 
@@ -168,7 +171,9 @@ def test_options_are_chosen_by_the_training_examples_only(data_folder: Path) -> 
     found = choose_fit_and_test(data_folder, domain="breast-wisc", task=None, seed=0, fold=0, grid=grid, inner=2)
     assert found["chosen"] == "bagged"
     assert found["accuracy"] > 90
-    again = choose_fit_and_test(data_folder, domain="breast-wisc", task=None, seed=0, fold=0, grid={"x": grid["bagged"]}, inner=2)
+    again = choose_fit_and_test(
+        data_folder, domain="breast-wisc", task=None, seed=0, fold=0, grid={"x": grid["bagged"]}, inner=2
+    )
     assert again["accuracy"] == found["accuracy"]
 
 
@@ -195,14 +200,19 @@ def test_every_learner_takes_what_was_known_at_the_loans_date(learner: str, data
 def test_claims_about_the_curves_are_read_from_the_curves() -> None:
     late = {"auc": [0.7, 0.8, 0.9], "squared_error": [0.3, 0.2, 0.1]}
     early = {"auc": [0.7, 0.9, 0.8], "squared_error": [0.3, 0.1, 0.2]}
-    assert "**Confirmed**: KBS has its largest AUC (0.900) after 2 rounds" in kbs_table.figure_claims({"ionosphere": {"KBS": early}})[0]
+    assert (
+        "**Confirmed**: KBS has its largest AUC (0.900) after 2 rounds"
+        in kbs_table.figure_claims({"ionosphere": {"KBS": early}})[0]
+    )
     assert "**Not confirmed**" in kbs_table.figure_claims({"ionosphere": {"KBS": late}})[0]
     assert "**Not confirmed**" in kbs_table.figure_claims({"pima": {"KBS": early, "LogitBoost": early}})[0]
     assert "**Confirmed**" in kbs_table.figure_claims({"adult": {"KBS": late, "LogitBoost": late}})[0]
 
 
 def c2rib_row(name: str, verdicts: tuple[str, str, str], scored_ratio: float) -> dict[str, object]:
-    ours = {line: {"verdict": verdict} for line, verdict in zip(("C²RIB", "C²RIB^D", "our options"), verdicts, strict=True)}
+    ours = {
+        line: {"verdict": verdict} for line, verdict in zip(("C²RIB", "C²RIB^D", "our options"), verdicts, strict=True)
+    }
     return {"row": name, "ours": ours, "time_ratio": 1.0, "scored_ratio": scored_ratio}
 
 
@@ -222,13 +232,16 @@ def test_the_headline_counts_rows_of_the_paper_only() -> None:
 def test_the_published_ranking_figures_agree_with_the_papers_text() -> None:
     # "RankBoost outperforms PRankBoost.Clause when comparing AUROC on three of the four data sets"
     assert sum(rankboost[0] > clause[0] for rankboost, clause in PRANKBOOST.values()) == 3
-    # "when comparing AURPC the difference [...] is large. PRankBoost.Clause outperforms RankBoost on three of the four data sets"
+    # "when comparing AURPC the difference [...] is large. PRankBoost.Clause outperforms RankBoost on three of the four
+    # data sets"
     gains = {name: clause[2] - rankboost[2] for name, (rankboost, clause) in PRANKBOOST.items()}
     assert sum(gain > 10 for gain in gains.values()) == 3
     assert min(gains, key=lambda name: gains[name]) == "Protein Localization"
 
 
-@pytest.mark.parametrize(("gain", "p", "word"), [(0.05, 0.01, "confirmed"), (-0.05, 0.01, "refuted"), (0.05, 0.2, "open")])
+@pytest.mark.parametrize(
+    ("gain", "p", "word"), [(0.05, 0.01, "confirmed"), (-0.05, 0.01, "refuted"), (0.05, 0.2, "open")]
+)
 def test_the_ranking_claim_is_settled_by_its_test(gain: float, p: float, word: str) -> None:
     row = {"data_set": "x", "learner": "Clause", "folds": 5, "gain": gain, "p": 0.001, "p_corrected": p, "folds_won": 3}
     (told,) = results.ranking_claims([row, row | {"learner": "Path"}])

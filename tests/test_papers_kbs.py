@@ -17,9 +17,9 @@ def folder() -> str:
 
 
 def test_quick_table_puts_accuracies_beside_the_papers():
-    rows = kbs.table1(folder(), seeds=[0], quick=True, data_sets=["hepatitis, histology"], only=["tree", "KBS, defaults"])[
-        "hepatitis, histology"
-    ]
+    rows = kbs.table1(
+        folder(), seeds=[0], quick=True, data_sets=["hepatitis, histology"], only=["tree", "KBS, defaults"]
+    )["hepatitis, histology"]
     assert list(rows) == ["tree", "KBS, defaults"]
     assert rows["tree"]["paper"] == 60.65
     assert 45 < rows["KBS, defaults"]["accuracy"] < 75

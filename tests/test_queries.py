@@ -39,7 +39,10 @@ def tables(seed: int) -> Rows:
         return draw.choice([*values, *values, *values, None])
 
     rows: Rows = {"target": [{"t": f"t{i}", "z": pick(["i"]), "y": draw.choice("01")} for i in range(6)]}
-    rows["part"] = [{"t": pick([f"t{i}" for i in range(7)]), "p": pick(parts), "c": pick(["u"]), "d": pick(["m"])} for _ in range(10)]
+    rows["part"] = [
+        {"t": pick([f"t{i}" for i in range(7)]), "p": pick(parts), "c": pick(["u"]), "d": pick(["m"])}
+        for _ in range(10)
+    ]
     rows["edge"] = [{"p1": pick(parts), "p2": pick(parts), "k": pick(["x"])} for _ in range(6)]
     rows["note"] = [{"t": pick([f"t{i}" for i in range(7)]), "w": pick(["g"])} for _ in range(5)]
     # no column identifies a row, so that the language may ask about two rows with the same keys
@@ -83,24 +86,35 @@ def refinements(clause: Clause, oi: bool, connected: bool) -> Iterator[Clause]:
             bound = [v for v in chosen if v is not None]
             if not bound or len(set(bound)) < len(bound):
                 continue
-            if table == "target" and any(literal.table == table and literal.variables == tuple(bound) for literal in body):
+            if table == "target" and any(
+                literal.table == table and literal.variables == tuple(bound) for literal in body
+            ):
                 continue  # the key of a target identifies its row
             if connected and grown and None in chosen and set(bound) == {"T"}:
                 continue
             names = tuple(v or f"V{len(known)}{column}" for column, v in zip(columns, chosen, strict=True))
-            tests = [(), *((Condition(column, "=", value),) for column, values in VALUES[table].items() for value in values)]
+            tests = [
+                (),
+                *((Condition(column, "=", value),) for column, values in VALUES[table].items() for value in values),
+            ]
             for test in tests:
                 yield with_identity((*body, Literal(table, tuple(zip(columns, names, strict=True)), test)), oi)
 
 
 def says_nothing(clause: Clause, rows: Rows) -> bool:
-    """Whether a literal says less than another on the same variables, or without tests holds wherever another one does."""
+    """Whether a literal says less than another on the same variables,
+    or without tests holds wherever another one does.
+    """
     for literal in clause.literals:
         for other in clause.body:
             columns = {variable: column for column, variable in other.bindings}
             if literal is other or not set(literal.variables) <= set(columns):
                 continue
-            if literal.table == other.table and dict(literal.bindings) == dict(other.bindings) and set(literal.tests) <= set(other.tests):
+            if (
+                literal.table == other.table
+                and dict(literal.bindings) == dict(other.bindings)
+                and set(literal.tests) <= set(other.tests)
+            ):
                 return True
             if literal.tests:
                 continue
@@ -141,10 +155,14 @@ def equivalent(one: Clause, other: Clause, oi: bool) -> bool:
 
 
 def grouped(clauses: list[Clause], oi: bool) -> dict[object, list[Clause]]:
-    """Only those of one group can be equivalent: of the same literals up to names where none follows from others, or of the same tables."""
+    """Only those of one group can be equivalent:
+    of the same literals up to names where none follows from others, or of the same tables.
+    """
     groups: dict[object, list[Clause]] = {}
     for clause in clauses:
-        groups.setdefault(parts(clause) if oi else frozenset(literal.table for literal in clause.body), []).append(clause)
+        groups.setdefault(parts(clause) if oi else frozenset(literal.table for literal in clause.body), []).append(
+            clause
+        )
     return groups
 
 
@@ -153,12 +171,18 @@ def without_equal(clauses: list[Clause], others: list[Clause], oi: bool) -> list
     found = grouped(others, oi)
     lonely = []
     for group, members in grouped(clauses, oi).items():
-        lonely += [str(clause) for clause in members if not any(equivalent(clause, other, oi) for other in found.get(group, []))]
+        lonely += [
+            str(clause)
+            for clause in members
+            if not any(equivalent(clause, other, oi) for other in found.get(group, []))
+        ]
     return lonely
 
 
 def maps(general: Clause, special: Clause) -> bool:
-    """Theta-subsumption by trying all images of all literals; unlike `subsumes` it does not ask whether a key may be null."""
+    """Theta-subsumption by trying all images of all literals;
+    unlike `subsumes` it does not ask whether a key may be null.
+    """
     for images in itertools.product(special.body[1:], repeat=len(general.literals)):
         theta: dict[str, object] = {}
         pairs = list(zip(general.body, (special.root, *images), strict=True))
@@ -186,12 +210,15 @@ def mined(
     one_class, weights = np.zeros(len(X), np.int32), np.ones(len(X))
     language = Language.of(db, db.encode(X), weights, bins=4, oi=oi, symmetric=symmetric, steps=max_length)
     queries = Miner(language, one_class, weights, np.array([np.inf, 2.0]), connected=connected).mine(max_length).queries
-    columns = [np.unpackbits(np.frombuffer(query.covered, np.uint8), count=len(X)).astype(bool).tolist() for query in queries]
+    columns = [
+        np.unpackbits(np.frombuffer(query.covered, np.uint8), count=len(X)).astype(bool).tolist() for query in queries
+    ]
     return [(language.clause(query.body, HEAD), column) for query, column in zip(queries, columns, strict=True)]
 
 
 @pytest.mark.parametrize(
-    ("seed", "oi", "connected"), [(0, True, True), (1, True, False), (2, False, True), (3, True, True), (4, True, False)]
+    ("seed", "oi", "connected"),
+    [(0, True, True), (1, True, False), (2, False, True), (3, True, True), (4, True, False)],
 )
 def test_no_query_is_lost_and_no_two_are_equivalent(seed: int, oi: bool, connected: bool) -> None:
     rows = tables(seed)
@@ -311,10 +338,16 @@ def test_a_new_object_that_could_only_be_a_known_one_is_not_asked_for() -> None:
         atoms = (names.index("atom"), tuple([0 if column == "m" else 1 for column in columns]))
         shapes = language.shapes(((0, (0,)), atoms), connected=True)
         bonds = language.relations[names.index("bond")].columns
-        return {tuple([dict(zip(bonds, shape, strict=True))[c] for c in ("m", "a1", "a2")]) for n, shape in shapes if names[n] == "bond"}
+        return {
+            tuple([dict(zip(bonds, shape, strict=True))[c] for c in ("m", "a1", "a2")])
+            for n, shape in shapes
+            if names[n] == "bond"
+        }
 
     assert after_an_atom(bond) == {(0, 1, -1), (0, -1, 1)}
-    elsewhere = pd.DataFrame({"m": ["m2"], "a1": ["a1"], "a2": ["a3"]})  # a bond of an atom in another molecule than its own
+    elsewhere = pd.DataFrame(
+        {"m": ["m2"], "a1": ["a1"], "a2": ["a3"]}
+    )  # a bond of an atom in another molecule than its own
     assert after_an_atom(pd.concat([bond, elsewhere])) == {(0, 1, -1), (0, -1, 1), (-1, 1, -1)}
 
 
@@ -322,13 +355,27 @@ def test_a_table_may_have_more_conditions_than_a_word_has_bits() -> None:
     draw = np.random.default_rng(0)
     target = pd.DataFrame({"t": range(60), "y": ["0", "1"] * 30})
     part = pd.DataFrame(
-        {"t": draw.integers(0, 60, 2000), "c": draw.integers(0, 150, 2000).astype(str), "d": draw.integers(0, 2, 2000).astype(str)}
+        {
+            "t": draw.integers(0, 60, 2000),
+            "c": draw.integers(0, 150, 2000).astype(str),
+            "d": draw.integers(0, 2, 2000).astype(str),
+        }
     )
-    db = Database.from_frames({"target": target, "part": part}, target="target", key="t", label="y", foreign_keys=[("part.t", "target.t")])
+    db = Database.from_frames(
+        {"target": target, "part": part}, target="target", key="t", label="y", foreign_keys=[("part.t", "target.t")]
+    )
     X, y = db.examples()
     patterns = RelationalPatterns(db, min_support=0.05, max_length=2, oi=False).fit(X, y)
-    single = [clause for clause in patterns.clauses_ if len(clause.body) == 2 and {t.column for t in clause.body[1].tests} == {"c"}]
-    both = [clause for clause in patterns.clauses_ if len(clause.body) == 2 and {t.column for t in clause.body[1].tests} == {"c", "d"}]
+    single = [
+        clause
+        for clause in patterns.clauses_
+        if len(clause.body) == 2 and {t.column for t in clause.body[1].tests} == {"c"}
+    ]
+    both = [
+        clause
+        for clause in patterns.clauses_
+        if len(clause.body) == 2 and {t.column for t in clause.body[1].tests} == {"c", "d"}
+    ]
     assert len(single) > 140
     assert len(both) > 140
     columns = patterns.transform(X)
@@ -343,7 +390,9 @@ def test_a_table_may_have_more_conditions_than_a_word_has_bits() -> None:
 def test_numbers_are_cut_on_rows_of_training_examples_only() -> None:
     target = pd.DataFrame({"t": range(20), "y": ["0", "1"] * 10})
     part = pd.DataFrame({"t": range(20), "size": [float(i) if i < 10 else 1000.0 * i for i in range(20)]})
-    db = Database.from_frames({"target": target, "part": part}, target="target", key="t", label="y", foreign_keys=[("part.t", "target.t")])
+    db = Database.from_frames(
+        {"target": target, "part": part}, target="target", key="t", label="y", foreign_keys=[("part.t", "target.t")]
+    )
     X, y = db.examples()
     patterns = RelationalPatterns(db, min_support=0.2, max_length=1, bins=2).fit(X[:10], y[:10])
     assert [name for name in patterns.get_feature_names_out() if "size" in name] == [

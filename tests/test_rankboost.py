@@ -87,7 +87,9 @@ def test_r_of_rankboost_is_twice_the_weighted_auroc_minus_one(number: int) -> No
     covered = np.random.default_rng(number + 10).random(40) < 0.4
     tp, fp = (float(sample_weight[covered & (y == label)].sum()) for label in (1, 0))
     whole = Point(float(sample_weight[y == 1].sum()), float(sample_weight[y == 0].sum()))
-    assert auroc_gain(tp, fp, [whole]) == pytest.approx(2 * roc_auc_score(y, covered, sample_weight=sample_weight) - 1, abs=1e-12)
+    assert auroc_gain(tp, fp, [whole]) == pytest.approx(
+        2 * roc_auc_score(y, covered, sample_weight=sample_weight) - 1, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("number", range(5))
@@ -99,14 +101,23 @@ def test_the_areas_of_clause_and_path_are_those_of_the_metric(number: int) -> No
     middle = general & (rng.random(40) < 0.7)
     special = middle & (rng.random(40) < 0.7)
     everything = np.ones(40, np.bool_)
-    path = [Point(*(float(sample_weight[c & (y == label)].sum()) for label in (1, 0))) for c in (everything, general, middle, special)]
+    path = [
+        Point(*(float(sample_weight[c & (y == label)].sum()) for label in (1, 0)))
+        for c in (everything, general, middle, special)
+    ]
     assert clause_area(path[2].tp, path[2].fp, path[:2]) == pytest.approx(aurpc(y, middle, sample_weight), rel=1e-12)
     depth = general.astype(int) + middle + special
     assert path_area(path[3].tp, path[3].fp, path[:3]) == pytest.approx(aurpc(y, depth, sample_weight), rel=1e-12)
 
 
-@given(st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=6), st.floats(0.5, 500.0), st.booleans())
-def test_h_of_a_path_rises_from_0_to_1_with_the_special_clauses(shares: list[tuple[float, float]], skew: float, excess: bool) -> None:
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=6),
+    st.floats(0.5, 500.0),
+    st.booleans(),
+)
+def test_h_of_a_path_rises_from_0_to_1_with_the_special_clauses(
+    shares: list[tuple[float, float]], skew: float, excess: bool
+) -> None:
     path = [Point(1.0, skew)]
     for tp, fp in shares:
         path.append(Point(path[-1].tp * tp, path[-1].fp * fp))
@@ -145,7 +156,9 @@ def test_score_cells_give_the_area_of_the_summed_scores(number: int) -> None:
 def test_the_decision_function_is_the_sum_of_alpha_times_coverage_and_a_shift(pairs) -> None:
     database, X, y, _, _ = pairs
     clf = hb.PRankBoostClassifier(database, rounds=12, random_state=0).fit(X, y)
-    ranking = sum(row.alpha * hb.engine.covers(database, row.rule, database.encode(X)) for row in clf.history_.itertuples())
+    ranking = sum(
+        row.alpha * hb.engine.covers(database, row.rule, database.encode(X)) for row in clf.history_.itertuples()
+    )
     shift = clf.decision_function(X) - ranking
     assert np.ptp(shift) < 1e-9
     assert clf.history_["aurpc"].iloc[-1] == pytest.approx(aurpc(y == "1", clf.decision_function(X).round(9)), rel=1e-9)
@@ -163,9 +176,14 @@ def test_equal_clauses_add_their_votes(pairs) -> None:
 
 def test_alpha_follows_from_r(pairs) -> None:
     database, X, y, _, _ = pairs
-    for clf in (hb.RankBoostClassifier(database, rounds=3, random_state=0), hb.PRankBoostClassifier(database, rounds=3, random_state=0)):
+    for clf in (
+        hb.RankBoostClassifier(database, rounds=3, random_state=0),
+        hb.PRankBoostClassifier(database, rounds=3, random_state=0),
+    ):
         history = clf.fit(X, y).history_
-        assert history["alpha"].to_numpy() == pytest.approx(0.5 * np.log((1 + history["r"]) / (1 - history["r"])).to_numpy())
+        assert history["alpha"].to_numpy() == pytest.approx(
+            0.5 * np.log((1 + history["r"]) / (1 - history["r"])).to_numpy()
+        )
 
 
 def test_the_first_r_is_the_score_of_its_clause_under_the_first_weights(pairs) -> None:
@@ -181,7 +199,10 @@ def test_the_first_r_is_the_score_of_its_clause_under_the_first_weights(pairs) -
 def test_the_chance_corrected_r_is_the_part_above_chance(pairs) -> None:
     database, X, y, _, _ = pairs
     plain, corrected = (
-        hb.PRankBoostClassifier(database, rounds=1, random_state=0, chance_corrected=flag).fit(X, y).history_["r"].iloc[0]
+        hb.PRankBoostClassifier(database, rounds=1, random_state=0, chance_corrected=flag)
+        .fit(X, y)
+        .history_["r"]
+        .iloc[0]
         for flag in (False, True)
     )
     share = (y == "1").mean()
@@ -191,7 +212,8 @@ def test_the_chance_corrected_r_is_the_part_above_chance(pairs) -> None:
 def test_mixed_learners_keep_and_score_what_they_say(pairs) -> None:
     database, X, y, _, _ = pairs
     first = {
-        name: hb.PRankBoostClassifier(database, weak_learner=name, rounds=2, random_state=0).fit(X, y).history_ for name in WEAK_LEARNERS
+        name: hb.PRankBoostClassifier(database, weak_learner=name, rounds=2, random_state=0).fit(X, y).history_
+        for name in WEAK_LEARNERS
     }
     assert first["clause"]["clauses"].tolist() == first["mix1"]["clauses"].tolist() == [1, 1]
     assert first["path"]["clauses"].min() > 1
@@ -232,7 +254,10 @@ def test_a_planted_rule_is_found_literal_by_literal() -> None:
 def test_clauses_with_the_same_tests_in_another_order_are_one_rule(pairs) -> None:
     database, X, y, _, _ = pairs
     clf = hb.PRankBoostClassifier(database, rounds=40, random_state=0).fit(X, y)
-    bodies = [tuple((literal.table, literal.bindings, frozenset(literal.tests)) for literal in rule.clause.body) for rule in clf.rules_]
+    bodies = [
+        tuple((literal.table, literal.bindings, frozenset(literal.tests)) for literal in rule.clause.body)
+        for rule in clf.rules_
+    ]
     assert len(set(bodies)) == len(bodies)
 
 
@@ -289,17 +314,25 @@ def test_a_limit_that_leaves_no_rule_is_named(pairs) -> None:
 
 def test_history_counts_clauses_and_shows_both_areas(pairs) -> None:
     database, X, y, X_test, y_test = pairs
-    clf = hb.PRankBoostClassifier(database, weak_learner="path", rounds=8, random_state=0).fit(X, y, eval_set=(X_test, y_test))
+    clf = hb.PRankBoostClassifier(database, weak_learner="path", rounds=8, random_state=0).fit(
+        X, y, eval_set=(X_test, y_test)
+    )
     history = clf.history_
-    assert {"round", "rule", "r", "alpha", "clauses_evaluated", "aurpc", "aurpc_held_out", "seconds"} <= set(history.columns)
+    assert {"round", "rule", "r", "alpha", "clauses_evaluated", "aurpc", "aurpc_held_out", "seconds"} <= set(
+        history.columns
+    )
     assert history["clauses_evaluated"].is_monotonic_increasing
     assert history["clauses_evaluated"].iloc[-1] == clf.clauses_evaluated_
-    assert history["aurpc_held_out"].iloc[-1] == pytest.approx(aurpc(y_test == "1", clf.decision_function(X_test).round(9)), rel=1e-6)
+    assert history["aurpc_held_out"].iloc[-1] == pytest.approx(
+        aurpc(y_test == "1", clf.decision_function(X_test).round(9)), rel=1e-6
+    )
 
 
 def test_a_callback_that_returns_true_ends_learning(pairs) -> None:
     database, X, y, _, _ = pairs
-    clf = hb.PRankBoostClassifier(database, rounds=50, random_state=0, callbacks=[lambda row: row["round"] == 4]).fit(X, y)
+    clf = hb.PRankBoostClassifier(database, rounds=50, random_state=0, callbacks=[lambda row: row["round"] == 4]).fit(
+        X, y
+    )
     assert len(clf.history_) == 4
 
 
@@ -328,7 +361,9 @@ def test_neither_row_order_nor_examples_of_weight_0_nor_threads_change_the_model
 
 def test_a_small_cache_does_not_change_the_model(pairs) -> None:
     database, X, y, _, _ = pairs
-    plain, forgetful = (hb.PRankBoostClassifier(database, rounds=6, random_state=1, cache_bytes=size).fit(X, y) for size in (1 << 30, 0))
+    plain, forgetful = (
+        hb.PRankBoostClassifier(database, rounds=6, random_state=1, cache_bytes=size).fit(X, y) for size in (1 << 30, 0)
+    )
     assert same_model(plain, forgetful)
 
 
@@ -371,14 +406,18 @@ def test_learning_curves_are_drawn_from_histories(pairs, tmp_path: Path) -> None
     pytest.importorskip("matplotlib").use("Agg")
     database, X, y, X_test, y_test = pairs
     fits = {
-        name: hb.PRankBoostClassifier(database, weak_learner=name, rounds=3, random_state=0).fit(X, y, eval_set=(X_test, y_test))
+        name: hb.PRankBoostClassifier(database, weak_learner=name, rounds=3, random_state=0).fit(
+            X, y, eval_set=(X_test, y_test)
+        )
         for name in ("clause", "path")
     }
     display = hb.LearningCurveDisplay.from_estimators(fits)
     assert [line.get_label() for line in display.lines_] == ["clause", "path"]
     assert display.lines_[0].get_ydata().tolist() == fits["clause"].history_["aurpc_held_out"].tolist()
     fits["clause"].save(tmp_path / "model.json")
-    loaded = hb.LearningCurveDisplay.from_estimators({"clause": hb.load(tmp_path / "model.json", database=database)}, ax=False)
+    loaded = hb.LearningCurveDisplay.from_estimators(
+        {"clause": hb.load(tmp_path / "model.json", database=database)}, ax=False
+    )
     assert loaded.curves.equals(display.curves[display.curves["model"] == "clause"])
     with pytest.raises(DataError, match="only ranking boosters record it"):
         hb.LearningCurveDisplay.from_estimators({"other": hb.C2RIBClassifier(rounds=1).fit([[0.0], [1.0]], [0, 1])})

@@ -51,7 +51,10 @@ def test_the_last_attribute_is_the_label_unless_one_is_named(tmp_path):
 
 
 def test_sparse_rows_leave_out_zeros(tmp_path):
-    text = "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute y {no, yes}\n@data\n{0 1.5, 2 yes}\n{1 2}\n"
+    text = (
+        "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute y {no, yes}\n@data\n{0 1.5, 2 "
+        "yes}\n{1 2}\n"
+    )
     db = Database.from_arff(arff(tmp_path, text))
     assert db.tables["r"].columns["a"].values.tolist() == [1.5, 0.0]
     assert db.tables["r"].columns["b"].values.tolist() == [0.0, 2.0]
@@ -62,9 +65,15 @@ def test_sparse_rows_leave_out_zeros(tmp_path):
     ("change", "message"),
     [
         ((", 85,", ", hot,"), r"weather.arff: attribute 'the temperature': row 1 holds 'hot', which is not a number"),
-        (("sunny, 85", "snowy, 85"), r"weather.arff: attribute 'outlook': line 10 holds 'snowy', which is not among the declared values"),
+        (
+            ("sunny, 85", "snowy, 85"),
+            r"weather.arff: attribute 'outlook': line 10 holds 'snowy', which is not among the declared values",
+        ),
         (("sunny, 85, ", "sunny, "), r"weather.arff: line 10 has 4 values for 5 attributes"),
-        (("1970-01-02, no", "tomorrow, no"), r"weather.arff: attribute 'seen': .*; correct the value or the date format"),
+        (
+            ("1970-01-02, no", "tomorrow, no"),
+            r"weather.arff: attribute 'seen': .*; correct the value or the date format",
+        ),
         (("@data", "@dta"), r"weather.arff: line 9: '@dta' is no ARFF declaration"),
         (("note string", "note relational"), r"weather.arff: line 5: attribute 'note' has the type 'relational'"),
         (("@attribute note string", "@attribute note"), r"weather.arff: line 5: '@attribute note' is no attribute"),
@@ -121,7 +130,10 @@ def test_a_sparse_row_leaves_out_zeros_and_first_declared_values(tmp_path):
         (SPARSE.replace("{0 1}", "{0 1"), r"line 6: '0 1' is no sparse value"),
         (SPARSE.replace("{0 1}", "0, red, yes"), r"line 7 has 2 values"),
         (SPARSE.replace("a numeric", "a string").replace("{}", "{1 red}"), r"line 9: the sparse row leaves out 'a'"),
-        (SPARSE.replace("'sea, deep'}", "'sea, deep'"), r"line 3: the values of attribute 'colour' do not end in a brace"),
+        (
+            SPARSE.replace("'sea, deep'}", "'sea, deep'"),
+            r"line 3: the values of attribute 'colour' do not end in a brace",
+        ),
         (TEXT.replace("sunny, 85", "'sunny\n, 85", 1), r"line 10: a quote is not closed on its line"),
         (TEXT.replace("sunny, 85", "sunny" * 40_000 + ", 85", 1), r"line 10: the line cannot be read"),
     ],

@@ -78,9 +78,13 @@ def test_gzip_and_parquet_give_the_same_tables_as_csv(tmp_path):
     plain = Database.from_folder(folder_of(tmp_path))
     other = tmp_path / "other"
     other.mkdir()
-    (other / "schema.toml").write_text(SCHEMA.replace("loan.csv", "loan.csv.gz").replace("account.csv", "account.parquet"))
+    (other / "schema.toml").write_text(
+        SCHEMA.replace("loan.csv", "loan.csv.gz").replace("account.csv", "account.parquet")
+    )
     (other / "loan.csv.gz").write_bytes(gzip.compress(LOAN.encode()))
-    pq.write_table(pa.table({"account": [1, 2], "the town": ['a "big", one\nby the sea', None]}), other / "account.parquet")
+    pq.write_table(
+        pa.table({"account": [1, 2], "the town": ['a "big", one\nby the sea', None]}), other / "account.parquet"
+    )
     packed = Database.from_folder(other)
     for name, table in plain.tables.items():
         for column in table.columns.values():
@@ -91,7 +95,9 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path):
     folder_of(tmp_path, SCHEMA.replace("account.csv", "account"), account__csv=None)
     (tmp_path / "account").mkdir()
     for part in (1, 2):
-        pq.write_table(pa.table({"account": [part], "the town": [f"t{part}"]}), tmp_path / "account" / f"{part}.parquet")
+        pq.write_table(
+            pa.table({"account": [part], "the town": [f"t{part}"]}), tmp_path / "account" / f"{part}.parquet"
+        )
     assert Database.from_folder(tmp_path).tables["account"].n_rows == 2
 
 
@@ -128,11 +134,26 @@ def test_what_the_schema_does_not_say_is_a_warning(tmp_path):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"loan__csv": LOAN + "l3,1\r\n"}, r"loan.csv: row 3 has 2 fields where the first line names 5; correct the row"),
-        ({"loan__csv": LOAN.replace("2.5", "much")}, r"loan.csv: table 'loan', column 'amount': row 1 holds 'much', which is not a number"),
-        ({"loan__csv": LOAN.replace("1970-01-02", "soon")}, r"loan.csv: table 'loan', column 'granted': row 1 holds 'soon', .* not a date"),
-        ({"loan__csv": LOAN.replace("account", "acount")}, r"loan.csv: table 'loan' has no key column 'account'; did you mean 'acount'\?"),
-        ({"loan__csv": LOAN.replace("l2", "l1")}, r"loan.csv: table 'loan', primary key 'loan': the value 'l1' occurs twice"),
+        (
+            {"loan__csv": LOAN + "l3,1\r\n"},
+            r"loan.csv: row 3 has 2 fields where the first line names 5; correct the row",
+        ),
+        (
+            {"loan__csv": LOAN.replace("2.5", "much")},
+            r"loan.csv: table 'loan', column 'amount': row 1 holds 'much', which is not a number",
+        ),
+        (
+            {"loan__csv": LOAN.replace("1970-01-02", "soon")},
+            r"loan.csv: table 'loan', column 'granted': row 1 holds 'soon', .* not a date",
+        ),
+        (
+            {"loan__csv": LOAN.replace("account", "acount")},
+            r"loan.csv: table 'loan' has no key column 'account'; did you mean 'acount'\?",
+        ),
+        (
+            {"loan__csv": LOAN.replace("l2", "l1")},
+            r"loan.csv: table 'loan', primary key 'loan': the value 'l1' occurs twice",
+        ),
         ({"loan__csv": LOAN.replace("l2", "")}, r"loan.csv: table 'loan', primary key 'loan': row 2 has no 'loan'"),
         ({"loan__csv": LOAN.splitlines()[0] + "\n"}, r"loan.csv: the target table 'loan' has no rows"),
         ({"loan__csv": LOAN.encode().replace(b"l2", b"\xff\xfe")}, r"loan.csv: the file is not UTF-8 text"),
@@ -162,17 +183,35 @@ def test_a_broken_gzip_or_parquet_file_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("account", [[1], [2]], r"loan.parquet: table 'loan', key column 'account': values of type 'list.*' cannot be keys"),
-        ("amount", ["much", "2"], r"loan.parquet: table 'loan', column 'amount': row 1 holds 'much', which is not a number"),
+        (
+            "account",
+            [[1], [2]],
+            r"loan.parquet: table 'loan', key column 'account': values of type 'list.*' cannot be keys",
+        ),
+        (
+            "amount",
+            ["much", "2"],
+            r"loan.parquet: table 'loan', column 'amount': row 1 holds 'much', which is not a number",
+        ),
         ("amount", [[1], [2]], r"loan.parquet: table 'loan', column 'amount': values of type 'list.*' are not numbers"),
-        ("granted", [True, False], r"loan.parquet: table 'loan', column 'granted': values of type 'bool' are not dates"),
+        (
+            "granted",
+            [True, False],
+            r"loan.parquet: table 'loan', column 'granted': values of type 'bool' are not dates",
+        ),
         ("loan", ["l1", "l1"], r"loan.parquet: table 'loan', primary key 'loan': the value 'l1' occurs twice"),
         (None, None, r"loan.parquet: table 'loan' has no column 'granted'"),
     ],
 )
 def test_parquet_of_wrong_types_is_refused_in_one_sentence(tmp_path, column, values, message):
     folder_of(tmp_path, SCHEMA.replace("loan.csv", "loan.parquet"))
-    table = {"loan": ["l1", "l2"], "account": [1, 2], "amount": [1.5, None], "granted": ["1970-01-02", None], "good": ["1", "0"]}
+    table = {
+        "loan": ["l1", "l2"],
+        "account": [1, 2],
+        "amount": [1.5, None],
+        "granted": ["1970-01-02", None],
+        "good": ["1", "0"],
+    }
     table = table | {column: values} if column else {name: table[name] for name in table if name != "granted"}
     pq.write_table(pa.table(table), tmp_path / "loan.parquet")
     with pytest.raises(DataError, match=message) as caught:
@@ -204,18 +243,28 @@ def test_types_keys_and_links_are_inferred_and_each_guess_is_noted(tmp_path):
     kinds = {name: (column.kind, column.is_date) for name, column in db.tables["car"].columns.items()}
     assert kinds == {
         "id": ("key", False), "train": ("key", False), "load": ("nominal", False), "wheels": ("numeric", False),
-        "open": ("nominal", False), "weight": ("numeric", False), "built": ("numeric", True), "code": ("nominal", False),
+        "open": ("nominal", False), "weight": ("numeric", False), "built": ("numeric", True), "code": ("nominal",
+        False),
     }  # fmt: skip
-    assert [(link.table, link.column, link.to_table, link.to_column) for link in db.links] == [("car", "train", "train", "train")]
+    assert [(link.table, link.column, link.to_table, link.to_column) for link in db.links] == [
+        ("car", "train", "train", "train")
+    ]
     assert db.target.key == ("train",)
     notes = "\n".join(db.inferred)
-    for part in ("car.id is the primary key", "car.train refers to train.train", "car.open holds only 0 and 1", "'?' stands for a missing"):
+    for part in (
+        "car.id is the primary key",
+        "car.train refers to train.train",
+        "car.open holds only 0 and 1",
+        "'?' stands for a missing",
+    ):
         assert part in notes
     assert "inferred: car.train refers to train.train" in repr(db)
 
 
 def test_an_inferred_schema_written_out_gives_the_same_database(tmp_path):
-    guessed = Database.from_folder(inferred(tmp_path, car__csv=CAR.replace("?", "")), target="train", label="direction", positive="east")
+    guessed = Database.from_folder(
+        inferred(tmp_path, car__csv=CAR.replace("?", "")), target="train", label="direction", positive="east"
+    )
     guessed.write_schema(tmp_path / "schema.toml")
     again = Database.from_folder(tmp_path)
     assert again.inferred == ()
@@ -233,14 +282,20 @@ def test_an_inferred_schema_written_out_gives_the_same_database(tmp_path):
     ],
 )  # fmt: skip
 def test_links_need_names_that_agree(tmp_path, column, parent, linked):
-    folder = inferred(tmp_path, car__csv=f"x,{column}\n0.5,7\n0.5,7\n", train__csv=f"{parent},direction\n7,east\n8,west\n")
+    folder = inferred(
+        tmp_path, car__csv=f"x,{column}\n0.5,7\n0.5,7\n", train__csv=f"{parent},direction\n7,east\n8,west\n"
+    )
     assert bool(Database.from_folder(folder, target="train", label="direction").links) == linked
 
 
 def test_a_unique_text_column_that_another_table_repeats_is_a_key(tmp_path):
-    folder = inferred(tmp_path, car__csv="x,colour\n0.5,red\n0.5,red\n", train__csv="rank,colour,direction\n1,red,east\n1,blue,west\n")
+    folder = inferred(
+        tmp_path, car__csv="x,colour\n0.5,red\n0.5,red\n", train__csv="rank,colour,direction\n1,red,east\n1,blue,west\n"
+    )
     db = Database.from_folder(folder, target="train", label="direction")
-    assert [(link.table, link.column, link.to_table, link.to_column) for link in db.links] == [("car", "colour", "train", "colour")]
+    assert [(link.table, link.column, link.to_table, link.to_column) for link in db.links] == [
+        ("car", "colour", "train", "colour")
+    ]
 
 
 def test_links_need_values_that_are_found(tmp_path):
@@ -270,7 +325,14 @@ def test_bad_options_for_a_folder_without_schema_are_named(tmp_path):
 
 def test_a_csv_of_ten_thousand_columns_loads(tmp_path):
     names = [f"column {i}" for i in range(9_999)]
-    text = ",".join([*names, "y"]) + "\n" + ",".join(["0.5"] * 9_999 + ["a"]) + "\n" + ",".join(["1"] * 9_999 + ["b"]) + "\n"
+    text = (
+        ",".join([*names, "y"])
+        + "\n"
+        + ",".join(["0.5"] * 9_999 + ["a"])
+        + "\n"
+        + ",".join(["1"] * 9_999 + ["b"])
+        + "\n"
+    )
     (tmp_path / "wide.csv").write_text(text)
     db = Database.from_folder(tmp_path, target="wide", label="y", positive="a")
     assert {column.kind for column in db.tables["wide"].attributes} == {"numeric"}
@@ -285,7 +347,9 @@ def test_files_that_a_schema_names_lie_in_the_folder_unless_asked_otherwise(tmp_
     named = SCHEMA.replace("loan.csv", name.format(outside=outside))
     folder = folder_of(tmp_path / "folder", named, loan__csv=None)
     (folder / "link.csv").symlink_to(outside)
-    with pytest.raises(DataError, match=r"schema.toml: \[tables.loan\]: '.*' lies outside the folder 'folder'; move it there"):
+    with pytest.raises(
+        DataError, match=r"schema.toml: \[tables.loan\]: '.*' lies outside the folder 'folder'; move it there"
+    ):
         Database.from_folder(folder)
     assert len(Database.from_folder(folder, allow_outside=True).examples()[0]) == 2
 

@@ -40,7 +40,11 @@ def aleph(path, background=BACKGROUND, positive="east(t1).\n", negative="east(t2
 
 def test_modes_make_keys_attributes_and_numbers(tmp_path):
     db = Database.from_aleph(aleph(tmp_path))
-    kinds = {(table.name, column.name): (column.kind, column.domain) for table in db.tables.values() for column in table.columns.values()}
+    kinds = {
+        (table.name, column.name): (column.kind, column.domain)
+        for table in db.tables.values()
+        for column in table.columns.values()
+    }
     assert kinds == {
         ("east", "train"): ("key", "train"),
         ("has_car", "train"): ("key", "train"), ("has_car", "car"): ("key", "car"),
@@ -88,17 +92,26 @@ def test_a_compound_argument_is_one_constant():
             {"background": BACKGROUND + "shape(X, y).\n"},
             r"trains.b: line 19: the fact 'shape\(X,y\).' has the variable X; facts must be ground",
         ),
-        ({"background": BACKGROUND + "shape(c1, x)"}, r"trains.b: line 19: the clause 'shape\(c1,x\)' does not end in a full stop"),
+        (
+            {"background": BACKGROUND + "shape(c1, x)"},
+            r"trains.b: line 19: the clause 'shape\(c1,x\)' does not end in a full stop",
+        ),
         ({"background": BACKGROUND + "shape(c1, 'x).\n"}, r"trains.b: line 19: cannot read"),
         ({"background": BACKGROUND + "3 = 4.\n"}, r"trains.b: line 19: '3=4.' is no fact"),
         ({"background": "has_car(t1, c1).\n"}, r"trains.b: there are no modes; declare them as :- modeh"),
         ({"background": BACKGROUND.replace("+car, #int", "car, #int")}, r"trains.b: 'wheels\(car,#int\)' is no mode"),
-        ({"background": BACKGROUND.replace("modeh(1, east", "modeh(1, est")}, r"no mode of the target 'east/1'; did you mean 'est/1'\?"),
+        (
+            {"background": BACKGROUND.replace("modeh(1, east", "modeh(1, est")},
+            r"no mode of the target 'east/1'; did you mean 'est/1'\?",
+        ),
         ({"positive": ""}, r"trains.f: there are no examples"),
         ({"negative": ""}, r"trains.n: there are no examples"),
         ({"negative": None}, r"there is no file '.*trains.n'"),
         ({"negative": "west(t2).\n"}, r"positive examples are 'east/1', negative ones 'west/1'; use one predicate"),
-        ({"positive": "east(t1).\nwest(t1).\n"}, r"the positive examples must be facts of one predicate, and there are east/1, west/1"),
+        (
+            {"positive": "east(t1).\nwest(t1).\n"},
+            r"the positive examples must be facts of one predicate, and there are east/1, west/1",
+        ),
         ({"background": b"shape(c1, \xff)."}, r"trains.b: the file is not UTF-8 text"),
     ],
 )
@@ -172,7 +185,25 @@ def test_srlearn_without_modes_or_folder_says_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["a\nb", "it's", "a\\b", "é", "\t", "X", "_", "", "a b", "a\x00", "\U0001f600", "[]", "!", 'say "a"', "\x85", "\\x41"]
+    "text",
+    [
+        "a\nb",
+        "it's",
+        "a\\b",
+        "é",
+        "\t",
+        "X",
+        "_",
+        "",
+        "a b",
+        "a\x00",
+        "\U0001f600",
+        "[]",
+        "!",
+        'say "a"',
+        "\x85",
+        "\\x41",
+    ],
 )
 def test_atoms_that_we_write_are_read_back(text):
     assert parse_program(f"f({atom(text)}).", "x").facts["f", 1] == [[text]]

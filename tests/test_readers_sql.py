@@ -14,13 +14,22 @@ from hornboost.errors import DataError
 from postgres import start_postgres
 
 STATEMENTS = [
-    'CREATE TABLE "the district" (district integer PRIMARY KEY, "group" varchar(10), "a ""quoted"" one" double precision)',
-    'CREATE TABLE account (account_id integer PRIMARY KEY, home integer REFERENCES "the district"(district), opened date)',
-    """CREATE TABLE loan (loan_id integer PRIMARY KEY, account_id integer REFERENCES account(account_id), amount double precision,
-    "select" varchar(10), paid boolean, status varchar(1))""",
+    (
+        'CREATE TABLE "the district" (district integer PRIMARY KEY, "group" varchar(10), "a ""quoted"" one" '
+        "double precision)"
+    ),
+    (
+        'CREATE TABLE account (account_id integer PRIMARY KEY, home integer REFERENCES "the district"(district), '
+        "opened date)"
+    ),
+    """CREATE TABLE loan (loan_id integer PRIMARY KEY, account_id integer REFERENCES account(account_id),
+    amount double precision, "select" varchar(10), paid boolean, status varchar(1))""",
     """INSERT INTO "the district" VALUES (1, 'x', 1.5), (2, NULL, NULL)""",
     "INSERT INTO account VALUES (10, 1, '1970-01-03'), (11, 2, NULL), (12, NULL, NULL)",
-    "INSERT INTO loan VALUES (100, 10, 5.5, 'o''k', true, 'A'), (101, 11, NULL, NULL, NULL, 'B'), (102, NULL, 7, 'no', false, 'A')",
+    (
+        "INSERT INTO loan VALUES (100, 10, 5.5, 'o''k', true, 'A'), (101, 11, NULL, NULL, NULL, 'B'), (102, "
+        "NULL, 7, 'no', false, 'A')"
+    ),
 ]
 OPTIONS = {"label": "status", "positive": "A"}
 
@@ -63,9 +72,12 @@ def sqlite_file(path, statements=STATEMENTS):
 
 def from_frames():
     district = pd.DataFrame({"district": [1, 2], "group": ["x", None], 'a "quoted" one': [1.5, None]})
-    account = pd.DataFrame({"account_id": [10, 11, 12], "home": [1, 2, None], "opened": pd.to_datetime(["1970-01-03", None, None])})
+    account = pd.DataFrame(
+        {"account_id": [10, 11, 12], "home": [1, 2, None], "opened": pd.to_datetime(["1970-01-03", None, None])}
+    )
     loan = pd.DataFrame(
-        {"loan_id": [100, 101, 102], "account_id": [10, 11, None], "amount": [5.5, None, 7], "select": ["o'k", None, "no"],
+        {"loan_id": [100, 101, 102], "account_id": [10, 11, None], "amount": [5.5, None, 7], "select": ["o'k", None,
+        "no"],
          "paid": [True, None, False], "status": ["A", "B", "A"]}
     )  # fmt: skip
     links = [("account.home", "the district.district"), ("loan.account_id", "account.account_id")]
@@ -98,7 +110,11 @@ def test_duckdb_gives_what_frames_give_from_a_file_and_from_a_connection(duckdb_
 
 
 def test_sqlite_gives_what_frames_give(tmp_path):
-    check_equal(Database.from_sqlite(sqlite_file(tmp_path / "bank.sqlite"), "loan", **OPTIONS), from_frames(), boolean=("0", "1"))
+    check_equal(
+        Database.from_sqlite(sqlite_file(tmp_path / "bank.sqlite"), "loan", **OPTIONS),
+        from_frames(),
+        boolean=("0", "1"),
+    )
 
 
 def test_postgres_gives_what_frames_give(postgres):
@@ -115,7 +131,9 @@ def test_tables_without_constraints_are_linked_by_inference_that_is_noted(duckdb
         connection.execute("CREATE TABLE card (number integer, account_id integer)")
         connection.execute("INSERT INTO card VALUES (1, 10), (1, 10), (3, 11)")
         connection.execute("CREATE VIEW rich AS SELECT loan_id FROM loan WHERE amount > 6")
-    db = Database.from_duckdb(duckdb_file, "loan", tables=["loan", "account", "card", "the district", "rich"], **OPTIONS)
+    db = Database.from_duckdb(
+        duckdb_file, "loan", tables=["loan", "account", "card", "the district", "rich"], **OPTIONS
+    )
     assert {(link.table, link.to_table) for link in db.links} >= {("card", "account"), ("rich", "loan")}
     assert any("card.account_id refers to account.account_id" in note for note in db.inferred)
 
@@ -135,8 +153,10 @@ def test_a_database_without_constraints_is_inferred_in_sqlite(tmp_path):
 def test_column_types_of_duckdb_are_read_or_left_out_with_a_warning():
     with duckdb.connect() as connection:
         connection.execute(
-            "CREATE TABLE t AS SELECT 1 AS id, 'a'::ENUM('a', 'b') AS e, 1.5::DECIMAL(9, 2) AS d, uuid() AS u, [1] AS l, {'a': 1} AS s, "
-            "TIME '10:00' AS c, TIMESTAMP '1970-01-02 12:00:00' AS w, 'NaN'::DOUBLE AS n, 7::HUGEINT AS h, 3::UTINYINT AS i, 'y' AS y"
+            "CREATE TABLE t AS SELECT 1 AS id, 'a'::ENUM('a', 'b') AS e, 1.5::DECIMAL(9, 2) AS d, uuid() AS "
+            "u, [1] AS l, {'a': 1} AS s, "
+            "TIME '10:00' AS c, TIMESTAMP '1970-01-02 12:00:00' AS w, 'NaN'::DOUBLE AS n, 7::HUGEINT AS h, "
+            "3::UTINYINT AS i, 'y' AS y"
         )
         db = Database.from_duckdb(connection, "t", label="y")
     kinds = {name: column.kind for name, column in db.tables["t"].columns.items()}
@@ -160,14 +180,17 @@ def test_column_types_of_postgres_are_read_or_left_out_with_a_warning(postgres):
         postgres,
         "CREATE SCHEMA kinds",
         "CREATE TYPE kinds.mood AS ENUM ('good', 'bad')",
-        "CREATE TABLE kinds.t (id uuid PRIMARY KEY, m kinds.mood, d numeric(9, 2), whole numeric(9, 0), w timestamptz, b boolean, "
+        "CREATE TABLE kinds.t (id uuid PRIMARY KEY, m kinds.mood, d numeric(9, 2), whole numeric(9, 0), w "
+        "timestamptz, b boolean, "
         "f double precision, l int[], c char(4), y text)",
-        "INSERT INTO kinds.t VALUES (gen_random_uuid(), 'bad', 1.5, 7, '1970-01-02 12:00:00+00', true, 'NaN', '{1}', 'ab', 'y')",
+        "INSERT INTO kinds.t VALUES (gen_random_uuid(), 'bad', 1.5, 7, '1970-01-02 12:00:00+00', true, "
+        "'NaN', '{1}', 'ab', 'y')",
     )
     db = Database.from_postgres(postgres, "t", schema="kinds", label="y")
     columns = db.tables["t"].columns
     assert {name: column.kind for name, column in columns.items()} == {
-        "id": "key", "m": "nominal", "d": "numeric", "whole": "numeric", "w": "numeric", "b": "nominal", "f": "numeric", "c": "nominal",
+        "id": "key", "m": "nominal", "d": "numeric", "whole": "numeric", "w": "numeric", "b": "nominal", "f": "numeric",
+        "c": "nominal",
     }  # fmt: skip
     assert columns["w"].values.tolist() == [1.5 * 86_400e6]
     assert list(columns["m"].categories) == ["bad"]
@@ -178,13 +201,17 @@ def test_column_types_of_postgres_are_read_or_left_out_with_a_warning(postgres):
 def test_sqlite_takes_types_from_all_rows_not_from_the_first(tmp_path):
     rows = [f"INSERT INTO t VALUES ({i}, NULL, {i})" for i in range(1500)]
     late = "INSERT INTO t VALUES (1500, 'late', 0.5)"
-    db = Database.from_sqlite(sqlite_file(tmp_path / "t.sqlite", ["CREATE TABLE t (id integer PRIMARY KEY, a, b)", *rows, late]), "t")
+    db = Database.from_sqlite(
+        sqlite_file(tmp_path / "t.sqlite", ["CREATE TABLE t (id integer PRIMARY KEY, a, b)", *rows, late]), "t"
+    )
     assert list(db.tables["t"].columns["a"].categories) == ["late"]
     assert db.tables["t"].columns["b"].values[-1] == 0.5
 
 
 def test_text_that_is_not_utf8_is_refused_by_sqlite(tmp_path):
-    path = sqlite_file(tmp_path / "t.sqlite", ["CREATE TABLE t (a text)", "INSERT INTO t VALUES (CAST(x'ff41' AS TEXT))"])
+    path = sqlite_file(
+        tmp_path / "t.sqlite", ["CREATE TABLE t (a text)", "INSERT INTO t VALUES (CAST(x'ff41' AS TEXT))"]
+    )
     with pytest.raises(DataError, match=r"t.sqlite: the column 'a' holds text that is not UTF-8"):
         Database.from_sqlite(path, "t")
 
@@ -195,13 +222,16 @@ def bad_cases(read, location):
         ({"target": "lon"}, rf"{location}: there is no table 'lon'; did you mean 'loan'\?"),
         ({"label": "stats"}, r"table 'loan' has no column 'stats'; did you mean 'status'\?"),
         ({"key": "loanid"}, r"table 'loan' has no column 'loanid'; did you mean 'loan_id'\?"),
-        ({"label": "paid", "positive": "maybe"}, r"table 'loan', label 'paid': the positive value 'maybe' does not occur"),
+        ({"label": "paid", "positive": "maybe"},
+         r"table 'loan', label 'paid': the positive value 'maybe' does not occur"),
         ({"where": "amount > 3"}, r"where: 'amount > 3' is not understood; write {'column': value}"),
         ({"tables": ["lon"]}, rf"{location}: tables: there is no table 'lon'; did you mean 'loan'\?"),
         ({"exclude_tables": ["lon"]}, rf"{location}: exclude_tables: there is no table 'lon'; did you mean 'loan'\?"),
         ({"exclude_tables": "loan"}, rf"{location}: exclude_tables leaves out the target table 'loan' itself"),
-        ({"foreign_keys": [("loan.amount", "accont.account_id")]}, r"there is no table 'accont'; did you mean 'account'\?"),
-        ({"foreign_keys": [("loan.amount", "account.acc")]}, r"table 'account' has no column 'acc'; did you mean 'account_id'\?"),
+        ({"foreign_keys": [("loan.amount", "accont.account_id")]},
+         r"there is no table 'accont'; did you mean 'account'\?"),
+        ({"foreign_keys": [("loan.amount", "account.acc")]},
+         r"table 'account' has no column 'acc'; did you mean 'account_id'\?"),
         ({"types": {"loan.status": "numeric"}, "label": "paid", "where": {"paid": [True, 1]}},
          r"table 'loan', column 'status': row 1 holds 'A', which is not a number"),
     ]  # fmt: skip

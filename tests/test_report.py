@@ -64,7 +64,9 @@ def test_the_page_has_a_card_for_each_rule_and_is_well_formed(bank: Any) -> None
     page = Page(text)
     assert page.open == []
     cards = [attributes for _, attributes in page.elements if attributes.get("class") == "card"]
-    assert [float(card["data-vote"]) for card in cards] == [rule.confidence(clf.ensemble_.classes) for rule in clf.rules_]
+    assert [float(card["data-vote"]) for card in cards] == [
+        rule.confidence(clf.ensemble_.classes) for rule in clf.rules_
+    ]
     assert "Which loans?" in "".join(page.words["h1"])
 
 
@@ -133,7 +135,11 @@ def test_the_margin_curve_marks_the_rounds_in_which_features_entered(bank: Any) 
 
 def test_the_schema_lights_the_joins_that_rules_use() -> None:
     db = hb.datasets.bank(50, transactions=3).database()
-    rules = [hb.Clause.parse('risky="1" :- loan(account_id=A), disp(account_id=A, client_id=C), client(client_id=C, age<=40).')]
+    rules = [
+        hb.Clause.parse(
+            'risky="1" :- loan(account_id=A), disp(account_id=A, client_id=C), client(client_id=C, age<=40).'
+        )
+    ]
     graph = Graph.of(db, rules, {name: table.n_rows for name, table in db.tables.items()})
     lit = {str(edge) for edge in graph.edges if edge.rules}
     assert lit == {"disp.account_id = loan.account_id", "disp.client_id = client.client_id"}
@@ -223,8 +229,13 @@ def test_a_model_of_one_csv_file_is_reported_from_the_command_line(tmp_path: Pat
     frame = pd.DataFrame({"x": x, "z": x % 7, "class": np.where(x >= 30, "high", "low")})
     frame.to_csv(tmp_path / "one.csv", index=False)
     model, page = tmp_path / "model.json", tmp_path / "report.html"
-    for arguments in (["fit", "one.csv", "--rounds", "3", "-o", model], ["report", model, "--data", "one.csv", "--cv", "2", "-o", page]):
-        result = CliRunner().invoke(app, [str(tmp_path / "one.csv") if part == "one.csv" else str(part) for part in arguments])
+    for arguments in (
+        ["fit", "one.csv", "--rounds", "3", "-o", model],
+        ["report", model, "--data", "one.csv", "--cv", "2", "-o", page],
+    ):
+        result = CliRunner().invoke(
+            app, [str(tmp_path / "one.csv") if part == "one.csv" else str(part) for part in arguments]
+        )
         assert result.exit_code == 0, result.output
     text = page.read_text(encoding="utf-8")
     assert "from 1 table with 60 rows" in text

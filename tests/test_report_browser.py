@@ -15,7 +15,9 @@ from hornboost.report import write_report
 from report_pages import HOSTILE, bank_model, hostile_model
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path; install it (apt-get install chromium)")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no chromium on the path; install it (apt-get install chromium)"
+)
 NONE_FIRED = re.compile("· 0 rules fired")
 
 
@@ -77,7 +79,10 @@ def test_rules_are_sorted_by_what_the_user_chooses(seen: Seen, folder: Path) -> 
 
     def values(name: str) -> list[float]:
         return [
-            float(value) for value in page.eval_on_selector_all("#rule-cards .card", f"cards => cards.map(card => card.dataset.{name})")
+            float(value)
+            for value in page.eval_on_selector_all(
+                "#rule-cards .card", f"cards => cards.map(card => card.dataset.{name})"
+            )
         ]
 
     influence = [-abs(vote) * covered for vote, covered in zip(values("vote"), values("covered"), strict=True)]
@@ -192,7 +197,9 @@ def test_axe_finds_no_serious_violation(seen: Seen, folder: Path, theme: str) ->
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
     found = page.evaluate("axe.run()")
     assert found["passes"], "axe must have run"
-    serious = [(one["id"], one["nodes"][0]["html"]) for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    serious = [
+        (one["id"], one["nodes"][0]["html"]) for one in found["violations"] if one["impact"] in ("serious", "critical")
+    ]
     assert serious == []
 
 

@@ -21,7 +21,9 @@ def learned(n_jobs: int, variables: Mapping[str, str]) -> dict[str, Any]:
     """What the script prints in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if name not in plainest()} | dict(variables)
     environment["PYTHONPATH"] = str(SCRIPT.parents[1] / "src")
-    run = subprocess.run([sys.executable, str(SCRIPT), str(n_jobs)], env=environment, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT), str(n_jobs)], env=environment, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     found: dict[str, Any] = json.loads(run.stdout)
     return found
@@ -45,6 +47,8 @@ def test_no_kernel_on_disk_depends_on_a_type_of_this_version(here: dict[str, Any
 def test_every_estimator_is_compared(here: dict[str, Any]) -> None:
     import hornboost as hb
 
-    learners = [name.removesuffix("Classifier") for name in hb.__all__ if name.endswith(("Classifier", "Subgroups", "Selector"))]
+    learners = [
+        name.removesuffix("Classifier") for name in hb.__all__ if name.endswith(("Classifier", "Subgroups", "Selector"))
+    ]
     assert len(learners) >= 8
     assert [learner for learner in learners if not any(case.startswith(learner) for case in here["checksums"])] == []

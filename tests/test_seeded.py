@@ -38,7 +38,9 @@ def is_threshold(refinement: Refinement) -> bool:
 
 @given(cases(n_clauses=1), st.integers(0, 10**6))
 @settings(max_examples=25)
-def test_every_literal_has_the_weight_of_the_clause_evaluated_afresh_and_covers_the_seed(case: RandomCase, number: int) -> None:
+def test_every_literal_has_the_weight_of_the_clause_evaluated_afresh_and_covers_the_seed(
+    case: RandomCase, number: int
+) -> None:
     database, examples = encoded(case)
     rng = np.random.default_rng(number)
     weights = fixed_point(rng.uniform(0.1, 1.0, examples.n_rows))
@@ -89,8 +91,12 @@ def test_the_literals_are_the_conditions_of_the_engine_that_the_seed_satisfies(c
 
 def one_to_many() -> tuple[hb.Database, pd.DataFrame]:
     parent = pd.DataFrame({"p": [1, 2, 3, 4], "y": ["1", "1", "0", "0"]})
-    child = pd.DataFrame({"p": [1, 1, 1, 2, 3, 4], "x": [1.0, 5.0, 9.0, 7.0, 3.0, np.nan], "c": ["a", "b", "b", "a", "c", None]})
-    database = hb.Database.from_frames({"parent": parent, "child": child}, target="parent", key="p", label="y", positive="1")
+    child = pd.DataFrame(
+        {"p": [1, 1, 1, 2, 3, 4], "x": [1.0, 5.0, 9.0, 7.0, 3.0, np.nan], "c": ["a", "b", "b", "a", "c", None]}
+    )
+    database = hb.Database.from_frames(
+        {"parent": parent, "child": child}, target="parent", key="p", label="y", positive="1"
+    )
     return database, database.examples()[0]
 
 
@@ -142,7 +148,13 @@ def test_keys_and_chains_reach_what_the_engine_reaches() -> None:
     weights, classes = fixed_point(np.ones(1500)), (np.arange(1500) % 3 == 0).astype(np.int32)
     engine = Engine(database, examples)
     frontier = engine.frontier(engine.root())
-    known = dict(zip(map(frontier.refinement, range(len(frontier))), engine.score(frontier, weights, classes, 2).tolist(), strict=True))
+    known = dict(
+        zip(
+            map(frontier.refinement, range(len(frontier))),
+            engine.score(frontier, weights, classes, 2).tolist(),
+            strict=True,
+        )
+    )
     seeded = SeededEngine(Engine(database, examples))
     literals = seeded.literals(seeded.root(), 7)
     table = seeded.score(seeded.root(), literals, weights, classes).tolist()
@@ -171,7 +183,9 @@ def test_work_stops_at_the_deadline() -> None:
 
 
 def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> None:
-    """The clock goes one second at each look; every deadline cuts another step, and a search that it cuts has no result."""
+    """The clock goes one second at each look; every deadline cuts another step,
+    and a search that it cuts has no result.
+    """
     database = hb.datasets.skewed_pairs(400, skew=100, seed=1).database()
     X, y = database.examples()
     classes = (np.asarray(y) == "1").astype(np.int32)
@@ -189,7 +203,10 @@ def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> Non
     for module, name in (
         (blocks.Pairs, "score"),
         (blocks, "build_block"),
-        *((roots.kernels, name) for name in ("union_pairs", "meet", "covered_by", "histogram_by_class", "closing_rows")),
+        *(
+            (roots.kernels, name)
+            for name in ("union_pairs", "meet", "covered_by", "histogram_by_class", "closing_rows")
+        ),
     ):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     monkeypatch.setattr(roots, "build_block", blocks.build_block)
@@ -199,7 +216,10 @@ def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> Non
     for deadline in range(0, 1000, 13):
         clock[0], begun[:] = -1.0, []
         engine = SeededEngine(Engine(database, examples))
-        point = lambda table: (table[:, 1] / weights[classes == 1].sum(), 100 * table[:, 0] / weights[classes == 0].sum())  # noqa: E731
+        point = lambda table: (  # noqa: E731
+            table[:, 1] / weights[classes == 1].sum(),
+            100 * table[:, 0] / weights[classes == 0].sum(),
+        )
         climb = None
         with fitting(deadline), learning() as ending:
             climb = SeededSearch(engine, weights, classes, point, clause_area, 5).climb(int(np.flatnonzero(classes)[0]))
@@ -218,7 +238,13 @@ def search(objective, budget: Budget, max_literals: int = 5) -> SeededSearch:
     engine = SeededEngine(Engine(database, database.encode(X)))
     classes = np.array([1, 1, 0, 0], np.int32)
     return SeededSearch(
-        engine, np.array([4, 4, 4, 4]), classes, lambda table: (table[:, 1] / 8, table[:, 0] / 8), objective, max_literals, budget
+        engine,
+        np.array([4, 4, 4, 4]),
+        classes,
+        lambda table: (table[:, 1] / 8, table[:, 0] / 8),
+        objective,
+        max_literals,
+        budget,
     )
 
 

@@ -52,7 +52,11 @@ def naive_mi(a: np.ndarray, b: np.ndarray, w: np.ndarray) -> float:
 def test_information_equals_the_definition(data, weights):
     X, y = data
     draw = np.random.default_rng(1)
-    w = {"equal": np.ones(len(y)), "few": draw.choice([0.5, 1.25, 3.0], len(y)), "many": draw.uniform(0.1, 3.0, len(y))}[weights]
+    w = {
+        "equal": np.ones(len(y)),
+        "few": draw.choice([0.5, 1.25, 3.0], len(y)),
+        "many": draw.uniform(0.1, 3.0, len(y)),
+    }[weights]
     found = information(X, y, w)
     np.testing.assert_allclose(found.relevance, [naive_mi(x, y, w) for x in X.T], atol=1e-12)
     for j in range(X.shape[1]):
@@ -69,7 +73,8 @@ def naive_mrmr(X: np.ndarray, y: np.ndarray, k: int) -> list[int]:
     chosen: list[int] = []
     while len(chosen) < k:
         score = {
-            j: mutual_info_score(X[:, j], y) - (np.mean([mutual_info_score(X[:, j], X[:, i]) for i in chosen]) if chosen else 0.0)
+            j: mutual_info_score(X[:, j], y)
+            - (np.mean([mutual_info_score(X[:, j], X[:, i]) for i in chosen]) if chosen else 0.0)
             for j in range(X.shape[1])
             if j not in chosen
         }
@@ -86,7 +91,8 @@ def test_mrmr_equals_a_direct_implementation(data):
 
 
 def test_mrmr_equals_mrmr_selection():
-    # mrmr-selection divides relevance by redundancy; with exponentials and a geometric mean its order is that of the difference (5)
+    # mrmr-selection divides relevance by redundancy; with exponentials and a geometric mean its order is that of the
+    # difference (5)
     X, y = booleans(400, 25, 2, seed=3)
     names = [f"x{j}" for j in range(25)]
     frame, labels = pd.DataFrame(X.astype(int), columns=names), pd.Series(y)
@@ -124,7 +130,8 @@ def hand_case() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_algorithm_1_line_by_line_on_a_hand_case():
-    # I(a;y) = I(b;y) = H(3/4) - 1/2 H(1/2) = 0.5623 - 0.3466 = 0.2158 nats; I(a;a) = ln 2 = 0.6931; all other pairs have 0.
+    # I(a;y) = I(b;y) = H(3/4) - 1/2 H(1/2) = 0.5623 - 0.3466 = 0.2158 nats; I(a;a) = ln 2 = 0.6931; all other pairs
+    # have 0.
     X, y = hand_case()
     sequence = iter(
         [
@@ -156,7 +163,9 @@ def test_algorithm_1_line_by_line_on_a_hand_case():
 def test_algorithm_1_keeps_the_construction_of_fewest_errors():
     X, y = hand_case()
     # a with noise predicts the majority, 2 of 8 wrong; a with b gets all right
-    best, history = stochastic(information(X, y), iter([0.9, 0.01, 0.0, 0.5, 0.01, 0.0]).__next__, restarts=2, alpha=0.0, max_features=2)
+    best, history = stochastic(
+        information(X, y), iter([0.9, 0.01, 0.0, 0.5, 0.01, 0.0]).__next__, restarts=2, alpha=0.0, max_features=2
+    )
     assert [(restart.columns, restart.error) for restart in history] == [((3, 0), 2.0), ((2, 0), 0.0)]
     assert best is history[1]
 
@@ -164,7 +173,9 @@ def test_algorithm_1_keeps_the_construction_of_fewest_errors():
 def test_algorithm_1_judges_after_each_addition():
     X, y = hand_case()
     # a, b, then by walk steps noise: it cannot mend what is right, and fits as well
-    best, history = stochastic(information(X, y), iter([0.0, 0.01, 0.5, 0.01, 0.9]).__next__, restarts=1, alpha=0.0, max_features=3)
+    best, history = stochastic(
+        information(X, y), iter([0.0, 0.01, 0.5, 0.01, 0.9]).__next__, restarts=1, alpha=0.0, max_features=3
+    )
     assert (history[0].columns, history[0].grown) == ((0, 2), 3)
     assert best is history[0]
 
@@ -172,7 +183,9 @@ def test_algorithm_1_judges_after_each_addition():
 def test_of_equal_constructions_the_first_is_kept():
     X, y = hand_case()
     # b and a, then a and b
-    best, history = stochastic(information(X, y), iter([0.5, 0.01, 0.0, 0.0, 0.01, 0.5]).__next__, restarts=2, alpha=0.0, max_features=2)
+    best, history = stochastic(
+        information(X, y), iter([0.5, 0.01, 0.0, 0.0, 0.01, 0.5]).__next__, restarts=2, alpha=0.0, max_features=2
+    )
     assert [restart.columns for restart in history] == [(2, 0), (0, 2)]
     assert best is history[0]
 
@@ -229,7 +242,9 @@ def test_a_column_of_identifiers_is_refused_by_name():
 
 def test_the_selector_works_in_a_pipeline():
     X, y = booleans(300, 30, 2)
-    model = make_pipeline(MutualInformationSelector(restarts=10, random_state=0), DecisionTreeClassifier(random_state=0)).fit(X, y)
+    model = make_pipeline(
+        MutualInformationSelector(restarts=10, random_state=0), DecisionTreeClassifier(random_state=0)
+    ).fit(X, y)
     assert model.score(X, y) > 0.7
 
 

@@ -29,7 +29,9 @@ def tables() -> dict[str, pd.DataFrame]:
     customers = pd.DataFrame({"customer_id": np.arange(1, N + 1), "region": rng.choice(["north", "south", "west"], N)})
     orders = pd.DataFrame({"order_id": np.arange(1, 3 * N + 1), "customer_id": np.repeat(np.arange(1, N + 1), 3)})
     orders["channel"] = rng.choice(["web", "phone"], len(orders))
-    items = pd.DataFrame({"item_id": np.arange(1, 2 * len(orders) + 1), "order_id": np.repeat(orders["order_id"].to_numpy(), 2)})
+    items = pd.DataFrame(
+        {"item_id": np.arange(1, 2 * len(orders) + 1), "order_id": np.repeat(orders["order_id"].to_numpy(), 2)}
+    )
     items["price"] = rng.gamma(2.0, 20.0, len(items)).round(2)
     items["returned"] = rng.choice(["yes", "no"], len(items), p=[0.2, 0.8])
     reached = items.merge(orders, on="order_id")
@@ -58,7 +60,10 @@ def statements() -> Iterator[str]:
             column, other = LINKS[name]
             columns.append(f"FOREIGN KEY ({column}) REFERENCES {other}({KEYS[other]})")
         yield f"CREATE TABLE {name} ({', '.join(columns)})"
-        rows = [", ".join("NULL" if pd.isna(v) else f"'{v}'" if isinstance(v, str) else str(v) for v in row) for row in frame.to_numpy()]
+        rows = [
+            ", ".join("NULL" if pd.isna(v) else f"'{v}'" if isinstance(v, str) else str(v) for v in row)
+            for row in frame.to_numpy()
+        ]
         yield f"INSERT INTO {name} VALUES ({'), ('.join(rows)})"
 
 
@@ -188,19 +193,29 @@ def test_what_is_named_is_read_and_what_is_excluded_is_not(shop: Shop) -> None:
     shop.execute("CREATE VIEW buyers AS SELECT customer_id, status FROM customers")
     assert set(shop.database().tables) == {"customers", "orders", "items"}
     assert set(shop.database(tables=["orders", "expensive"]).tables) == {"customers", "orders", "expensive"}
-    assert set(shop.database(foreign_keys=[("expensive.order_id", "orders.order_id")]).tables) == {*tables(), "expensive"}
+    assert set(shop.database(foreign_keys=[("expensive.order_id", "orders.order_id")]).tables) == {
+        *tables(),
+        "expensive",
+    }
     assert set(shop.database("buyers", label="status").tables) == {*tables(), "buyers"}
     assert set(shop.database(exclude_tables=["items"]).tables) == {"customers", "orders"}
-    assert sorted(shop.database(exclude_tables=["items"]).left_out) == ["buyers (view)", "expensive (view)", "items (excluded)"]
+    assert sorted(shop.database(exclude_tables=["items"]).left_out) == [
+        "buyers (view)",
+        "expensive (view)",
+        "items (excluded)",
+    ]
 
 
 def test_a_model_that_looks_at_a_view_finds_it_again(shop: Shop, run: Any, tmp_path: Path) -> None:
     view = (
-        "CREATE VIEW returns AS SELECT o.customer_id, i.price FROM items i JOIN orders o ON o.order_id = i.order_id WHERE returned = 'yes'"
+        "CREATE VIEW returns AS SELECT o.customer_id, i.price FROM items i JOIN orders o ON o.order_id = "
+        "i.order_id WHERE returned = 'yes'"
     )
     shop.execute(view)
     link = ["--link", "returns.customer_id=customers.customer_id"]
-    code, _, err = run("fit", shop.address, *OPTIONS, "--tables", "customers,returns", *link, "--rounds", 2, "-o", tmp_path / "m.json")
+    code, _, err = run(
+        "fit", shop.address, *OPTIONS, "--tables", "customers,returns", *link, "--rounds", 2, "-o", tmp_path / "m.json"
+    )
     assert code == 0, err
     assert "returns(" in run("rules", tmp_path / "m.json")[1]
     code, out, err = run("predict", tmp_path / "m.json", shop.address)
@@ -219,18 +234,30 @@ def test_a_continuous_label_is_refused_in_one_sentence(shop: Shop, run: Any, tmp
     db = shop.database(label="spend")
     X, y = db.examples()
     assert y.dtype == np.float64
-    with pytest.raises(DataError, match="Unknown label type: y holds 90 distinct numbers and C2RIBClassifier predicts classes"):
+    with pytest.raises(
+        DataError, match="Unknown label type: y holds 90 distinct numbers and C2RIBClassifier predicts classes"
+    ):
         hb.C2RIBClassifier(db, rounds=1).fit(X, y)
 
 
-CLASSIFIERS = ["C2RIBClassifier", "RankBoostClassifier", "PRankBoostClassifier", "KBSClassifier", "AdaBoostM1Classifier"]
+CLASSIFIERS = [
+    "C2RIBClassifier",
+    "RankBoostClassifier",
+    "PRankBoostClassifier",
+    "KBSClassifier",
+    "AdaBoostM1Classifier",
+]
 
 
 @pytest.mark.parametrize("name", [*CLASSIFIERS, "LogitBoostClassifier", "MLynxClassifier", "KBSSubgroups"])
-@pytest.mark.parametrize("y", [np.linspace(0, 1, 60), np.arange(60), pd.Series(np.arange(60) + 0.5), np.arange(60).astype(object)])
+@pytest.mark.parametrize(
+    "y", [np.linspace(0, 1, 60), np.arange(60), pd.Series(np.arange(60) + 0.5), np.arange(60).astype(object)]
+)
 def test_every_classifier_refuses_numbers_and_takes_few_whole_ones(name: str, y: Any) -> None:
     X = pd.DataFrame({"x": np.arange(60) % 7})
-    with pytest.raises(DataError, match=rf"Unknown label type: y holds .* and {name} predicts classes; cut them into ranges"):
+    with pytest.raises(
+        DataError, match=rf"Unknown label type: y holds .* and {name} predicts classes; cut them into ranges"
+    ):
         getattr(hb, name)().fit(X, y)
 
 
@@ -285,7 +312,18 @@ def test_where_chooses_rows_on_every_command(folder: Path, run: Any, tmp_path: P
     counts = json.loads(run("inspect", folder, *OPTIONS, "--where", "region=north", "--json")[1])["classes"]
     assert sum(counts.values()) == north
     assert run("evaluate", folder, *OPTIONS, "--where", "region=north", "--rounds", 1, "--cv", 2)[0] == 0
-    report = ["report", tmp_path / "m.json", "--data", folder, "--where", "region=north", "--cv", 0, "-o", tmp_path / "r.html"]
+    report = [
+        "report",
+        tmp_path / "m.json",
+        "--data",
+        folder,
+        "--where",
+        "region=north",
+        "--cv",
+        0,
+        "-o",
+        tmp_path / "r.html",
+    ]
     assert run(*report)[0] == 0
     assert f"among {north} rows of <b>customers</b>" in (tmp_path / "r.html").read_text(encoding="utf-8")
     for text in ("region", "spend>=100", "=north", "region==north"):
@@ -301,7 +339,9 @@ def test_one_csv_file_keeps_its_label_its_positive_class_and_its_name(folder: Pa
     frame.loc[:4, "status"] = None
     frame.to_csv(tmp_path / "customers.csv", index=False)
     model = tmp_path / "m.json"
-    code, _, err = run("fit", tmp_path / "customers.csv", "--label", "status", "--positive", "bad", "--rounds", 2, "-o", model)
+    code, _, err = run(
+        "fit", tmp_path / "customers.csv", "--label", "status", "--positive", "bad", "--rounds", 2, "-o", model
+    )
     assert code == 0, err
     assert 'status="bad" :- customers(' in run("rules", model)[1]
     frame.to_csv(tmp_path / "others.csv", index=False)
@@ -329,7 +369,10 @@ def test_a_single_table_is_evaluated_for_the_stated_positive_class(run: Any, tmp
 
 def test_materialised_views_foreign_tables_and_partitions_are_left_out_unless_named(postgres_shop: Shop) -> None:
     shop = postgres_shop
-    shop.execute("CREATE MATERIALIZED VIEW total AS SELECT customer_id, count(*) AS n, sum(1.5)::numeric(8, 2) AS s FROM orders GROUP BY 1")
+    shop.execute(
+        "CREATE MATERIALIZED VIEW total AS SELECT customer_id, count(*) AS n, sum(1.5)::numeric(8, 2) AS s "
+        "FROM orders GROUP BY 1"
+    )
     shop.execute("CREATE TABLE visit (customer_id integer, day integer) PARTITION BY RANGE (day)")
     shop.execute("CREATE TABLE visit_1 PARTITION OF visit FOR VALUES FROM (0) TO (10)")
     shop.execute("INSERT INTO visit VALUES (1, 2), (2, 3)")
@@ -347,7 +390,11 @@ def test_materialised_views_foreign_tables_and_partitions_are_left_out_unless_na
 def test_full_text_tables_of_sqlite_are_left_out_unless_named(tmp_path: Path) -> None:
     path = tmp_path / "shop.sqlite"
     connection = sqlite3.connect(path)
-    for text in [*statements(), "CREATE VIRTUAL TABLE words USING fts5(note)", "INSERT INTO words VALUES ('slow'), ('late')"]:
+    for text in [
+        *statements(),
+        "CREATE VIRTUAL TABLE words USING fts5(note)",
+        "INSERT INTO words VALUES ('slow'), ('late')",
+    ]:
         connection.execute(text)
     connection.commit()
     connection.close()

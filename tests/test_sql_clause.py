@@ -23,7 +23,10 @@ def covered(setup: str, body: str) -> list[object]:
 
 
 def test_nan_is_missing_and_above_no_threshold() -> None:
-    setup = "CREATE TABLE t AS SELECT * FROM (VALUES (1, 'NaN'::DOUBLE), (2, NULL), (3, 7), (4, 'inf'), (5, '-inf')) AS v(id, x)"
+    setup = (
+        "CREATE TABLE t AS SELECT * FROM (VALUES (1, 'NaN'::DOUBLE), (2, NULL), (3, 7), (4, 'inf'), (5, "
+        "'-inf')) AS v(id, x)"
+    )
     assert covered(setup, "t(id=K, x>=5)") == [3, 4]
     assert covered(setup, "t(id=K, x<=5)") == [5]
     assert covered(setup, "t(id=K, x>=inf)") == [4]
@@ -33,7 +36,8 @@ def test_nan_is_missing_and_above_no_threshold() -> None:
 
 def test_missing_works_on_any_type_and_a_text_that_says_nan_is_a_value() -> None:
     setup = (
-        "CREATE TABLE t AS SELECT * FROM (VALUES (1, 'nan', DATE '2020-01-01', true, 1), (2, NULL, NULL, NULL, NULL)) AS v(id, s, d, b, i)"
+        "CREATE TABLE t AS SELECT * FROM (VALUES (1, 'nan', DATE '2020-01-01', true, 1), (2, NULL, NULL, NULL, "
+        "NULL)) AS v(id, s, d, b, i)"
     )
     for column in "sdbi":
         assert covered(setup, f"t(id=K, {column} is missing)") == [2]
@@ -58,7 +62,10 @@ def test_nominal_values_are_compared_as_text() -> None:
 
 def test_dates_are_compared_as_instants() -> None:
     for kind in ("DATE", "TIMESTAMP", "VARCHAR"):
-        setup = f"CREATE TABLE t AS SELECT * FROM (VALUES (1, '1998-01-01'::{kind}), (2, '1998-01-02'::{kind}), (3, NULL)) AS v(id, d)"
+        setup = (
+            f"CREATE TABLE t AS SELECT * FROM (VALUES (1, '1998-01-01'::{kind}), (2, '1998-01-02'::{kind}), (3, "
+            "NULL)) AS v(id, d)"
+        )
         assert covered(setup, 't(id=K, d>="1998-01-02")') == [2]
         assert covered(setup, 't(id=K, d<="1998-01-01 12:00")') == [1]
 

@@ -1,4 +1,6 @@
-"""SQL is written in one package, with sqlglot: names are quoted, values are constants, and texts survive the indentation."""
+"""SQL is written in one package, with sqlglot:
+names are quoted, values are constants, and texts survive the indentation.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from hornboost.model.sql import ensemble_to_sql, model_to_sql
 from hornboost.sql.clause import clause_to_sql
 
 SOURCE = Path(hb.__file__).parent
-SQL = re.compile(r"\b(SELECT\s+[\w\"*{]|INSERT INTO|CREATE (TABLE|VIEW)|GROUP BY|ORDER BY|LEFT JOIN|WHERE\s+\w+\s*[=<>])")
+SQL = re.compile(
+    r"\b(SELECT\s+[\w\"*{]|INSERT INTO|CREATE (TABLE|VIEW)|GROUP BY|ORDER BY|LEFT JOIN|WHERE\s+\w+\s*[=<>])"
+)
 
 
 def strings(path: Path) -> Iterator[tuple[int, str, bool]]:
@@ -32,8 +36,14 @@ def strings(path: Path) -> Iterator[tuple[int, str, bool]]:
     within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            yield node.lineno, "{}".join(str(part.value) for part in node.values if isinstance(part, ast.Constant)), True
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (documentation | within):
+            yield (
+                node.lineno,
+                "{}".join(str(part.value) for part in node.values if isinstance(part, ast.Constant)),
+                True,
+            )
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (documentation | within)
+        ):
             yield node.lineno, node.value, "{}" in node.value
 
 
@@ -41,7 +51,9 @@ def test_no_sql_is_put_together_from_text_and_none_is_written_outside_its_packag
     found = []
     for path in SOURCE.rglob("*.py"):
         own = path.parent == SOURCE / "sql"
-        found += [f"{path.name}:{line}" for line, text, mixed in strings(path) if SQL.search(text) and (mixed or not own)]
+        found += [
+            f"{path.name}:{line}" for line, text, mixed in strings(path) if SQL.search(text) and (mixed or not own)
+        ]
     assert found == []
 
 
@@ -57,7 +69,9 @@ def test_names_and_values_of_several_lines_survive(name: str) -> None:
     root, other = clause.body
     test = replace(other.tests[0], column=name, value=name)
     clause = replace(clause, body=(root, replace(other, table=name, tests=(test,))))
-    text = ensemble_to_sql(Ensemble((name, "b"), (Rule(clause, (-1.5,)),), (0.0,)), Target("a", ("id",)), probability=False)
+    text = ensemble_to_sql(
+        Ensemble((name, "b"), (Rule(clause, (-1.5,)),), (0.0,)), Target("a", ("id",)), probability=False
+    )
     quoted = '"' + name.replace('"', '""') + '"'
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE a AS SELECT 1 AS id UNION ALL SELECT 2")
@@ -72,7 +86,9 @@ def test_names_and_values_of_several_lines_survive(name: str) -> None:
 def database() -> hb.Database:
     t = pd.DataFrame({"id": range(20), "label": ["yes", "no"] * 10})
     c = pd.DataFrame({"ref": range(20), "k": ["3", "3.0"] * 10, "x": [1.5, None] * 10})
-    return hb.Database.from_frames({"t": t, "c": c}, "t", key="id", label="label", positive="yes", foreign_keys=[("c.ref", "t.id")])
+    return hb.Database.from_frames(
+        {"t": t, "c": c}, "t", key="id", label="label", positive="yes", foreign_keys=[("c.ref", "t.id")]
+    )
 
 
 def test_a_model_file_carries_its_types_to_sql_and_an_older_one_says_what_it_takes_them_for() -> None:
@@ -81,12 +97,15 @@ def test_a_model_file_carries_its_types_to_sql_and_an_older_one_says_what_it_tak
     model = hb.C2RIBClassifier(db, rounds=2, random_state=0).fit(X, y)._saved()
     read = from_bytes(to_bytes(model), "model.json")
     assert model_to_sql(read, "duckdb") == model_to_sql(model, "duckdb")
-    schema = {table: tuple(replace(column, stored=None) for column in columns) for table, columns in model.schema.items()}
+    schema = {
+        table: tuple(replace(column, stored=None) for column in columns) for table, columns in model.schema.items()
+    }
     older = model_to_sql(replace(model, schema=schema), "duckdb")
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT i AS id FROM range(20) r(i)")
         connection.execute(
-            "CREATE TABLE c AS SELECT i AS ref, CASE i % 2 WHEN 0 THEN '3' ELSE '3.0' END AS k, 1.5 AS x FROM range(20) r(i)"
+            "CREATE TABLE c AS SELECT i AS ref, CASE i % 2 WHEN 0 THEN '3' ELSE '3.0' END AS k, 1.5 AS x "
+            "FROM range(20) r(i)"
         )
         found = [sorted(connection.execute(text).fetchall()) for text in (model_to_sql(model, "duckdb"), older)]
     assert found[0] == found[1]
@@ -98,10 +117,12 @@ def test_tables_are_those_of_the_schema_that_was_read_or_named() -> None:
         for schema, value in (("main", "a"), ("other", "b")):
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
             connection.execute(
-                f"CREATE TABLE {schema}.t AS SELECT i AS id, CASE i % 2 WHEN 0 THEN 'no' ELSE 'yes' END AS label FROM range(40) r(i)"
+                f"CREATE TABLE {schema}.t AS SELECT i AS id, CASE i % 2 WHEN 0 THEN 'no' ELSE 'yes' END AS "
+                "label FROM range(40) r(i)"
             )
             connection.execute(
-                f"CREATE TABLE {schema}.c AS SELECT i AS ref, CASE i % 2 WHEN 0 THEN 'z' ELSE '{value}' END AS k FROM range(40) r(i)"
+                f"CREATE TABLE {schema}.c AS SELECT i AS ref, CASE i % 2 WHEN 0 THEN 'z' ELSE '{value}' END "
+                "AS k FROM range(40) r(i)"
             )
         options = {"key": "id", "label": "label", "positive": "yes", "foreign_keys": [("c.ref", "t.id")]}
         db = hb.Database.from_duckdb(connection, "t", schema="other", **options)
@@ -109,10 +130,15 @@ def test_tables_are_those_of_the_schema_that_was_read_or_named() -> None:
         model = hb.C2RIBClassifier(db, rounds=2, random_state=0).fit(X, y)
         rows = sorted(connection.execute(model.to_sql("duckdb")).fetchall())
         assert [row[-1] for row in rows] == model.predict(X).tolist() == y.tolist()
-        assert {row[-1] for row in connection.execute(model.to_sql("duckdb", schema="main")).fetchall()} != {"yes", "no"}
+        assert {row[-1] for row in connection.execute(model.to_sql("duckdb", schema="main")).fetchall()} != {
+            "yes",
+            "no",
+        }
         assert '"other"' not in model.to_sql("postgres")
         assert 'FROM "new"."people"' in model.to_sql("postgres", schema="new", table="people")
-        plain = hb.C2RIBClassifier(hb.Database.from_duckdb(connection, "t", **options), rounds=2, random_state=0).fit(X, y)
+        plain = hb.C2RIBClassifier(hb.Database.from_duckdb(connection, "t", **options), rounds=2, random_state=0).fit(
+            X, y
+        )
         assert '"main"' not in plain.to_sql("duckdb")
 
 

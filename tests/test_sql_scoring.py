@@ -32,7 +32,9 @@ KINDS = ["one", "two softmax", "two sigmoid", "three softmax", "three sigmoid"]
 
 
 def databases(count: int) -> settings:
-    return settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+    return settings(
+        max_examples=count, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    )
 
 
 def ensemble(clauses: tuple[Clause, ...], kind: str) -> Ensemble:
@@ -45,7 +47,13 @@ def ensemble(clauses: tuple[Clause, ...], kind: str) -> Ensemble:
         for k, (clause, (v, o)) in enumerate(zip(clauses, numbers, strict=True))
     ]
     link = "softmax" if "softmax" in kind else "sigmoid"
-    return Ensemble(classes, tuple(rules), tuple(map(float, rng.normal(size=n))), link, ((1.7, -0.3),) * n if link == "sigmoid" else ())
+    return Ensemble(
+        classes,
+        tuple(rules),
+        tuple(map(float, rng.normal(size=n))),
+        link,
+        ((1.7, -0.3),) * n if link == "sigmoid" else (),
+    )
 
 
 def expected(case: RandomCase, model: Ensemble) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -74,8 +82,12 @@ def check(rows: list[tuple[Any, ...]], case: RandomCase, model: Ensemble) -> Non
     rows = sorted(rows)
     assert [row[0] for row in rows] == list(range(len(case.target.rows)))
     n = 1 if decision.ndim == 1 else decision.shape[1]
-    np.testing.assert_allclose(np.array([row[1 : 1 + n] for row in rows], float), decision.reshape(-1, n), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.array([row[1 + n : -1] for row in rows], float), probability.reshape(-1, n), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.array([row[1 : 1 + n] for row in rows], float), decision.reshape(-1, n), rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        np.array([row[1 + n : -1] for row in rows], float), probability.reshape(-1, n), rtol=0, atol=1e-12
+    )
     assert [row[-1] for row in rows] == prediction
 
 
@@ -97,7 +109,10 @@ def test_sqlite_scores_as_python_does(case: RandomCase, kind: str, typed: bool) 
     for table in case.tables:
         names = [quoted(name) for name in ["row", *(column.name for column in table.columns)]]
         connection.execute(f"CREATE TABLE {quoted(table.name)} ({', '.join(names)})")
-        rows = [[position, *(as_sqlite(column, row[column.name]) for column in table.columns)] for position, row in enumerate(table.rows)]
+        rows = [
+            [position, *(as_sqlite(column, row[column.name]) for column in table.columns)]
+            for position, row in enumerate(table.rows)
+        ]
         connection.executemany(f"INSERT INTO {quoted(table.name)} VALUES ({', '.join('?' * len(names))})", rows)
     found = connection.execute(scoring(model, "sqlite", case, typed)).fetchall()
     connection.close()
@@ -139,7 +154,13 @@ def hostile_frames(n: int = 120) -> tuple[dict[str, pd.DataFrame], Any]:
     rng = np.random.default_rng(5)
     values = ["a'b", 'c"d', "e\\f", "ü; drop table x; --", None]
     main = pd.DataFrame({"score": np.arange(n), "select": rng.normal(size=n).round(1), "it's": rng.choice(values, n)})
-    other = pd.DataFrame({"from": rng.integers(-3, n, 4 * n), 'where "x"': rng.choice(values, 4 * n), "größe 名前": rng.normal(size=4 * n)})
+    other = pd.DataFrame(
+        {
+            "from": rng.integers(-3, n, 4 * n),
+            'where "x"': rng.choice(values, 4 * n),
+            "größe 名前": rng.normal(size=4 * n),
+        }
+    )
     other.loc[rng.random(4 * n) < 0.1, "größe 名前"] = np.nan
     reached = other[(other['where "x"'] == "a'b") & (other["größe 名前"] > 0.3)]["from"]
     main["label"] = np.where(main["score"].isin(reached) | (main["it's"] == "ü; drop table x; --"), "yes", "no")
@@ -149,7 +170,9 @@ def hostile_frames(n: int = 120) -> tuple[dict[str, pd.DataFrame], Any]:
 def hostile_model() -> tuple[hb.C2RIBClassifier, Any, dict[str, pd.DataFrame]]:
     frames, _ = hostile_frames()
     link = [('order"; drop table "hb_1.from', "hb_1.score")]
-    database = hb.Database.from_frames(frames, target="hb_1", key="score", label="label", positive="yes", foreign_keys=link)
+    database = hb.Database.from_frames(
+        frames, target="hb_1", key="score", label="label", positive="yes", foreign_keys=link
+    )
     X, y = database.examples()
     return hb.C2RIBClassifier(database, rounds=15, random_state=0).fit(X, y), X, frames
 
@@ -258,8 +281,15 @@ def test_classes_that_differ_in_case_or_length_alone_have_columns_of_their_own(p
 def test_many_rules_and_many_conditions_stay_within_the_limits_of_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
     clauses = [Clause.parse(f'y="1" :- a(id=K), b(a=K, x>={k}).') for k in range(2500)]
     rng = np.random.default_rng(0)
-    model = Ensemble(("0", "1"), tuple(Rule(clause, (float(v),)) for clause, v in zip(clauses, rng.normal(size=2500), strict=True)), (0.5,))
-    frames = {"a": pd.DataFrame({"id": range(50), "y": ["0", "1"] * 25}), "b": pd.DataFrame({"a": range(50), "x": range(0, 2500, 50)})}
+    model = Ensemble(
+        ("0", "1"),
+        tuple(Rule(clause, (float(v),)) for clause, v in zip(clauses, rng.normal(size=2500), strict=True)),
+        (0.5,),
+    )
+    frames = {
+        "a": pd.DataFrame({"id": range(50), "y": ["0", "1"] * 25}),
+        "b": pd.DataFrame({"a": range(50), "x": range(0, 2500, 50)}),
+    }
     database = hb.Database.from_frames(frames, target="a", key="id", label="y", foreign_keys=[("b.a", "a.id")])
     connection = sqlite3.connect(":memory:")
     for name, frame in frames.items():
@@ -277,13 +307,18 @@ def test_probability_can_be_left_out_where_the_database_has_no_exponential() -> 
 
 def test_a_joined_table_is_read_once_however_many_rules_ask_about_it() -> None:
     clauses = [Clause.parse(f'y="1" :- a(id=K), b(a=K, x>={k}).') for k in range(20)]
-    text = ensemble_to_sql(Ensemble(("0", "1"), tuple(Rule(clause, (1.0,)) for clause in clauses), (0.5,)), Target("a", ("id",)))
+    text = ensemble_to_sql(
+        Ensemble(("0", "1"), tuple(Rule(clause, (1.0,)) for clause in clauses), (0.5,)), Target("a", ("id",))
+    )
     assert text.count('FROM "b"') == 1
 
 
 def test_a_rule_on_a_column_that_came_with_the_examples_has_no_sql() -> None:
     model, _, _ = hostile_model()
-    clause = replace(model.rules_[0].clause, body=(Literal("hb_1", (("score", "S"),), Clause.parse('y="1" :- a(extra>=1).').root.tests),))
+    clause = replace(
+        model.rules_[0].clause,
+        body=(Literal("hb_1", (("score", "S"),), Clause.parse('y="1" :- a(extra>=1).').root.tests),),
+    )
     model.ensemble_ = replace(model.ensemble_, rules=(replace(model.rules_[0], clause=clause),))
     with pytest.raises(ModelError, match="'extra', which came with the examples"):
         model.to_sql()

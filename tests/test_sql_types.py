@@ -1,4 +1,6 @@
-"""Columns of every type: the SQL of a model scores as Python does, in three databases, whatever the session's settings."""
+"""Columns of every type: the SQL of a model scores as Python does, in three databases,
+whatever the session's settings.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,13 @@ TEXTS += ["'; DROP TABLE t; --", '"', "\t", "%", "true", "1e16", "2020-01-01", "
 NUMBERS = [0.1, 2.5, 3.0, -0.0, 1e16, 1e-7, -7.25, 123456789.12345679, 1e300, float("inf"), float("-inf"), float("nan")]
 INTEGERS = [0, 1, -1, 7, 10, 2**31, 2**53 + 1, -(2**62), 2**63 - 1]
 DATES = ["0001-01-01", "1582-10-15", "1969-12-31", "1970-01-01", "2024-02-29", "2024-03-01", "9999-12-31"]
-TIMES = ["2024-03-01 00:00:00", "2024-03-01 02:00:00", "2024-02-29 10:00:00.0001", "2024-02-29 10:00:00.0002", "1969-12-31 23:59:59.999999"]
+TIMES = [
+    "2024-03-01 00:00:00",
+    "2024-03-01 02:00:00",
+    "2024-02-29 10:00:00.0001",
+    "2024-02-29 10:00:00.0002",
+    "1969-12-31 23:59:59.999999",
+]
 TIMES += ["9999-12-31 23:59:59.999999", "9999-12-31 23:59:59", "0001-01-01 00:00:00", "2024-02-29 10:00:00.9999999"]
 
 
@@ -69,7 +77,9 @@ def every_test(database: hb.Database, table: str) -> Iterator[logic.Test]:
         yield logic.Test(column.name, "missing")
         if column.kind == "nominal":
             assert column.categories is not None
-            yield from (logic.Test(column.name, "=", str(value)) for value in [*column.categories, "no such value", "5", "5.0"])
+            yield from (
+                logic.Test(column.name, "=", str(value)) for value in [*column.categories, "no such value", "5", "5.0"]
+            )
             continue
         for value in np.unique(column.numbers[~np.isnan(column.numbers)]):
             threshold = moment_text(value) if column.is_date else float(value)
@@ -82,13 +92,17 @@ def model_of(database: hb.Database, bodies: Iterable[tuple[Literal, ...]]) -> Sa
     head = Head(str(target.label), target.classes[1])
     rules = tuple(Rule(Clause(head, body), (float(rng.normal()),)) for body in bodies)
     ensemble = Ensemble(target.classes, rules, (0.25,))
-    return SavedModel(ensemble, np.array(target.classes), target, saved_schema(ensemble, database, {}), home=database.schema.home)
+    return SavedModel(
+        ensemble, np.array(target.classes), target, saved_schema(ensemble, database, {}), home=database.schema.home
+    )
 
 
 def bodies_over(database: hb.Database) -> list[tuple[Literal, ...]]:
     """A rule for each test of the table `c`, and one for each way in which another table joins."""
     root = Literal("t", (("id", "I"),))
-    found: list[tuple[Literal, ...]] = [(root, Literal("c", (("ref", "I"),), (test,))) for test in every_test(database, "c")]
+    found: list[tuple[Literal, ...]] = [
+        (root, Literal("c", (("ref", "I"),), (test,))) for test in every_test(database, "c")
+    ]
     found += [(Literal("t", (("id", "I"),), (test,)),) for test in every_test(database, "t")]
     for link in database.links:
         if link.table not in ("t", "c"):
@@ -122,7 +136,9 @@ def check(database: hb.Database, run: Run, dialect: str, refused: tuple[str, ...
             python = one.ensemble.scores(database, database.encode(X))[:, 0]
             sql = {str(row[0]): row[1] for row in run(model_to_sql(one, dialect, probability=False))}
             differs = [key for key, score in zip(X["id"].astype(str), python, strict=True) if sql[key] != score]
-            assert not differs, f"{one.ensemble.rules[0].clause} at {differs}: {model_to_sql(one, dialect, probability=False)}"
+            assert not differs, (
+                f"{one.ensemble.rules[0].clause} at {differs}: {model_to_sql(one, dialect, probability=False)}"
+            )
     assert not wrong
     return model
 
@@ -163,7 +179,10 @@ DUCKDB: dict[str, tuple[str, list[str]]] = {
     "ts": ("TIMESTAMP", literals([*TIMES, "infinity", "-infinity"])),
     "clock": ("TIME", literals(["10:05:00", "10:05:00.00025", "23:59:59.999999"])),
     "sec": ("TIMESTAMP_S", literals(["2024-03-01 00:00:00", "2024-03-01 02:00:00"])),
-    "nano": ("TIMESTAMP_NS", literals(["2024-03-01 00:00:00.123456789", "2024-03-01 00:00:00.123456", "1960-01-01 00:00:00.000000999"])),
+    "nano": (
+        "TIMESTAMP_NS",
+        literals(["2024-03-01 00:00:00.123456789", "2024-03-01 00:00:00.123456", "1960-01-01 00:00:00.000000999"]),
+    ),
     "tz": ("TIMESTAMPTZ", literals([f"{time}+00" for time in TIMES[:5]] + ["2024-03-01 02:00:00+09", "infinity"])),
 }
 
@@ -176,7 +195,13 @@ def test_every_type_of_duckdb(zone: str) -> None:
         connection.execute(f"CREATE TABLE t (id INTEGER, label VARCHAR); INSERT INTO t VALUES {examples()}")
         connection.execute(f"CREATE TABLE c (ref INTEGER, {ddl}); INSERT INTO c VALUES {', '.join(rows)}")
         types = {f"c.{name}_n": "nominal" for name in DUCKDB}
-        options = {"label": "label", "positive": "yes", "key": "id", "foreign_keys": [("c.ref", "t.id")], "types": types}
+        options = {
+            "label": "label",
+            "positive": "yes",
+            "key": "id",
+            "foreign_keys": [("c.ref", "t.id")],
+            "types": types,
+        }
         database = hb.Database.from_duckdb(connection, "t", **options)
         check(database, lambda sql: connection.execute(sql).fetchall(), "duckdb")
 
@@ -285,7 +310,9 @@ def test_every_type_of_postgresql_under_any_settings(server: str, schema: str) -
     others = [name for name in ("public", "elsewhere") if name != schema]
     for name in others:  # tables of the same names that must not be scored
         execute(
-            server, f"CREATE TABLE {name}.t AS SELECT 1 AS id, 'no' AS label", f"CREATE TABLE {name}.c AS SELECT * FROM {schema}.c LIMIT 0"
+            server,
+            f"CREATE TABLE {name}.t AS SELECT 1 AS id, 'no' AS label",
+            f"CREATE TABLE {name}.c AS SELECT * FROM {schema}.c LIMIT 0",
         )
     types = {f"c.{name}_n": "nominal" for name in POSTGRES}
     database = hb.Database.from_postgres(server, "t", schema=schema, label="label", positive="yes", types=types)
@@ -303,13 +330,20 @@ def test_keys_join_by_their_texts_in_duckdb_and_sqlite(tmp_path: Path) -> None:
         + ", ".join(f"({i}, {KEYS[i % len(KEYS)]}, '{'yes' if i % 3 else 'no'}')" for i in range(ROWS)),
         "CREATE TABLE c (ref INTEGER); INSERT INTO c VALUES (1)",
         f"CREATE TABLE texts (ref TEXT); INSERT INTO texts VALUES {', '.join(f'({key})' for key in KEYS)}",
-        f"CREATE TABLE same (ref TEXT COLLATE NOCASE); INSERT INTO same VALUES {', '.join(f'({key})' for key in KEYS[::2])}",
+        (
+            "CREATE TABLE same (ref TEXT COLLATE NOCASE); INSERT INTO same VALUES "
+            f"{', '.join(f'({key})' for key in KEYS[::2])}"
+        ),
         "CREATE TABLE doubles (ref DOUBLE); INSERT INTO doubles VALUES (1.0), (2.5), (7.0), (NULL)",
     ]
     links = [("c.ref", "t.id"), ("texts.ref", "t.id"), ("same.ref", "t.k"), ("doubles.ref", "t.id")]
     options: dict[str, Any] = {"label": "label", "positive": "yes", "key": "id", "foreign_keys": links}
     connection = sqlite_file(tmp_path / "k.sqlite", *statements)
-    check(hb.Database.from_sqlite(tmp_path / "k.sqlite", "t", **options), lambda sql: connection.execute(sql).fetchall(), "sqlite")
+    check(
+        hb.Database.from_sqlite(tmp_path / "k.sqlite", "t", **options),
+        lambda sql: connection.execute(sql).fetchall(),
+        "sqlite",
+    )
     connection.close()
     with duckdb.connect() as duck:
         for statement in statements:
@@ -322,15 +356,23 @@ def test_keys_join_by_their_texts_in_postgresql(server: str) -> None:
     execute(
         server,
         "CREATE TABLE t (id bigint, k varchar(9), u uuid, label text)",
-        f"INSERT INTO t SELECT i, (ARRAY[{', '.join(KEYS)}])[i % 10 + 1], md5(i::text)::uuid, CASE WHEN i % 3 > 0 THEN 'yes' ELSE 'no' END "
+        f"INSERT INTO t SELECT i, (ARRAY[{', '.join(KEYS)}])[i % 10 + 1], md5(i::text)::uuid, CASE WHEN i % "
+        "3 > 0 THEN 'yes' ELSE 'no' END "
         f"FROM generate_series(0, {ROWS - 1}) i",
         "CREATE TABLE c (ref integer); INSERT INTO c VALUES (1)",
         f"CREATE TABLE texts (ref text); INSERT INTO texts VALUES {', '.join(f'({key})' for key in KEYS)}",
         "CREATE TABLE same (ref char(3)); INSERT INTO same VALUES ('1'), ('A'), ('x y')",
         "CREATE TABLE doubles (ref double precision); INSERT INTO doubles VALUES (1.0), (2.5), (7.0), (NULL)",
-        "CREATE TABLE idents (ref text); INSERT INTO idents SELECT md5(i::text)::uuid::text FROM generate_series(0, 5) i",
+        "CREATE TABLE idents (ref text); INSERT INTO idents SELECT md5(i::text)::uuid::text FROM "
+        "generate_series(0, 5) i",
     )
-    links = [("c.ref", "t.id"), ("texts.ref", "t.id"), ("same.ref", "t.k"), ("doubles.ref", "t.id"), ("idents.ref", "t.u")]
+    links = [
+        ("c.ref", "t.id"),
+        ("texts.ref", "t.id"),
+        ("same.ref", "t.k"),
+        ("doubles.ref", "t.id"),
+        ("idents.ref", "t.u"),
+    ]
     database = hb.Database.from_postgres(server, "t", label="label", positive="yes", key="id", foreign_keys=links)
     check(database, lambda sql: execute(server, sql), "postgres")
 
@@ -338,7 +380,9 @@ def test_keys_join_by_their_texts_in_postgresql(server: str) -> None:
 def frames() -> dict[str, pd.DataFrame]:
     n = ROWS
     rng = np.random.default_rng(3)
-    times = pd.to_datetime(["2024-03-01 00:00:00.000001", "2024-03-01", None, "1960-05-05 05:05:05.5"], format="ISO8601")
+    times = pd.to_datetime(
+        ["2024-03-01 00:00:00.000001", "2024-03-01", None, "1960-05-05 05:05:05.5"], format="ISO8601"
+    )
     c = pd.DataFrame(
         {
             "ref": rng.integers(0, n, 2 * n),
@@ -366,7 +410,9 @@ def framed_database(**types: str) -> hb.Database:
 @pytest.mark.parametrize("kind", ["nominal", "natural"])
 def test_frames_are_scored_in_duckdb_by_their_types(kind: str) -> None:
     names = ["flag", "maybe", "small", "when", "zoned", "kind", "price", "clock"]
-    database = framed_database(**(dict.fromkeys(names, "nominal") if kind == "nominal" else {"words": "numeric", "clock": "nominal"}))
+    database = framed_database(
+        **(dict.fromkeys(names, "nominal") if kind == "nominal" else {"words": "numeric", "clock": "nominal"})
+    )
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'Asia/Tokyo'")
         for name, frame in frames().items():
@@ -383,10 +429,15 @@ def test_frames_are_scored_in_sqlite_or_refused(kind: str) -> None:
     database = framed_database(**given)
     connection = sqlite3.connect(":memory:")
     for name, frame in frames().items():
-        frame = frame.assign(**{column: frame[column].astype(object).where(frame[column].notna(), None) for column in frame})
+        frame = frame.assign(
+            **{column: frame[column].astype(object).where(frame[column].notna(), None) for column in frame}
+        )
         for column in ("price", "clock", "when", "zoned"):
             if column in frame:
-                frame[column] = [None if value is None else float(value) if column == "price" else str(value) for value in frame[column]]
+                frame[column] = [
+                    None if value is None else float(value) if column == "price" else str(value)
+                    for value in frame[column]
+                ]
         frame.to_sql(name, connection, index=False, dtype={"price": "REAL"} if name == "c" else None)
     check(database, lambda sql: connection.execute(sql).fetchall(), "sqlite", refused=("has no type of times of day",))
     connection.close()
@@ -398,7 +449,9 @@ def test_every_type_gives_a_statement_that_the_dialects_own_parser_reads(dialect
 
     names = ["flag", "maybe", "small", "when", "zoned", "kind", "price"]
     for database in (framed_database(**dict.fromkeys(names, "nominal")), framed_database(words="numeric")):
-        text = model_to_sql(model_of(database, [body for body in bodies_over(database) if "clock" not in str(body[-1])]), dialect)
+        text = model_to_sql(
+            model_of(database, [body for body in bodies_over(database) if "clock" not in str(body[-1])]), dialect
+        )
         assert len(sqlglot.parse(text, read=dialect)) == 1
 
 
@@ -414,13 +467,16 @@ def test_what_a_database_cannot_compare_as_python_does_is_refused_in_one_sentenc
     options: dict[str, Any] = {"key": "id", "label": "label", "positive": "yes", "foreign_keys": [("c.ref", "t.id")]}
     database = hb.Database.from_frames({"t": frames()["t"], "c": waits}, "t", **options)
     assert refusal(database, logic.Test("wait", ">=", 0.5), "duckdb") == (
-        "the column 'wait' of table 'c' is stored as duration, and DuckDB has no number for it that is Python's; store it as a number"
+        "the column 'wait' of table 'c' is stored as duration, and DuckDB has no number for it that is "
+        "Python's; store it as a number"
     )
     message = refusal(framed_database(clock="nominal"), logic.Test("clock", "=", "10:05:00"), "sqlite")
     assert message.startswith("the column 'clock' of table 'c' is stored as time, and SQLite")
     message = refusal(framed_database(when="nominal"), logic.Test("when", "=", "-0043-03-15T00:00:00"), "postgres")
-    assert message.endswith("cannot compare it with '-0043-03-15T00:00:00' as Python does; leave the column out or replace dates outside "
-                            "the years 1 to 9999")  # fmt: skip
+    assert message.endswith(
+        "cannot compare it with '-0043-03-15T00:00:00' as Python does; "
+        "leave the column out or replace dates outside the years 1 to 9999"
+    )
 
 
 def test_a_text_with_the_character_nul_is_compared_or_refused() -> None:
@@ -433,29 +489,42 @@ def test_a_text_with_the_character_nul_is_compared_or_refused() -> None:
     assert len({row[1] for row in rows[::2]}) == 1 == len({row[1] for row in rows[1::2]})
     assert rows[0][1] != rows[1][1]
     assert "\0" not in model_to_sql(model, "postgres")
-    with pytest.raises(ModelError, match="'k' of table 't' is stored as text, and SQLite ends a statement at the character NUL"):
+    with pytest.raises(
+        ModelError, match="'k' of table 't' is stored as text, and SQLite ends a statement at the character NUL"
+    ):
         model_to_sql(model, "sqlite")
 
 
 def test_keys_of_types_that_never_agree_are_refused() -> None:
     c = pd.DataFrame({"ref": ["1", "2.5", "x"] * 5, "k": "z"})
     t = pd.DataFrame({"id": [1.0, 2.5, None] * 5, "label": ["yes", "no", "yes"] * 5})
-    database = hb.Database.from_frames({"t": t, "c": c}, "t", label="label", positive="yes", keys={"t": {"id": "x"}, "c": {"ref": "x"}})
+    database = hb.Database.from_frames(
+        {"t": t, "c": c}, "t", label="label", positive="yes", keys={"t": {"id": "x"}, "c": {"ref": "x"}}
+    )
     body = (Literal("t", (("id", "I"),)), Literal("c", (("ref", "I"),)))
-    with pytest.raises(ModelError, match=r"the column 'ref' of table 'c' is stored as text, and DuckDB compares it otherwise.*same type"):
+    with pytest.raises(
+        ModelError,
+        match=r"the column 'ref' of table 'c' is stored as text, and DuckDB compares it otherwise.*same type",
+    ):
         model_to_sql(model_of(database, [body]), "duckdb")
 
 
 def test_a_symmetric_relation_is_read_in_both_directions_by_sql_and_by_a_loaded_model(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     molecule = pd.DataFrame({"m": np.arange(40), "active": rng.choice(["0", "1"], 40)})
-    atom = pd.DataFrame({"m": np.repeat(np.arange(40), 3), "a": np.arange(120), "element": rng.choice(["c", "n", "o"], 120)})
-    bond = pd.DataFrame({"one": rng.integers(0, 120, 80), "two": rng.integers(0, 120, 80), "kind": rng.choice(["1", "2"], 80)})
+    atom = pd.DataFrame(
+        {"m": np.repeat(np.arange(40), 3), "a": np.arange(120), "element": rng.choice(["c", "n", "o"], 120)}
+    )
+    bond = pd.DataFrame(
+        {"one": rng.integers(0, 120, 80), "two": rng.integers(0, 120, 80), "kind": rng.choice(["1", "2"], 80)}
+    )
     tables = {"molecule": molecule, "atom": atom, "bond": bond}
     links = [("atom.m", "molecule.m"), ("bond.one", "atom.a"), ("bond.two", "atom.a")]
     database = hb.Database.from_frames(tables, "molecule", key="m", label="active", positive="1", foreign_keys=links)
     X, y = database.examples()
-    model = hb.MLynxClassifier(database, symmetric={"bond": ("one", "two")}, min_support=0.05, max_length=4, random_state=0).fit(X, y)
+    model = hb.MLynxClassifier(
+        database, symmetric={"bond": ("one", "two")}, min_support=0.05, max_length=4, random_state=0
+    ).fit(X, y)
     assert any(literal.table == "bond" for rule in model.rules_ for literal in rule.clause.body)
     model.save(tmp_path / "model.json")
     loaded = hb.load(tmp_path / "model.json", database=database)

@@ -16,7 +16,18 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import hornboost as hb
 from hornboost.model.diagnosis import NothingLearnedWarning
-from hornboost.stopping import INTERRUPTED, OUT_OF_TIME, Stopped, check, fitting, holding, learning, unstopped, untimed, working
+from hornboost.stopping import (
+    INTERRUPTED,
+    OUT_OF_TIME,
+    Stopped,
+    check,
+    fitting,
+    holding,
+    learning,
+    unstopped,
+    untimed,
+    working,
+)
 
 FOREVER = 10**6
 
@@ -39,7 +50,9 @@ def press_ctrl_c() -> None:
 
 
 def after(seconds: float, work: Callable[[], Any]) -> None:
-    """Do the work and press Ctrl-C meanwhile, at a moment that may lie within a kernel; one that comes late is waited for."""
+    """Do the work and press Ctrl-C meanwhile, at a moment that may lie within a kernel;
+    one that comes late is waited for.
+    """
     timer = threading.Timer(seconds, press_ctrl_c)
     timer.start()
     work()
@@ -89,7 +102,9 @@ def test_who_had_a_handler_installed_is_told_when_the_work_is_done() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_ctrl_c_pressed_again_later_ends_the_work_at_once_and_errors_of_broken_calls_are_not_shown(monkeypatch: Any) -> None:
+def test_ctrl_c_pressed_again_later_ends_the_work_at_once_and_errors_of_broken_calls_are_not_shown(
+    monkeypatch: Any,
+) -> None:
     monkeypatch.setattr("hornboost.stopping.PATIENCE", 0.0)
 
     @fitting()
@@ -316,7 +331,9 @@ def test_all_classes_have_had_their_rounds_when_several_are_interrupted() -> Non
 @pytest.mark.parametrize("make", [hb.C2RIBClassifier, hb.RankBoostClassifier, hb.PRankBoostClassifier])
 @pytest.mark.parametrize("depth", [2, 3])
 def test_no_step_goes_on_after_the_time_limit(bank: Any, monkeypatch: Any, make: Any, depth: int) -> None:
-    """The clock goes one second at each look, and between two looks there is little work; so few looks after the limit are little time."""
+    """The clock goes one second at each look, and between two looks there is little work;
+    so few looks after the limit are little time.
+    """
     database, X, y = bank
     clock = itertools.count()
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))

@@ -139,7 +139,9 @@ def test_a_choice_among_all_that_is_active_already_is_logged_and_changes_nothing
 
 @pytest.mark.parametrize("name", ["V13", "V14"])
 def test_two_unseen_features_replace_the_active_ones(name):
-    features, change = request(name, FeatureSet.start(ORDER), mi=[0.9, 0.3, 0.1, 0.2, 0.9], cmi={1: [0.9, 0.9, 0.7, 0.6, 0.9]})
+    features, change = request(
+        name, FeatureSet.start(ORDER), mi=[0.9, 0.3, 0.1, 0.2, 0.9], cmi={1: [0.9, 0.9, 0.7, 0.6, 0.9]}
+    )
     assert features == FeatureSet((1, 2), frozenset({0, 1, 2, 4}), 4)
     assert change == Change((1, 2), (1, 2), (4, 0))
 

@@ -14,7 +14,12 @@ from hornboost.errors import DataError
 def planted(n=3000, seed=0):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
-        {"a": rng.integers(0, 2, n), "b": rng.integers(0, 2, n), "c": rng.choice(["x", "y", "z"], n), "noise": rng.normal(size=n)}
+        {
+            "a": rng.integers(0, 2, n),
+            "b": rng.integers(0, 2, n),
+            "c": rng.choice(["x", "y", "z"], n),
+            "noise": rng.normal(size=n),
+        }
     )
     p = 0.2 + 0.4 * (X["a"] == 1) + 0.25 * (X["c"] == "x")
     return X, np.where(rng.random(n) < p, "ill", "well")
@@ -46,7 +51,12 @@ def test_the_first_condition_is_the_best_that_pysubgroup_finds():
     X, y = planted()
     data = X[["a", "b", "c"]].astype(str).assign(target=y)
     task = ps.SubgroupDiscoveryTask(
-        data, ps.BinaryTarget("target", "ill"), ps.create_selectors(data, ignore=["target"]), result_set_size=1, depth=1, qf=ps.WRAccQF()
+        data,
+        ps.BinaryTarget("target", "ill"),
+        ps.create_selectors(data, ignore=["target"]),
+        result_set_size=1,
+        depth=1,
+        qf=ps.WRAccQF(),
     )
     best = ps.SimpleDFS().execute(task).to_dataframe()["quality"][0]
     found = hb.KBSSubgroups(n_subgroups=1, target="ill", max_literals=1).fit(data[["a", "b", "c"]], y)
@@ -124,7 +134,9 @@ def test_binomial_quality_finds_smaller_and_purer_subgroups():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(2000, 1))
     y = (X[:, 0] + 0.7 * rng.normal(size=2000) > 1).astype(int)
-    wide, narrow = (hb.KBSSubgroups(n_subgroups=1, quality=quality).fit(X, y).subgroups_[0] for quality in ("wracc", "binomial"))
+    wide, narrow = (
+        hb.KBSSubgroups(n_subgroups=1, quality=quality).fit(X, y).subgroups_[0] for quality in ("wracc", "binomial")
+    )
     assert narrow.coverage < wide.coverage
     assert narrow.precision > wide.precision
 

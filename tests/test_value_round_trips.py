@@ -24,9 +24,16 @@ def orders(extra=""):
     """100 orders whose label is the kind of their customer, all ids beyond what a float can tell apart."""
     connection = duckdb.connect()
     connection.execute("CREATE TABLE customer (cid bigint PRIMARY KEY, kind varchar)")
-    connection.execute("CREATE TABLE orders (oid integer PRIMARY KEY, cid bigint REFERENCES customer (cid), label varchar)")
-    connection.execute(f"INSERT INTO customer SELECT {BIG} + i, CASE WHEN i % 2 = 1 THEN 'a' ELSE 'b' END FROM range(100) r(i)")
-    connection.execute(f"INSERT INTO orders SELECT i, {BIG} + i, CASE WHEN i % 2 = 1 THEN 'yes' ELSE 'no' END FROM range(100) r(i) {extra}")
+    connection.execute(
+        "CREATE TABLE orders (oid integer PRIMARY KEY, cid bigint REFERENCES customer (cid), label varchar)"
+    )
+    connection.execute(
+        f"INSERT INTO customer SELECT {BIG} + i, CASE WHEN i % 2 = 1 THEN 'a' ELSE 'b' END FROM range(100) r(i)"
+    )
+    connection.execute(
+        f"INSERT INTO orders SELECT i, {BIG} + i, CASE WHEN i % 2 = 1 THEN 'yes' ELSE 'no' END FROM "
+        f"range(100) r(i) {extra}"
+    )
     return Database.from_duckdb(connection, "orders", label="label", positive="yes")
 
 
@@ -48,10 +55,14 @@ def test_keys_that_became_floats_join_where_they_are_exact_and_are_refused_where
     person = pd.DataFrame({"id": range(40), "friend": [i * 1.0 for i in range(39)] + [None], "label": ["a", "b"] * 20})
     house = pd.DataFrame({"person": range(40), "kind": ["x", "y"] * 20})
     links = [("house.person", "person.id"), ("person.friend", "person.id")]
-    database = Database.from_frames({"person": person, "house": house}, "person", key="id", label="label", foreign_keys=links)
+    database = Database.from_frames(
+        {"person": person, "house": house}, "person", key="id", label="label", foreign_keys=links
+    )
     root = database.encode(person[["id", "friend"]])
     assert root.columns["friend"].values.tolist() == [*root.columns["id"].values.tolist()[:39], -1]
-    with pytest.raises(DataError, match=r"keys beyond 2\^53 came as floats, which cannot tell them from their neighbours; pass them as"):
+    with pytest.raises(
+        DataError, match=r"keys beyond 2\^53 came as floats, which cannot tell them from their neighbours; pass them as"
+    ):
         database.encode(person.assign(friend=float(BIG))[["id", "friend"]])
     wide = {"person": person.assign(friend=float(BIG)), "house": house}
     with pytest.raises(DataError, match=r"frames: table 'person', key column 'friend': keys beyond 2\^53"):
@@ -73,12 +84,15 @@ def times(kind, expression, zone=None):
     if zone is not None:
         connection.execute(f"SET TimeZone = '{zone}'")
     label = "CASE WHEN i < 50 THEN 'yes' ELSE 'no' END"
-    connection.execute(f"CREATE TABLE t AS SELECT i AS id, ({expression})::{kind} AS w, {label} AS label FROM range(100) r(i)")
+    connection.execute(
+        f"CREATE TABLE t AS SELECT i AS id, ({expression})::{kind} AS w, {label} AS label FROM range(100) r(i)"
+    )
     return connection, Database.from_duckdb(connection, "t", key="id", label="label", positive="yes")
 
 
 @pytest.mark.parametrize(
-    "start", ["2024-02-01 10:00:00", "1700-01-01 00:00:00.000001", "1969-12-31 23:59:59.999950", "2253-12-31 23:59:59.999997"]
+    "start",
+    ["2024-02-01 10:00:00", "1700-01-01 00:00:00.000001", "1969-12-31 23:59:59.999950", "2253-12-31 23:59:59.999997"],
 )
 def test_timestamps_come_back_to_the_microsecond_and_so_do_thresholds(start, tmp_path):
     connection, database = times("TIMESTAMP", f"TIMESTAMP '{start}' + i * INTERVAL 1 microsecond")
@@ -107,7 +121,12 @@ def test_a_time_with_a_zone_is_an_instant_whatever_the_zone_of_the_session():
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP"])
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("infinity", "infinity"), ("-infinity", "-infinity"), ("12020-01-01", "12020-01-01"), ("0044-03-15 (BC)", "-0043-03-15")],
+    [
+        ("infinity", "infinity"),
+        ("-infinity", "-infinity"),
+        ("12020-01-01", "12020-01-01"),
+        ("0044-03-15 (BC)", "-0043-03-15"),
+    ],
 )
 def test_moments_beyond_four_digits_of_years_are_learned_saved_and_loaded(kind, value, text, tmp_path):
     _, database = times(kind, f"CASE WHEN i < 50 THEN '{value}' ELSE '2020-01-01' END")
@@ -122,7 +141,10 @@ def test_moments_beyond_four_digits_of_years_are_learned_saved_and_loaded(kind, 
 
 
 def test_infinite_thresholds_are_kept_by_models_and_checkpoints(tmp_path):
-    X, y = pd.DataFrame({"x": np.where(np.arange(60) % 2, np.inf, 1.0), "z": np.where(np.arange(60) % 2, 1.0, -np.inf)}), np.arange(60) % 2
+    X, y = (
+        pd.DataFrame({"x": np.where(np.arange(60) % 2, np.inf, 1.0), "z": np.where(np.arange(60) % 2, 1.0, -np.inf)}),
+        np.arange(60) % 2,
+    )
     for column, printed in (("x", "x>=inf"), ("z", "z<=-inf")):
         rows = X[[column]]
         settings = {"rounds": 3, "random_state": 0, "checkpoint": tmp_path / f"{column}.json"}

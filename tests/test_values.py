@@ -24,7 +24,8 @@ from hornboost.logic.moment import LAST, exact_moment, moment_of, moment_text
         (pa.array([1.0, -0.0, 0.1, 1e-7, 1e16]), ["1", "0", "0.1", "1e-07", "1" + "0" * 16]),
         (pa.array([1e300, math.inf, math.nan]), ["1e+300", "inf", None]),
         (pa.array([0.1, 16777216.0], pa.float32()), ["0.1", "16777216"]),
-        (pa.array([decimal.Decimal("1.50"), decimal.Decimal("0.00"), decimal.Decimal("-2.00")]), ["1.50", "0.00", "-2.00"]),
+        (pa.array([decimal.Decimal("1.50"), decimal.Decimal("0.00"), decimal.Decimal("-2.00")]), ["1.50", "0.00",
+        "-2.00"]),
         (pa.array([decimal.Decimal("0E-12")], pa.decimal128(20, 12)), ["0.000000000000"]),
         (pa.array([True, False, None]), ["true", "false", None]),
         (pa.array([dt.date(1998, 3, 1), None]), ["1998-03-01", None]),
@@ -32,7 +33,8 @@ from hornboost.logic.moment import LAST, exact_moment, moment_of, moment_text
         (pa.array([3670687, -735000], pa.int32()).view(pa.date32()), ["12020-01-01", "-0043-08-22"]),
         (pa.array([0, 250], pa.timestamp("us")), ["1970-01-01T00:00:00", "1970-01-01T00:00:00.000250"]),
         (pa.array([LAST, -LAST]).view(pa.timestamp("us")), ["infinity", "-infinity"]),
-        (pa.array([-1, 1999], pa.timestamp("ns", "Asia/Tokyo")), ["1969-12-31T23:59:59.999999", "1970-01-01T00:00:00.000001"]),
+        (pa.array([-1, 1999], pa.timestamp("ns", "Asia/Tokyo")), ["1969-12-31T23:59:59.999999",
+        "1970-01-01T00:00:00.000001"]),
         (pa.array([dt.time(10, 5), dt.time(10, 5, 0, 250)]), ["10:05:00", "10:05:00.000250"]),
         (pa.array(["a", ""]).cast(pa.large_string()), ["a", ""]),
     ],
@@ -64,7 +66,11 @@ def test_moments_read_back_from_their_text(count):
 
 
 @given(
-    st.datetimes(timezones=st.sampled_from([dt.UTC, dt.timezone(dt.timedelta(hours=-9, minutes=-30)), dt.timezone(dt.timedelta(hours=14))]))
+    st.datetimes(
+        timezones=st.sampled_from(
+            [dt.UTC, dt.timezone(dt.timedelta(hours=-9, minutes=-30)), dt.timezone(dt.timedelta(hours=14))]
+        )
+    )
 )
 def test_an_offset_from_utc_is_taken_away(time):
     expected = (time - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
@@ -73,7 +79,8 @@ def test_an_offset_from_utc_is_taken_away(time):
 
 
 @pytest.mark.parametrize(
-    "text", ["2023-02-29", "2023-13-01", "1-1-1", "2023-01-01T24:00", "2023-01-01T10", "999999-01-01", "x", "", "1998-03-01x"]
+    "text",
+    ["2023-02-29", "2023-13-01", "1-1-1", "2023-01-01T24:00", "2023-01-01T10", "999999-01-01", "x", "", "1998-03-01x"],
 )
 def test_what_is_no_moment_is_refused(text):
     with pytest.raises(ValueError, match=r"no date|beyond"):

@@ -33,7 +33,12 @@ KINDS = {
     "f": (pa.float32(), "REAL", "numeric", st.floats(allow_nan=False, width=32)),
     "d": (pa.decimal128(12, 2), "DECIMAL(12, 2)", "numeric", st.decimals(-(10**9), 10**9, places=2)),
     "b": (pa.bool_(), "BOOLEAN", "nominal", st.booleans()),
-    "s": (pa.string(), "TEXT", "nominal", st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4)),
+    "s": (
+        pa.string(),
+        "TEXT",
+        "nominal",
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4),
+    ),
     "day": (pa.date32(), "DATE", "date", st.dates()),
     "w": (pa.timestamp("us"), "TIMESTAMP", "date", st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2250, 1, 1))),
 }
@@ -113,7 +118,8 @@ def read_postgres(tables, types, uri):
             cursor.execute(f"DROP TABLE IF EXISTS {name}")
             cursor.execute(create(name, table))
             cursor.execute(
-                f"INSERT INTO {name} SELECT {', '.join(f'{column}::{sql_type(column)}' for column in table.column_names)} FROM given"
+                f"INSERT INTO {name} SELECT "
+                f"{', '.join(f'{column}::{sql_type(column)}' for column in table.column_names)} FROM given"
             )
         connection.commit()
     return Database.from_postgres(uri, "t", types=types, tables=["t", "c"], **TASK)
@@ -121,13 +127,20 @@ def read_postgres(tables, types, uri):
 
 def read_sqlite(tables, types, place):
     """What SQLite can store: no decimals, booleans or floats of 32 bits."""
-    kept = {name: table.drop([column for column in ("f", "d", "b") if column in table.column_names]) for name, table in tables.items()}
+    kept = {
+        name: table.drop([column for column in ("f", "d", "b") if column in table.column_names])
+        for name, table in tables.items()
+    }
     with sqlite3.connect(place / "t.sqlite") as connection:
         for name, table in kept.items():
             connection.execute(create(name, table))
-            columns = [to_text(table[c].combine_chunks()) if c in ("day", "w") else table[c] for c in table.column_names]
+            columns = [
+                to_text(table[c].combine_chunks()) if c in ("day", "w") else table[c] for c in table.column_names
+            ]
             marks = ", ".join("?" * table.num_columns)
-            connection.executemany(f"INSERT INTO {name} VALUES ({marks})", list(zip(*(c.to_pylist() for c in columns), strict=True)))
+            connection.executemany(
+                f"INSERT INTO {name} VALUES ({marks})", list(zip(*(c.to_pylist() for c in columns), strict=True))
+            )
     connection.close()
     types = {place: kind for place, kind in types.items() if place.removeprefix("c.") in kept["c"].column_names}
     return Database.from_sqlite(place / "t.sqlite", "t", types=types, **TASK)
@@ -177,8 +190,13 @@ def test_decimals_of_postgres_are_exact_and_keep_their_scale(postgres):
     with dbapi.connect(postgres) as connection, connection.cursor() as cursor:
         cursor.execute("DROP SCHEMA IF EXISTS money CASCADE")
         cursor.execute("CREATE SCHEMA money")
-        cursor.execute("CREATE TABLE money.t (id numeric(20, 0) PRIMARY KEY, price numeric(9, 2), free numeric, at time, label text)")
-        cursor.execute(f"INSERT INTO money.t VALUES ({wide}, 1.50, 1.500, '10:05', 'a'), ({wide[:-1]}2, 2, 'NaN', NULL, 'b')")
+        cursor.execute(
+            "CREATE TABLE money.t (id numeric(20, 0) PRIMARY KEY, price numeric(9, 2), free numeric, at "
+            "time, label text)"
+        )
+        cursor.execute(
+            f"INSERT INTO money.t VALUES ({wide}, 1.50, 1.500, '10:05', 'a'), ({wide[:-1]}2, 2, 'NaN', NULL, 'b')"
+        )
         connection.commit()
     database = Database.from_postgres(postgres, "t", schema="money", label="label")
     assert database.examples()[0]["id"].tolist() == [wide, wide[:-1] + "2"]
@@ -194,7 +212,9 @@ def test_decimals_of_postgres_are_exact_and_keep_their_scale(postgres):
 
 
 def test_paths_of_sqlite_mean_what_they_say_and_generated_columns_are_read(tmp_path):
-    for number, name in enumerate(["a1.sqlite", "a%31.sqlite", "b", "b?x.sqlite", "c#1.sqlite", "new?mode=rwc", "ü 'x'.sqlite"]):
+    for number, name in enumerate(
+        ["a1.sqlite", "a%31.sqlite", "b", "b?x.sqlite", "c#1.sqlite", "new?mode=rwc", "ü 'x'.sqlite"]
+    ):
         with sqlite3.connect(tmp_path / "made") as connection:
             generated = "twice integer GENERATED ALWAYS AS (2 * id) VIRTUAL, s GENERATED ALWAYS AS (k || 'x') STORED"
             connection.execute(f"CREATE TABLE t (id integer PRIMARY KEY, k text, {generated})")
@@ -214,7 +234,9 @@ def test_decimals_are_the_nearest_doubles():
         value = decimal.Decimal(word)
         scale = max(-value.as_tuple().exponent, 0)
         frame = pa.table({"id": [1], "x": pa.array([value], pa.decimal128(38, scale))})
-        assert Database.from_frames({"t": frame}, "t", key="id").tables["t"].columns["x"].values.tolist() == [float(word)]
+        assert Database.from_frames({"t": frame}, "t", key="id").tables["t"].columns["x"].values.tolist() == [
+            float(word)
+        ]
 
 
 def test_floats_among_texts_in_sqlite_keep_their_digits(tmp_path):

@@ -17,18 +17,30 @@ from hornboost.cli.interrupt import ctrl_c
 from hornboost.cli.output import note, progress_console, say, show_json, show_table
 from hornboost.errors import DataError, HornBoostError
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
 
 
 @app.command()
 def papers(
     tables: Annotated[list[str] | None, typer.Argument(metavar="[TABLE]...", help="Tables, or 'all'.")] = None,
-    data: Annotated[Path | None, typer.Option(envvar="HORNBOOST_DATA", help="The folder of the papers' data sets.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(envvar="HORNBOOST_DATA", help="The folder of the papers' data sets.")
+    ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="Show the tables and exit.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="A few rounds on two folds: does it run? The figures mean nothing.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Leave out the lines with settings chosen by nested validation.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A Markdown file to write the tables to.")] = None,
-    cache: Annotated[Path | None, typer.Option(help="Where results are kept, so that a run can go on where it stopped.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few rounds on two folds: does it run? The figures mean nothing.")
+    ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Leave out the lines with settings chosen by nested validation.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A Markdown file to write the tables to.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where results are kept, so that a run can go on where it stopped.")
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget kept results of these tables first.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
     as_json: shared.Json = False,
@@ -47,7 +59,9 @@ def papers(
     contents = []
     for name in names:
         with _progress(name) as starting:
-            content = reproduce(name, data, quick=quick, plain=plain, cache=folder, fresh=fresh, n_jobs=jobs, starting=starting)
+            content = reproduce(
+                name, data, quick=quick, plain=plain, cache=folder, fresh=fresh, n_jobs=jobs, starting=starting
+            )
         contents.append(content)
         if not as_json and output is None:
             say(chosen[name].markdown(content))

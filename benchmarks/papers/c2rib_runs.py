@@ -13,8 +13,12 @@ from benchmarks.papers.domains import examples, splits
 from benchmarks.papers.protocol import Result
 
 
-def fit_and_test(data: Path, *, domain: str, task: str | None, seed: int, fold: int, settings: Mapping[str, Any]) -> Result:
-    """Accuracy, AUC, features asked for, clauses scored, and seconds of `fit`: of the process, so that other work does not count."""
+def fit_and_test(
+    data: Path, *, domain: str, task: str | None, seed: int, fold: int, settings: Mapping[str, Any]
+) -> Result:
+    """Accuracy, AUC, features asked for, clauses scored, and seconds of `fit`:
+    of the process, so that other work does not count.
+    """
     from sklearn.metrics import roc_auc_score
 
     from hornboost.boosting.c2rib import C2RIBClassifier

@@ -35,7 +35,8 @@ INNER_FOLDS = {"KDD Cup 2001, task 2": 2, "PKDD loans, AC": 2}
 
 PROTOCOL = {
     "splice-junction": "10-fold, EI or IE against N",
-    "PKDD loans, AC": "10-fold; transactions from before the loan only; our options also leave out standing orders and later cards",
+    "PKDD loans, AC": "10-fold; transactions from before the loan only; our options also leave out standing orders "
+    "and later cards",
     "PKDD loans, A": (
         "10-fold; transactions from before the loan only; our options also leave out standing orders and later cards. "
         "A later grid with a vote of both boosters gave 86.7 on nine of these folds and 93.7 on all loans: "
@@ -47,8 +48,10 @@ PROTOCOL = {
     ),
     "Mutagenicity": "the 10 folds that come with the data, description B4",
     "QSARs": "5 folds of the 55 compounds; a pair with a held-out compound is a test pair",
-    "QSARs, split by pair": "5 folds of the pairs, so that a pair's mirror image may be in the training set; figures of the row above",
-    "Eastbound Trains": "8 draws of 55 training and 6 test trains from trains1000 (task trains1); the paper's trains are not public",
+    "QSARs, split by pair": "5 folds of the pairs, so that a pair's mirror image may be in the training set; "
+    "figures of the row above",
+    "Eastbound Trains": "8 draws of 55 training and 6 test trains from trains1000 (task trains1); "
+    "the paper's trains are not public",
 }
 
 WHY: Mapping[tuple[str, str], str] = {
@@ -58,10 +61,14 @@ WHY: Mapping[tuple[str, str], str] = {
         OPTIONS,
     ): "SLIPPER was tested on one split (the paper's footnote 1); the difference is some nine of 3,163 patients.",
     ("PKDD loans, AC", OPTIONS): (
-        "within the paper's deviation of 3.2. We use only what was known at the loan's date, without standing orders and later cards; "
+        "within the paper's deviation of 3.2. We use only what was known at the loan's date, without "
+        "standing orders and later cards; "
         "what RELAGGS was given the paper does not say."
     ),
-    ("KDD Cup 2001, task 2", OPTIONS): "the published figures are on the 381 test genes, whose functions are not public.",
+    (
+        "KDD Cup 2001, task 2",
+        OPTIONS,
+    ): "the published figures are on the 381 test genes, whose functions are not public.",
 }
 
 
@@ -93,7 +100,10 @@ def grid(row: str) -> dict[str, dict[str, Any]]:
     if row.startswith("KDD"):
         rules = {"linked_labels": True, "bagged": 6}
         trees = {"linked_labels": "all", "learner": "KBS", "rounds": 20, "averaged": 2}
-        return {"C²RIB^D": {"features": "margin"}, "bagged C²RIB and KBS with linked genes' functions": {"committee": [rules, trees]}}
+        return {
+            "C²RIB^D": {"features": "margin"},
+            "bagged C²RIB and KBS with linked genes' functions": {"committee": [rules, trees]},
+        }
     if row == "QSARs":
         return {"C²RIB": {}, "bagged C²RIB": {"bagged": 5}, "stall and existential ranking": slow_start}
     over_one_link = {"aggregates": {"max_depth": 1, "where": 4}}
@@ -116,7 +126,9 @@ def jobs(table: str, data: Path, quick: bool) -> list[Job]:
                 for task in domain.tasks[: 2 if quick else None]:
                     where = {"domain": row, "task": task, "seed": seed, "fold": fold}
                     for settings in PLAIN.values():
-                        listed.append(Job(fit_and_test, where | {"settings": settings | {"rounds": 10 if quick else 100}}, data))
+                        listed.append(
+                            Job(fit_and_test, where | {"settings": settings | {"rounds": 10 if quick else 100}}, data)
+                        )
                     if seed < OPTION_REPETITIONS.get(row, 1) and (not quick or row == "breast-wisc"):
                         tried = {"early stopping": {"early_stopping": 5, "rounds": 10}} if quick else grid(row)
                         chosen = {"grid": tried, "inner": 2 if quick else INNER_FOLDS.get(row, 3)}
@@ -135,7 +147,12 @@ def summary(table: str, listed: Sequence[Job], results: Sequence[Result]) -> dic
                 "protocol": PROTOCOL.get(row, "10-fold, stratified"),
                 "repetitions": {line: len({seed for seed, _ in runs}) for line, runs in lines.items()},
                 "published": {
-                    system: {"accuracy": f.accuracy, "deviation": f.deviation, "minutes": f.minutes, "features": f.features}
+                    system: {
+                        "accuracy": f.accuracy,
+                        "deviation": f.deviation,
+                        "minutes": f.minutes,
+                        "features": f.features,
+                    }
                     for system, f in published(row).items()
                 },
                 "best_published": best(row.removesuffix(", split by pair")),
@@ -158,7 +175,11 @@ def _lines(row: str, listed: Sequence[Job], results: Sequence[Result]) -> dict[s
         arguments = job.arguments
         if arguments["domain"] != row:
             continue
-        line = OPTIONS if "grid" in arguments else next(n for n, s in PLAIN.items() if s["features"] == arguments["settings"]["features"])
+        line = (
+            OPTIONS
+            if "grid" in arguments
+            else next(n for n, s in PLAIN.items() if s["features"] == arguments["settings"]["features"])
+        )
         lines.setdefault(line, {}).setdefault((arguments["seed"], arguments["fold"]), []).append(result)
     return lines
 
@@ -178,7 +199,9 @@ def _figures(row: str, line: str, runs: Runs) -> dict[str, Any]:
         counts = Counter(result["chosen"] for results in runs.values() for result in results)
         figures["chosen"] = dict(counts.most_common())
         figures["choosing_seconds"] = _mean(runs, "choosing")
-        figures["verdict"] = "reached" if round(accuracy, 1) >= best(row.removesuffix(", split by pair"))[1] else "below"
+        figures["verdict"] = (
+            "reached" if round(accuracy, 1) >= best(row.removesuffix(", split by pair"))[1] else "below"
+        )
     else:
         figures["verdict"] = verdict(accuracy, deviation, published(row)[line])
     if figures["verdict"] in ("worse", "below"):
@@ -189,7 +212,8 @@ def _figures(row: str, line: str, runs: Runs) -> dict[str, Any]:
 def verdict(accuracy: float, deviation: float, figure: Figure) -> str:
     """How an accuracy stands to a published one: its deviation is the paper's, ours where the paper has none.
 
-    >>> verdict(95.5, 2.0, Figure(96.1, 1.5)), verdict(96.1, 2.0, Figure(96.1, 1.5)), verdict(90.0, 2.0, Figure(96.1, 1.5))
+    >>> printed = Figure(96.1, 1.5)
+    >>> verdict(95.5, 2.0, printed), verdict(96.1, 2.0, printed), verdict(90.0, 2.0, printed)
     ('within one sd', 'better', 'worse')
     """
     assert figure.accuracy is not None
@@ -202,7 +226,8 @@ def _difference(row: str, lines: Mapping[str, Runs]) -> float:
     """p of "C²RIB^D is as accurate as C²RIB", paired by repetition and fold."""
     plain, active = lines["C²RIB"], lines["C²RIB^D"]
     differences = [
-        fmean(result["accuracy"] for result in active[where]) - fmean(result["accuracy"] for result in plain[where]) for where in plain
+        fmean(result["accuracy"] for result in active[where]) - fmean(result["accuracy"] for result in plain[where])
+        for where in plain
     ]
     share = 6 / 55 if DOMAINS[row].splits == "draws" else 1 / (DOMAINS[row].n_splits - 1)
     return corrected_t_test(differences, share)

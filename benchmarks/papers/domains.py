@@ -24,8 +24,9 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 class Domain:
     """A row's data: a folder, the tasks that its accuracy is averaged over, and how examples are split.
 
-    `splits` is "stratified", "compounds" (a pair is a test pair if one of its two compounds is held out), "draws" (55 training and 6 test
-    examples drawn afresh) or the name of folds in the schema. `hidden` columns are left out beside those that the task leaves out.
+    `splits` is "stratified", "compounds" (a pair is a test pair if one of its two compounds is held out), "draws" (55
+    training and 6 test examples drawn afresh) or the name of folds in the schema. `hidden` columns are left out beside
+    those that the task leaves out.
     """
 
     folder: str
@@ -86,7 +87,9 @@ def examples(data: Path, name: str, task: str | None) -> Examples:
     domain = DOMAINS[name]
     folder = data / domain.folder
     if not folder.is_dir():
-        raise DataError(f"the data folder '{data}' has no folder '{domain.folder}'; give the folder of all data sets with --data")
+        raise DataError(
+            f"the data folder '{data}' has no folder '{domain.folder}'; give the folder of all data sets with --data"
+        )
     database = Database.from_folder(folder, task=task)
     if domain.hidden:
         left_out = [*database.schema.task(task).exclude_columns, *domain.hidden]

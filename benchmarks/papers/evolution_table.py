@@ -1,4 +1,6 @@
-"""Table 2 of Hoche and Wrobel 2003, on feature set evolution: C²RIB^D and V1 to V16 on six domains, and a test of its conclusion."""
+"""Table 2 of Hoche and Wrobel 2003, on feature set evolution:
+C²RIB^D and V1 to V16 on six domains, and a test of its conclusion.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +52,18 @@ def jobs(data: Path, quick: bool) -> list[Job]:
 
 
 def summary(listed: Sequence[Job], results: Sequence[Result]) -> dict[str, Any]:
-    """Accuracy and requested features of each strategy on each domain, the records against the baseline, and the tests."""
+    """Accuracy and requested features of each strategy on each domain,
+    the records against the baseline, and the tests.
+    """
     runs: dict[str, dict[str, list[Result]]] = {strategy: {name: [] for name in ROWS} for strategy in EVOLUTION}
     names = {domain: name for name, (domain, _) in ROWS.items()}
     for job, result in zip(listed, results, strict=True):
         features = job.arguments["settings"]["features"]
         runs[BASELINE if features == "margin" else features][names[job.arguments["domain"]]].append(result)
     ours = {strategy: {name: _figures(found) for name, found in by_name.items()} for strategy, by_name in runs.items()}
-    accuracies = {strategy: [by_name[name]["accuracy"] for name in EVOLUTION_DOMAINS] for strategy, by_name in ours.items()}
+    accuracies = {
+        strategy: [by_name[name]["accuracy"] for name in EVOLUTION_DOMAINS] for strategy, by_name in ours.items()
+    }
     printed = {strategy: [figures[0] for figures in EVOLUTION[strategy]] for strategy in EVOLUTION}
     return {
         "table": "evolution-2",
@@ -101,7 +107,9 @@ def friedman(accuracies: Mapping[str, Sequence[float]]) -> float:
 
 
 def _figures(found: Sequence[Result]) -> dict[str, float]:
-    """Means and deviations over all tests of a domain, as in the paper, whose deviation on KDD01 is one over functions."""
+    """Means and deviations over all tests of a domain, as in the paper,
+    whose deviation on KDD01 is one over functions.
+    """
     accuracy, deviation = mean_and_deviation(result["accuracy"] for result in found)
     features, features_deviation = mean_and_deviation(result["features"] for result in found)
     seconds = fmean(result["seconds"] for result in found)
@@ -115,15 +123,19 @@ def _figures(found: Sequence[Result]) -> dict[str, float]:
 
 
 def _tests(runs: Mapping[str, Mapping[str, list[Result]]], accuracies: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """Do the strategies differ at all (Friedman), and does the recommended group beat the baseline and the discouraged group (Wilcoxon)?
+    """Do the strategies differ at all (Friedman), and does the recommended group beat
+    the baseline and the discouraged group (Wilcoxon)?
 
-    The unit of the Friedman test is a domain; that of the Wilcoxon tests a test set, on which all strategies were tried. Test sets of one
-    domain are alike, so the domains that agree are counted as well.
+    The unit of the Friedman test is a domain; that of the Wilcoxon tests a test set, on which all strategies were
+    tried. Test sets of one domain are alike, so the domains that agree are counted as well.
     """
     from scipy.stats import wilcoxon
 
     def of(group: Sequence[str]) -> list[NDArray[np.float64]]:
-        return [np.mean([[result["accuracy"] for result in runs[strategy][name]] for strategy in group], axis=0) for name in ROWS]
+        return [
+            np.mean([[result["accuracy"] for result in runs[strategy][name]] for strategy in group], axis=0)
+            for name in ROWS
+        ]
 
     best_group, worst_group = (of(group) for group in GROUPS.values())
     baseline = of([BASELINE])
@@ -142,7 +154,9 @@ def _tests(runs: Mapping[str, Mapping[str, list[Result]]], accuracies: Mapping[s
 
 
 def conclusion(content: Mapping[str, Any]) -> list[str]:
-    """The verdict on the paper's conclusion, a sentence a claim: it holds if the test says so and most of the domains do."""
+    """The verdict on the paper's conclusion, a sentence a claim:
+    it holds if the test says so and most of the domains do.
+    """
     tests, ranks = content["tests"], content["mean_rank"]
     order = sorted(ranks, key=lambda strategy: float(ranks[strategy]))
     group, other = GROUPS
@@ -157,7 +171,8 @@ def conclusion(content: Mapping[str, Any]) -> list[str]:
         better = [domain for domain, mean in found["by_domain"].items() if round(mean, 2) > 0]
         is_so = found["p"] < 0.05 and len(better) > len(found["by_domain"]) / 2
         sentences.append(
-            f"{claim}: **{'confirmed' if is_so else 'not confirmed'}** ({found['difference']:+.2f} points over {found['n']} test sets, "
+            f"{claim}: **{'confirmed' if is_so else 'not confirmed'}** ({found['difference']:+.2f} points "
+            f"over {found['n']} test sets, "
             f"one-sided Wilcoxon p = {found['p']:.2g}; so on {len(better)} of {len(found['by_domain'])} domains: "
             + ", ".join(f"{domain} {mean:+.2f}" for domain, mean in found["by_domain"].items())
             + ")."
@@ -165,6 +180,7 @@ def conclusion(content: Mapping[str, Any]) -> list[str]:
     places = {strategy: order.index(strategy) + 1 for strategy in ranks}
     sentences.append(
         f"Best by mean rank: {', '.join(order[:3])}; worst: {', '.join(order[-3:])}. "
-        f"V2, V4 and V10 are in places {places['V2']}, {places['V4']} and {places['V10']} of {len(ranks)}, V15 is in place {places['V15']}."
+        f"V2, V4 and V10 are in places {places['V2']}, {places['V4']} and {places['V10']} of {len(ranks)}, "
+        f"V15 is in place {places['V15']}."
     )
     return sentences

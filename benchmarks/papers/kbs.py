@@ -1,4 +1,6 @@
-"""Scholz 2005 again: accuracies (table 1), and area under the ROC curve and squared error over the rounds (figures 4 and 5)."""
+"""Scholz 2005 again: accuracies (table 1), and area under the ROC curve and
+squared error over the rounds (figures 4 and 5).
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,13 @@ def unpruned(max_features: str | None = None, criterion: str = "gini") -> Any:
 
 
 def learners(data_set: str) -> dict[str, Learner]:
-    """The rows of table 1 for a data set: a pruned tree alone and boosted for 10 rounds as in the paper, and what we recommend."""
+    """The rows of table 1 for a data set: a pruned tree alone and boosted for
+    10 rounds as in the paper, and what we recommend.
+    """
     if data_set == "kdd04-homology":
-        # each split looks at 9 of the 74 features, so that a tree takes a second; rare matches need trees that are not pruned, and splits
-        # by entropy, as in C4.5: on folds of other seeds Gini, 10 examples a leaf, more features and stratified trees are no better
+        # each split looks at 9 of the 74 features, so that a tree takes a second; rare matches need trees that are not
+        # pruned, and splits by entropy, as in C4.5: on folds of other seeds Gini, 10 examples a leaf, more features and
+        # stratified trees are no better
         tree = unpruned("sqrt", "entropy")
         return {
             "tree": lambda seed: AdaBoostM1Classifier(tree, 1, random_state=seed),
@@ -62,7 +67,9 @@ def learners(data_set: str) -> dict[str, Learner]:
 
 
 def examples(data: Path, data_set: str) -> tuple[Any, NDArray[Any]]:
-    """The rows and classes of a data set; "hepatitis, histology" predicts that column and has the usual class among its features."""
+    """The rows and classes of a data set; "hepatitis,
+    histology" predicts that column and has the usual class among its features.
+    """
     name, _, label = data_set.partition(", ")
     X, y = Database.from_folder(data / name).examples()
     if label:
@@ -80,7 +87,8 @@ def table1(
 ) -> dict[str, Any]:
     """Accuracies in percent by 10-fold cross-validation, means over the seeds of the folds, beside the paper's.
 
-    `quick` takes one seed, three folds and leaves out the 145,751 examples of kdd04-homology. `only` names the learners to run.
+    `quick` takes one seed, three folds and leaves out the 145,751 examples of kdd04-homology. `only` names the learners
+    to run.
     """
     chosen = [name for name in data_sets if not (quick and name == "kdd04-homology")]
     result: dict[str, Any] = {}
@@ -90,9 +98,15 @@ def table1(
         for row, learner in learners(name).items():
             if only and row not in only:
                 continue
-            scores = [_accuracy(learner, X, y, seed, 3 if quick else 10) for seed in (list(seeds)[:1] if quick else seeds)]
+            scores = [
+                _accuracy(learner, X, y, seed, 3 if quick else 10) for seed in (list(seeds)[:1] if quick else seeds)
+            ]
             spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
-            result[name][row] = {"accuracy": float(np.mean(scores)), "sd_over_seeds": spread, "paper": PAPER[name].get(row)}
+            result[name][row] = {
+                "accuracy": float(np.mean(scores)),
+                "sd_over_seeds": spread,
+                "paper": PAPER[name].get(row),
+            }
     return result
 
 
@@ -111,9 +125,15 @@ def _folds(y: NDArray[Any], seed: int, n_folds: int) -> list[tuple[NDArray[np.in
 
 
 def figures(
-    data: str | Path, data_sets: Sequence[str] = ("adult", "ionosphere", "pima"), rounds: int = 50, quick: bool = False, seed: int = 0
+    data: str | Path,
+    data_sets: Sequence[str] = ("adult", "ionosphere", "pima"),
+    rounds: int = 50,
+    quick: bool = False,
+    seed: int = 0,
 ) -> dict[str, Any]:
-    """AUC and squared error after each round, 10-fold: KBS with stratification and LogitBoost, both with stumps (figures 4 and 5)."""
+    """AUC and squared error after each round, 10-fold:
+    KBS with stratification and LogitBoost, both with stumps (figures 4 and 5).
+    """
     stumps: dict[str, Learner] = {
         "KBS": lambda seed: KBSClassifier(base="stump", rounds=rounds, stratify=True, random_state=seed),
         "LogitBoost": lambda seed: LogitBoostClassifier(base="stump", rounds=rounds, random_state=seed),
@@ -126,7 +146,9 @@ def figures(
     return result
 
 
-def _curves(learner: Learner, X: Any, y: NDArray[Any], folds: Sequence[Any], rounds: int, seed: int) -> dict[str, list[float]]:
+def _curves(
+    learner: Learner, X: Any, y: NDArray[Any], folds: Sequence[Any], rounds: int, seed: int
+) -> dict[str, list[float]]:
     from sklearn.metrics import roc_auc_score
 
     auc, squared = np.empty((len(folds), rounds)), np.empty((len(folds), rounds))

@@ -35,7 +35,9 @@ def jobs(data: Path, quick: bool) -> list[Job]:
     for data_set in ("german-credit",) if quick else tuple(kbs.PAPER):
         for learner in kbs.learners(data_set):
             for seed in range(1 if quick else 5):
-                listed.append(Job(accuracy, {"data_set": data_set, "learner": learner, "seed": seed, "quick": quick}, data))
+                listed.append(
+                    Job(accuracy, {"data_set": data_set, "learner": learner, "seed": seed, "quick": quick}, data)
+                )
     for data_set in ("pima",) if quick else FIGURES:
         listed.append(Job(curves, {"data_set": data_set, "quick": quick}, data))
     return listed
@@ -81,8 +83,10 @@ def _figures(data_set: str, learner: str, accuracies: Sequence[float]) -> dict[s
 def verdict(data_set: str, learner: str, accuracy: float, deviation: float) -> str:
     """How an accuracy stands to the paper's for that learner, or for KBS where the paper has no such learner.
 
-    >>> verdict("cmc", "KBS / tree", 52.3, 0.5), verdict("cmc", "KBS / tree", 52.0, 0.5), verdict("cmc", "KBS, defaults", 50.0, 0.5)
-    ('better', 'within one sd', 'worse')
+    >>> verdict("cmc", "KBS / tree", 52.3, 0.5), verdict("cmc", "KBS / tree", 52.0, 0.5)
+    ('better', 'within one sd')
+    >>> verdict("cmc", "KBS, defaults", 50.0, 0.5)
+    'worse'
     """
     printed = kbs.PAPER[data_set].get(learner, kbs.PAPER[data_set]["KBS / tree"])
     if round(accuracy, 2) >= printed:
@@ -121,8 +125,10 @@ def figure_claims(curves: Mapping[str, Curves]) -> list[str]:
         for name, values in algorithms.items():
             auc, squared = np.array(values["auc"]), np.array(values["squared_error"])
             found.append(
-                f"{name} has its largest AUC ({auc.max():.3f}) after {auc.argmax() + 1} rounds and ends at {auc[-1]:.3f}, "
-                f"its smallest squared error ({squared.min():.3f}) after {squared.argmin() + 1} and ends at {squared[-1]:.3f}"
+                f"{name} has its largest AUC ({auc.max():.3f}) after {auc.argmax() + 1} rounds and ends at "
+                f"{auc[-1]:.3f}, "
+                f"its smallest squared error ({squared.min():.3f}) after {squared.argmin() + 1} and ends at "
+                f"{squared[-1]:.3f}"
             )
         word = "confirmed" if holds(algorithms) else "not confirmed"
         sentences.append(f"{data_set}, the paper: {claim}. **{word.capitalize()}**: {'; '.join(found)}.")

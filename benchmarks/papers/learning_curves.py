@@ -25,10 +25,17 @@ def draw(source: Path, picture: Path) -> None:
 
     (content,) = json.loads(source.read_text(encoding="utf-8"))
     panels = {title: curves for title, curves in content["curves"].items() if len(curves) > len(LEARNERS)}
-    figure, axes = plt.subplots(-(-len(panels) // 2), 2, figsize=(10, 3.1 * -(-len(panels) // 2)), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        -(-len(panels) // 2), 2, figsize=(10, 3.1 * -(-len(panels) // 2)), squeeze=False, layout="constrained"
+    )
     for ax, (title, curves) in zip(axes.flat, panels.items(), strict=False):
         points = [
-            {"model": learner, "round": point["round"], "clauses_evaluated": point["evaluated"], "aurpc": point["aurpc"]}
+            {
+                "model": learner,
+                "round": point["round"],
+                "clauses_evaluated": point["evaluated"],
+                "aurpc": point["aurpc"],
+            }
             for learner in LEARNERS
             for point in curves[learner]
         ]

@@ -1,4 +1,5 @@
-"""The loans of the `financial` data with `RelationalAggregates`, from what was known at the loan's date only; prints JSON.
+"""The loans of the `financial` data with `RelationalAggregates`,
+from what was known at the loan's date only; prints JSON.
 
 Run: python -m benchmarks.papers.loans DATA [--task TASK] [--learner LEARNER] [--seeds 0 1 2]
 """
@@ -27,7 +28,10 @@ KNOWN = {"loan": "date", "trans": "date", "card": "issued"}
 """Dates that must lie before the loan's; standing orders have none and are left out."""
 
 
-BAD = {"loan_good_vs_bad": {"positive": "0", "negative": "1"}, "finished_good_vs_bad": {"positive": "B", "negative": "A"}}
+BAD = {
+    "loan_good_vs_bad": {"positive": "0", "negative": "1"},
+    "finished_good_vs_bad": {"positive": "B", "negative": "A"},
+}
 """The tasks the other way round: the rare class is the one that rules describe."""
 
 OF_BAD = ("C²RIB^D of bad loans", "C²RIB of bad loans")
@@ -43,8 +47,9 @@ def loans(data: Path, task: str, *, of_bad: bool = False) -> Database:
 def learners(database: Database, seed: int) -> dict[str, Any]:
     """What is compared, each behind the same aggregates; those in `OF_BAD` want the database of the bad loans.
 
-    The settings of "C²RIB^D of bad loans" were chosen on the folds of seeds 100 to 104 of the finished loans, among five values of `stall`,
-    both rankings, both classes and smaller aggregates; those folds are of the same loans, so only the split is new in what is reported.
+    The settings of "C²RIB^D of bad loans" were chosen on the folds of seeds 100 to 104 of the finished loans, among
+    five values of `stall`, both rankings, both classes and smaller aggregates; those folds are of the same loans, so
+    only the split is new in what is reported.
     """
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
@@ -58,7 +63,9 @@ def learners(database: Database, seed: int) -> dict[str, Any]:
     return {
         "C²RIB^D": behind(C2RIBClassifier(database, features="margin", max_depth=0, random_state=seed)),
         "C²RIB^D with stall": behind(
-            C2RIBClassifier(database, features="margin", stall=10, ranking="existential", max_depth=0, random_state=seed)
+            C2RIBClassifier(
+                database, features="margin", stall=10, ranking="existential", max_depth=0, random_state=seed
+            )
         ),
         "C²RIB^D of bad loans": behind(
             C2RIBClassifier(database, features="margin", stall=3, ranking="existential", max_depth=0, random_state=seed)
@@ -66,7 +73,9 @@ def learners(database: Database, seed: int) -> dict[str, Any]:
         "C²RIB": behind(C2RIBClassifier(database, max_depth=0, random_state=seed)),
         "C²RIB of bad loans": behind(C2RIBClassifier(database, max_depth=0, random_state=seed)),
         "AdaBoost.M1": behind(AdaBoostM1Classifier(base=tree, rounds=100, random_state=seed), numbers),
-        "LogitBoost": behind(LogitBoostClassifier(base=DecisionTreeRegressor(max_depth=2), rounds=60, random_state=seed), numbers),
+        "LogitBoost": behind(
+            LogitBoostClassifier(base=DecisionTreeRegressor(max_depth=2), rounds=60, random_state=seed), numbers
+        ),
         "KBS": behind(KBSClassifier(base=tree, rounds=50, random_state=seed), numbers),
     }
 
@@ -76,8 +85,12 @@ def numbers(frame: Any) -> Any:
     return frame.drop(columns=["loan_id", "account_id"]).select_dtypes("number")
 
 
-def accuracy(data: Path, task: str = "loan_good_vs_bad", learner: str = "LogitBoost", seeds: Sequence[int] = (0, 1, 2)) -> dict[str, Any]:
-    """Accuracy in percent over stratified ten-fold cross-validations, one for each seed; all is learned on the training folds."""
+def accuracy(
+    data: Path, task: str = "loan_good_vs_bad", learner: str = "LogitBoost", seeds: Sequence[int] = (0, 1, 2)
+) -> dict[str, Any]:
+    """Accuracy in percent over stratified ten-fold cross-validations, one for each seed;
+    all is learned on the training folds.
+    """
     from sklearn.model_selection import StratifiedKFold, cross_validate
 
     database = loans(data, task, of_bad=learner in OF_BAD)
@@ -96,7 +109,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="the folder of data sets")
     parser.add_argument("--task", choices=PAPER, default="loan_good_vs_bad")
-    parser.add_argument("--learner", default="LogitBoost", help="a learner by its name here, such as 'C²RIB^D of bad loans'")
+    parser.add_argument(
+        "--learner", default="LogitBoost", help="a learner by its name here, such as 'C²RIB^D of bad loans'"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options = parser.parse_args()
     print(json.dumps(accuracy(options.data, options.task, options.learner, options.seeds), ensure_ascii=False))

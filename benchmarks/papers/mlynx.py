@@ -1,4 +1,6 @@
-"""The tables of mLynx: Mutagenesis with atoms and bonds only, and UW-CSE with one area left out; plain numbers for JSON."""
+"""The tables of mLynx: Mutagenesis with atoms and bonds only,
+and UW-CSE with one area left out; plain numbers for JSON.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,17 @@ MOLECULE = ("log_mutag", "subset", "fold", "fold_gilps", "logp", "lumo", "ind1",
 
 def atoms_and_bonds(data: Path, task: str) -> Database:
     """Mutagenesis without what is known of a whole molecule or its rings."""
-    return Database.from_folder(data / "mutagenesis", task=task, exclude_tables=list(RINGS), exclude_columns=list(MOLECULE))
+    return Database.from_folder(
+        data / "mutagenesis", task=task, exclude_tables=list(RINGS), exclude_columns=list(MOLECULE)
+    )
 
 
-def mutagenesis(data: Path, task: str = "regression_friendly_188", seeds: Sequence[int] = (0, 1, 2), **parameters: Any) -> dict[str, Any]:
-    """Accuracy in percent over stratified ten-fold cross-validations, one for each seed; all is learned on the training folds."""
+def mutagenesis(
+    data: Path, task: str = "regression_friendly_188", seeds: Sequence[int] = (0, 1, 2), **parameters: Any
+) -> dict[str, Any]:
+    """Accuracy in percent over stratified ten-fold cross-validations, one for each seed;
+    all is learned on the training folds.
+    """
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 
     database = atoms_and_bonds(data, task)
@@ -48,24 +56,31 @@ Setting = tuple[int, float, float]
 Scores = dict[tuple[str, str], NDArray[np.float64]]
 """By area and by what is kept of the selections."""
 
-SETTINGS: tuple[Setting, ...] = tuple((k, *rest) for k in (2, 3) for rest in ((1.0, 1e-4), (1.0, 1e-3), (10.0, 1e-3), (10.0, 1e-2)))
-"""The length of a query, the weight of a positive pair, and alpha: the paper's and ten times as much. A weight of ten makes the class six
-times as uncertain, and every query tell more, so that alpha is a decade above."""
+SETTINGS: tuple[Setting, ...] = tuple(
+    (k, *rest) for k in (2, 3) for rest in ((1.0, 1e-4), (1.0, 1e-3), (10.0, 1e-3), (10.0, 1e-2))
+)
+"""The length of a query, the weight of a positive pair, and alpha: the paper's and ten times as much. A weight of ten
+makes the class six times as uncertain, and every query tell more, so that alpha is a decade above."""
 
 
 KEPT = ("best", "average")
-"""The best selection, as in the paper, with the setting that is best inside the training areas; or the mean of the log-posteriors of all
-selections with all settings, so that nothing is chosen.
+"""The best selection, as in the paper, with the setting that is best inside the training areas; or the mean of the
+log-posteriors of all selections with all settings, so that nothing is chosen.
 """
 
 
 def uwcse(
-    data: Path, task: str = "advised_by_all_pairs", seed: int = 0, settings: Sequence[Setting] = SETTINGS, **parameters: Any
+    data: Path,
+    task: str = "advised_by_all_pairs",
+    seed: int = 0,
+    settings: Sequence[Setting] = SETTINGS,
+    **parameters: Any,
 ) -> dict[str, Any]:
-    """Areas under the ROC and the recall-precision curve (trapezoids), and average precision, for each area left out and in the mean.
+    """Areas under the ROC and the recall-precision curve (trapezoids), and average precision,
+    for each area left out and in the mean.
 
-    The setting of a best selection is chosen for each area on the four others, each of them left out in turn, by the sum of the first two.
-    `parameters` are those of the selection.
+    The setting of a best selection is chosen for each area on the four others, each of them left out in turn, by the
+    sum of the first two. `parameters` are those of the selection.
     """
     database = Database.from_folder(data / "uwcse", task=task)
     X, y = database.examples()
@@ -92,7 +107,9 @@ def uwcse(
         result["average"][area] = areas(is_positive[test], everything)
     for kept in KEPT:
         rows = result[kept].values()
-        result[kept]["mean"] = {name: float(np.mean([row[name] for row in rows])) for name in ("roc", "pr", "average_precision")}
+        result[kept]["mean"] = {
+            name: float(np.mean([row[name] for row in rows])) for name in ("roc", "pr", "average_precision")
+        }
     return result
 
 
@@ -106,7 +123,9 @@ def _scores(
     seed: int,
     parameters: dict[str, Any],
 ) -> Iterator[tuple[Setting, Scores]]:
-    """Learn from X and y with each setting and score the rows of `tests`: what `MLynxClassifier` does, with one mining for each length."""
+    """Learn from X and y with each setting and score the rows of `tests`:
+    what `MLynxClassifier` does, with one mining for each length.
+    """
     classes = is_positive.astype(np.int64)
     for length in dict.fromkeys(setting[0] for setting in settings):
         patterns = RelationalPatterns(database, max_length=length, **UWCSE).fit(X, y)
@@ -116,7 +135,9 @@ def _scores(
             information = selection.Information.of(selection.encode(columns, weights), classes, 2, weights)
             odds = BernoulliBayes.fit(columns, classes, 2, weights).log_odds
             for alpha in (setting[2] for setting in settings if setting[:2] == (length, weight)):
-                best, history = selection.stochastic(information, np.random.RandomState(seed).random_sample, alpha=alpha, **parameters)
+                best, history = selection.stochastic(
+                    information, np.random.RandomState(seed).random_sample, alpha=alpha, **parameters
+                )
                 shares = dict(zip(KEPT, (selection.shares([best]), selection.shares(history)), strict=True))
                 yield (
                     (length, weight, alpha),

@@ -29,7 +29,10 @@ UWCSE: Mapping[str, Mapping[str, tuple[float, float]]] = {
 }
 """Areas under the ROC and the recall-precision curve."""
 
-PAIRS = {"advised_by_all_pairs": "all pairs of persons", "advised_by_student_professor": "pairs of a student and a professor"}
+PAIRS = {
+    "advised_by_all_pairs": "all pairs of persons",
+    "advised_by_student_professor": "pairs of a student and a professor",
+}
 
 
 def mutagenesis(data: Path, *, task: str, seed: int, parameters: dict[str, Any]) -> Result:
@@ -47,7 +50,9 @@ def jobs(data: Path, quick: bool) -> list[Job]:
     """A quick run has short queries, two restarts, and the paper's setting alone."""
     parameters = {"max_length": 2, "restarts": 2} if quick else {}
     folds, seeds = range(1 if quick else FOLD_SETS), range(1 if quick else SEEDS)
-    listed = [Job(mutagenesis, {"task": t, "seed": s, "parameters": parameters}, data) for t in MUTAGENESIS for s in folds]
+    listed = [
+        Job(mutagenesis, {"task": t, "seed": s, "parameters": parameters}, data) for t in MUTAGENESIS for s in folds
+    ]
     pairs = ["advised_by_student_professor"] if quick else list(PAIRS)
     searched = {"settings": mlynx.SETTINGS[:1], "restarts": 2} if quick else {"settings": mlynx.SETTINGS}
     return listed + [Job(uwcse, {"task": t, "seed": s, "parameters": searched}, data) for t in pairs for s in seeds]
@@ -62,9 +67,17 @@ def summary(listed: Sequence[Job], results: Sequence[Result]) -> dict[str, Any]:
     for task, paper in MUTAGENESIS.items():
         accuracy, deviation = mean_and_deviation(result["accuracy"] for result in found[task])
         printed, spread = paper["mLynx"]
-        ours = {"accuracy": accuracy, "deviation": deviation, "verdict": verdict(accuracy, printed, spread / math.sqrt(10))}
+        ours = {
+            "accuracy": accuracy,
+            "deviation": deviation,
+            "verdict": verdict(accuracy, printed, spread / math.sqrt(10)),
+        }
         rows.append({"row": f"mutagenesis {task}", "published": {s: list(f) for s, f in paper.items()}, "ours": ours})
-    rankings = {task: {kept: _ranking([run[kept] for run in found[task]]) for kept in mlynx.KEPT} for task in PAIRS if task in found}
+    rankings = {
+        task: {kept: _ranking([run[kept] for run in found[task]]) for kept in mlynx.KEPT}
+        for task in PAIRS
+        if task in found
+    }
     return {"table": "mlynx-1", "title": TITLE, "rows": rows, "rankings": rankings}
 
 
@@ -80,8 +93,13 @@ def verdict(ours: float, printed: float, error: float) -> str:
 
 
 def _ranking(runs: Sequence[Result]) -> dict[str, Any]:
-    areas = {area: {m: fmean(run[area][m] for run in runs) for m in ("roc", "pr", "average_precision")} for area in mlynx.AREAS}
-    means = {measure: fmean(values[measure] for values in areas.values()) for measure in ("roc", "pr", "average_precision")}
+    areas = {
+        area: {m: fmean(run[area][m] for run in runs) for m in ("roc", "pr", "average_precision")}
+        for area in mlynx.AREAS
+    }
+    means = {
+        measure: fmean(values[measure] for values in areas.values()) for measure in ("roc", "pr", "average_precision")
+    }
     verdicts = {}
     for column, measure in enumerate(("roc", "pr")):
         printed = [UWCSE[area]["mLynx"][column] for area in mlynx.AREAS]
@@ -89,18 +107,22 @@ def _ranking(runs: Sequence[Result]) -> dict[str, Any]:
     return {"areas": areas, "mean": means, "verdict": verdicts}
 
 
-NOTE = f"""Mutagenesis with atoms and bonds only and the defaults of `MLynxClassifier`: accuracy in percent by {FOLD_SETS} stratified
-ten-fold cross-validations, ± the deviation over them (the paper's is over the folds of one). UW-CSE: one research area left out, area
-under the ROC curve, under the recall-precision curve (trapezoids), and average precision, mean over {SEEDS} seeds. The best selection, as
-in the paper, has the length of queries, the weight of a positive pair and the alpha that are best on the four other areas, each of them
-left out in turn, by the sum of the first two; the paper's weight and alpha (none, 0.0001) are among the {len(mlynx.SETTINGS)} settings. The
-average is the mean of the log-posteriors of all selections with all settings, so that nothing is chosen (for one setting: `average=True`).
-The standard error is the paper's deviation by the root of the number of folds."""
+NOTE = f"""\
+Mutagenesis with atoms and bonds only and the defaults of `MLynxClassifier`: accuracy in percent by {FOLD_SETS}
+stratified ten-fold cross-validations, ± the deviation over them (the paper's is over the folds of one). UW-CSE: one
+research area left out, area under the ROC curve, under the recall-precision curve (trapezoids), and average precision,
+mean over {SEEDS} seeds. The best selection, as in the paper, has the length of queries, the weight of a positive pair
+and the alpha that are best on the four other areas, each of them left out in turn, by the sum of the first two; the
+paper's weight and alpha (none, 0.0001) are among the {len(mlynx.SETTINGS)} settings. The average is the mean of the
+log-posteriors of all selections with all settings, so that nothing is chosen (for one setting: `average=True`). The
+standard error is the paper's deviation by the root of the number of folds."""
 
-REASON = """The settings of UW-CSE were drawn up, and averages were found to be better, on areas left out inside of training areas (each of
-which is held out for another), and held-out figures of earlier protocols had been seen before. The paper does not print its language,
-supports or lengths, nor which pairs it ranks; its areas one by one resemble those of all pairs. Trapezoids flatter a ranking with
-many ties, such as that of the few queries of a best selection, which is why average precision stands beside them."""
+REASON = """\
+The settings of UW-CSE were drawn up, and averages were found to be better, on areas left out inside of training areas
+(each of which is held out for another), and held-out figures of earlier protocols had been seen before. The paper does
+not print its language, supports or lengths, nor which pairs it ranks; its areas one by one resemble those of all pairs.
+Trapezoids flatter a ranking with many ties, such as that of the few queries of a best selection, which is why average
+precision stands beside them."""
 
 TOLD = {"best": "best selection", "average": "average of all"}
 
@@ -109,15 +131,21 @@ def markdown(content: Mapping[str, Any]) -> str:
     """Both tables."""
     rows = []
     for row in content["rows"]:
-        printed = "; ".join(f"{system} {number(value, spread, 2)}" for system, (value, spread) in row["published"].items())
-        rows.append([row["row"], printed, number(row["ours"]["accuracy"], row["ours"]["deviation"], 2), row["ours"]["verdict"]])
+        printed = "; ".join(
+            f"{system} {number(value, spread, 2)}" for system, (value, spread) in row["published"].items()
+        )
+        rows.append(
+            [row["row"], printed, number(row["ours"]["accuracy"], row["ours"]["deviation"], 2), row["ours"]["verdict"]]
+        )
     parts = [f"## {content['title']}", NOTE, markdown_table(["data", "published", "ours", "verdict"], rows)]
     for task, by_kept in content["rankings"].items():
         lines = []
         for area, published in UWCSE.items():
             theirs = [f"{roc:.3f} / {pr:.3f}" for roc, pr in published.values()]
             lines.append([area, *theirs, *(_three(ranking["areas"][area]) for ranking in by_kept.values())])
-        lines.append(["mean", "0.945 / 0.494", "0.895 / 0.239", *(_three(ranking["mean"]) for ranking in by_kept.values())])
+        lines.append(
+            ["mean", "0.945 / 0.494", "0.895 / 0.239", *(_three(ranking["mean"]) for ranking in by_kept.values())]
+        )
         told = [f"ROC {ranking['verdict']['roc']}, PR {ranking['verdict']['pr']}" for ranking in by_kept.values()]
         lines.append(["verdict", "", "", *told])
         columns = [

@@ -1,4 +1,6 @@
-"""Our options beyond plain C²RIB: aggregates, labels of linked examples, bagging, other boosters; chosen inside the training examples."""
+"""Our options beyond plain C²RIB: aggregates, labels of linked examples, bagging, other boosters;
+chosen inside the training examples.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,10 @@ if TYPE_CHECKING:
 
 Positions = NDArray[np.intp]
 Settings = Mapping[str, Any]
-"""Parameters of the `learner` ("C²RIB" unless named), `bagged` on so many bootstrap samples or `averaged` over so many seeds; and what the
-examples are shown with: `aggregates` (parameters of `RelationalAggregates`; `known` leaves only what was known at the loan's date),
-`linked_labels` of this task (True) or of all tasks of the domain ("all"). Or a `committee`: a list of settings whose mean is taken."""
+"""Parameters of the `learner` ("C²RIB" unless named), `bagged` on so many bootstrap samples or `averaged` over so many
+seeds; and what the examples are shown with: `aggregates` (parameters of `RelationalAggregates`; `known` leaves only
+what was known at the loan's date), `linked_labels` of this task (True) or of all tasks of the domain ("all"). Or a
+`committee`: a list of settings whose mean is taken."""
 
 OURS = ("learner", "bagged", "averaged", "aggregates", "known", "linked_labels")
 
@@ -36,9 +39,11 @@ Classifier = Callable[["pd.DataFrame"], NDArray[np.float64]]
 def choose_fit_and_test(
     data: Path, *, domain: str, task: str | None, seed: int, fold: int, grid: Mapping[str, Settings], inner: int
 ) -> Result:
-    """Accuracy and AUC with the settings of the grid that do best in `inner` folds of the training examples, and what it took.
+    """Accuracy and AUC with the settings of the grid that do best in `inner`
+    folds of the training examples, and what it took.
 
-    Best is the smallest squared error of the predicted probabilities, which wavers less than the accuracy of a few examples.
+    Best is the smallest squared error of the predicted probabilities, which wavers less than the accuracy of a few
+    examples.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -47,15 +52,21 @@ def choose_fit_and_test(
     is_second = loaded.y == np.unique(loaded.y)[1]
     started = time.process_time()
     members = {name: settings.get("committee", [settings]) for name, settings in grid.items()}
-    frames = {name: [_with_aggregates(data, task, loaded, train, each) for each in listed] for name, listed in members.items()}
+    frames = {
+        name: [_with_aggregates(data, task, loaded, train, each) for each in listed] for name, listed in members.items()
+    }
 
     def probability_of(X: pd.DataFrame, settings: Settings, first: Positions, second: Positions) -> NDArray[np.float64]:
         if settings.get("linked_labels"):
-            X = with_linked_labels(loaded.database, X, _labels(data, domain, task, settings["linked_labels"] == "all"), first)
+            X = with_linked_labels(
+                loaded.database, X, _labels(data, domain, task, settings["linked_labels"] == "all"), first
+            )
         return fitted(loaded, X, first, seed, settings)(X.iloc[second])
 
     def voted(name: str, first: Positions, second: Positions) -> NDArray[np.float64]:
-        votes = [probability_of(X, settings, first, second) for X, settings in zip(frames[name], members[name], strict=True)]
+        votes = [
+            probability_of(X, settings, first, second) for X, settings in zip(frames[name], members[name], strict=True)
+        ]
         return np.asarray(np.mean(votes, axis=0))
 
     parts = _inner_folds(loaded, domain, train, seed, inner)
@@ -76,7 +87,9 @@ def choose_fit_and_test(
 
 
 def fitted(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, settings: Settings) -> Classifier:
-    """One model, or the mean of several: on bootstrap samples, or of learners that choose columns at random on all examples."""
+    """One model, or the mean of several: on bootstrap samples,
+    or of learners that choose columns at random on all examples.
+    """
     draws = [train] * settings.get("averaged", 1)
     if "bagged" in settings:
         draws = [np.random.default_rng([seed, k]).choice(train, len(train)) for k in range(settings["bagged"])]
@@ -100,7 +113,9 @@ def _single(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, sett
     if learner == "C²RIB":
         model: Any = C2RIBClassifier(loaded.database, random_state=seed, **parameters)
     elif learner == "LogitBoost":
-        model = LogitBoostClassifier(DecisionTreeRegressor(max_depth=3, max_features=0.1), random_state=seed, **parameters)
+        model = LogitBoostClassifier(
+            DecisionTreeRegressor(max_depth=3, max_features=0.1), random_state=seed, **parameters
+        )
     else:
         tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3, max_features=0.1)
         model = KBSClassifier(tree, random_state=seed, **parameters)
@@ -111,8 +126,12 @@ def _single(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, sett
     return lambda rows: np.asarray(model.predict_proba(rows[columns])[:, 1])
 
 
-def _with_aggregates(data: Path, task: str | None, loaded: Examples, train: Positions, settings: Settings) -> pd.DataFrame:
-    """The examples with the aggregates that the settings name; what those depend on is taken from the training examples."""
+def _with_aggregates(
+    data: Path, task: str | None, loaded: Examples, train: Positions, settings: Settings
+) -> pd.DataFrame:
+    """The examples with the aggregates that the settings name;
+    what those depend on is taken from the training examples.
+    """
     from hornboost.estimators.aggregates import RelationalAggregates
 
     if "aggregates" not in settings:
@@ -120,7 +139,11 @@ def _with_aggregates(data: Path, task: str | None, loaded: Examples, train: Posi
     database, dates = loaded.database, None
     if settings.get("known"):
         database, dates = loans(data, str(task)), KNOWN
-    return RelationalAggregates(database, as_of=dates, **settings["aggregates"]).fit(loaded.X.iloc[train]).transform(loaded.X)
+    return (
+        RelationalAggregates(database, as_of=dates, **settings["aggregates"])
+        .fit(loaded.X.iloc[train])
+        .transform(loaded.X)
+    )
 
 
 def _labels(data: Path, domain: str, task: str | None, is_for_all: bool) -> dict[str, NDArray[np.bool_]]:
@@ -130,8 +153,11 @@ def _labels(data: Path, domain: str, task: str | None, is_for_all: bool) -> dict
     return {name: each.y == each.positive for name, each in loaded.items()}
 
 
-def with_linked_labels(database: Database, X: pd.DataFrame, is_positive: Mapping[str, NDArray[np.bool_]], train: Positions) -> pd.DataFrame:
-    """The examples with, for each table that links them, how many other training examples are linked and how many of those are positive.
+def with_linked_labels(
+    database: Database, X: pd.DataFrame, is_positive: Mapping[str, NDArray[np.bool_]], train: Positions
+) -> pd.DataFrame:
+    """The examples with, for each table that links them,
+    how many other training examples are linked and how many of those are positive.
 
     The row of an example never shows its own labels, so training and test rows are made alike.
     """
@@ -170,18 +196,24 @@ def _links(database: Database) -> dict[str, tuple[NDArray[np.int32], NDArray[np.
             ends = [key.codes for key in keys]
             found[name] = (np.concatenate(ends), np.concatenate(ends[::-1]))
         elif len(keys) == 1 and len(np.unique(keys[0].codes)) < table.n_rows:
-            values = next(column for column in table.columns.values() if column is not keys[0] and column.kind != "numeric")
+            values = next(
+                column for column in table.columns.values() if column is not keys[0] and column.kind != "numeric"
+            )
             rows = pd.DataFrame({"example": keys[0].codes, "value": values.codes})[~values.missing]
             pairs = rows.merge(rows, on="value").drop_duplicates()
             found[name] = (pairs["example_x"].to_numpy(), pairs["example_y"].to_numpy())
     return found
 
 
-def _inner_folds(loaded: Examples, domain: str, train: Positions, seed: int, inner: int) -> list[tuple[Positions, Positions]]:
+def _inner_folds(
+    loaded: Examples, domain: str, train: Positions, seed: int, inner: int
+) -> list[tuple[Positions, Positions]]:
     """Folds of the training examples, made as the outer ones are: by compound where those are."""
     from sklearn.model_selection import StratifiedKFold
 
     if DOMAINS[domain].splits == "compounds":
-        return [(train[first], train[second]) for first, second in by_compound(loaded, loaded.X.iloc[train], inner, seed)]
+        return [
+            (train[first], train[second]) for first, second in by_compound(loaded, loaded.X.iloc[train], inner, seed)
+        ]
     folds = StratifiedKFold(inner, shuffle=True, random_state=seed).split(train, loaded.y[train])
     return [(train[first], train[second]) for first, second in folds]

@@ -1,4 +1,6 @@
-"""Runs many small jobs over two processes and keeps each result on disk, so that an interrupted run goes on where it stopped."""
+"""Runs many small jobs over two processes and keeps each result on disk,
+so that an interrupted run goes on where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A function of plain arguments that returns plain numbers; `data` is where the data sets are and does not identify the job."""
+    """A function of plain arguments that returns plain numbers;
+    `data` is where the data sets are and does not identify the job.
+    """
 
     function: Callable[..., Result]
     arguments: dict[str, Any]
@@ -62,7 +66,9 @@ class Cache:
         """Keep a result, on disk before anything else happens."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"key": job.key, "arguments": job.arguments, "result": result}, ensure_ascii=False) + "\n")
+            file.write(
+                json.dumps({"key": job.key, "arguments": job.arguments, "result": result}, ensure_ascii=False) + "\n"
+            )
         self._results[job.key] = result
 
     def clear(self) -> None:
@@ -86,7 +92,9 @@ def default_cache() -> Path:
     return (Path(root) if root else Path.home() / ".cache") / "hornboost" / "papers"
 
 
-def run_jobs(jobs: Sequence[Job], cache: Cache, n_jobs: int = 2, done: Callable[[], None] = lambda: None) -> list[Result]:
+def run_jobs(
+    jobs: Sequence[Job], cache: Cache, n_jobs: int = 2, done: Callable[[], None] = lambda: None
+) -> list[Result]:
     """The result of each job, from the cache where it is known; `done` is called once a job."""
     from joblib import Parallel, delayed
 
@@ -116,7 +124,8 @@ def mean_and_deviation(values: Iterable[float]) -> tuple[float, float]:
 
 
 def over_folds(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Mean over repetitions and folds, and the deviation as papers print it: over the folds of one cross-validation, averaged.
+    """Mean over repetitions and folds, and the deviation as papers print it:
+    over the folds of one cross-validation, averaged.
 
     `scores[r][k]` belongs to fold k of repetition r.
 
@@ -128,7 +137,8 @@ def over_folds(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def corrected_t_test(differences: Sequence[float], test_share: float) -> float:
-    """Two-sided p of paired differences over repeated cross-validation, corrected for overlapping training sets (Nadeau and Bengio 2003).
+    """Two-sided p of paired differences over repeated cross-validation,
+    corrected for overlapping training sets (Nadeau and Bengio 2003).
 
     `test_share` is the number of test examples for each training example: 1/9 in ten folds.
 

@@ -87,7 +87,8 @@ C2RIB: Mapping[str, Mapping[str, Figure]] = {
 
 EVOLUTION_DOMAINS = ("KDD01", "Mutagenicity", "PKDD-A", "PKDD-C", "QSARs", "Trains")
 
-# Hoche and Wrobel 2003, Table 2, in the order of EVOLUTION_DOMAINS: accuracy, its deviation, requested features, their deviation
+# Hoche and Wrobel 2003, Table 2, in the order of EVOLUTION_DOMAINS: accuracy, its deviation, requested features, their
+# deviation
 EVOLUTION: Mapping[str, tuple[tuple[float, float, float, float], ...]] = {
     "C²RIB^D": (
         (90.15, 7.92, 5.5, 3.4),
@@ -227,8 +228,8 @@ EVOLUTION: Mapping[str, tuple[tuple[float, float, float, float], ...]] = {
     ),
 }
 
-# Oliphant, Burnside and Shavlik 2009, Table 2: AUROC and AURPC with their deviations, of RankBoost and of PRankBoost.Clause;
-# none of the four sets is public
+# Oliphant, Burnside and Shavlik 2009, Table 2: AUROC and AURPC with their deviations, of RankBoost and of
+# PRankBoost.Clause; none of the four sets is public
 PRANKBOOST: Mapping[str, tuple[tuple[float, float, float, float], tuple[float, float, float, float]]] = {
     "Mammography 1": ((89.9, 4.2, 18.5, 5.7), (88.1, 5.8, 32.9, 7.6)),
     "Mammography 2": ((92.5, 2.0, 16.2, 7.4), (96.7, 1.1, 41.3, 10.6)),

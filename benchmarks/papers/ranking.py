@@ -51,7 +51,9 @@ BLOCKS = 25
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set: what to call it, where it comes from, its folds, and how many seeds the learners beside the two of Table 2 get."""
+    """A data set: what to call it, where it comes from, its folds,
+    and how many seeds the learners beside the two of Table 2 get.
+    """
 
     title: str
     load: Callable[[Path], Database]
@@ -91,15 +93,30 @@ def _folder(name: str, task: str | None, data: Path) -> Database:
 
 
 DATA_SETS: Mapping[str, DataSet] = {
-    "pairs150": DataSet("skewed pairs 1:150 (50 positives, 10 % noise), 5 folds", partial(_generated, 7_550, 150), _stratified),
-    "pairs450": DataSet("skewed pairs 1:450 (30 positives, 10 % noise), 5 folds", partial(_generated, 13_530, 450), _stratified),
-    "uwcse": DataSet("UW-CSE student–professor, leave one area out", partial(_folder, "uwcse", "advised_by_student_professor"), _named),
+    "pairs150": DataSet(
+        "skewed pairs 1:150 (50 positives, 10 % noise), 5 folds", partial(_generated, 7_550, 150), _stratified
+    ),
+    "pairs450": DataSet(
+        "skewed pairs 1:450 (30 positives, 10 % noise), 5 folds", partial(_generated, 13_530, 450), _stratified
+    ),
+    "uwcse": DataSet(
+        "UW-CSE student–professor, leave one area out",
+        partial(_folder, "uwcse", "advised_by_student_professor"),
+        _named,
+    ),
     "icml": DataSet("ICML co-authors, 5 folds", partial(_folder, "icml", None), _stratified),
     "icml-split": DataSet("ICML co-authors, srlearn's split", partial(_folder, "icml", None), _named, few=0),
-    "yeast": DataSet("yeast classes of classified proteins, four folds", partial(_folder, "yeast", "protein_class_classified"), _named),
+    "yeast": DataSet(
+        "yeast classes of classified proteins, four folds",
+        partial(_folder, "yeast", "protein_class_classified"),
+        _named,
+    ),
     "imdb": DataSet("IMDB pairs, 5 folds", partial(_folder, "imdb_pairs", None), _stratified, few=1, rounds=60),
     "homology": DataSet(
-        f"KDD Cup 2004 homology, {BLOCKS} of 153 proteins, 5 folds by protein", partial(_folder, "kdd04-homology", None), _blocks, few=1
+        f"KDD Cup 2004 homology, {BLOCKS} of 153 proteins, 5 folds by protein",
+        partial(_folder, "kdd04-homology", None),
+        _blocks,
+        few=1,
     ),
 }
 
@@ -113,12 +130,16 @@ def loaded(data: Path, data_set: str) -> tuple[Database, Any, NDArray[Any], Fold
 
 
 def compare(data: Path, *, data_set: str, learner: str, seed: int, rounds: int, inner: bool = False) -> Result:
-    """Held-out AURPC and AUROC of each fold, what they cost, and the learning curves; `inner`: of folds of the first training set."""
+    """Held-out AURPC and AUROC of each fold, what they cost, and the learning curves; `inner`:
+    of folds of the first training set.
+    """
     from hornboost.boosting.rankboost import PRankBoostClassifier, RankBoostClassifier
 
     database, X, y, folds = loaded(data, data_set)
     kind = RankBoostClassifier if learner == "RankBoost" else PRankBoostClassifier
-    result: dict[str, list[Any]] = {name: [] for name in ("aurpc", "auroc", "evaluated", "rules", "seconds", "to_99", "curve")}
+    result: dict[str, list[Any]] = {
+        name: [] for name in ("aurpc", "auroc", "evaluated", "rules", "seconds", "to_99", "curve")
+    }
     for train, test in _within(folds[0][0], y) if inner else folds:
         started = time.process_time()
         clf = kind(database, rounds=rounds, random_state=seed, **LEARNERS[learner])
@@ -144,13 +165,17 @@ def _within(rows: NDArray[np.intp], y: NDArray[Any]) -> Folds:
 
 
 def jobs(data: Path, quick: bool) -> list[Job]:
-    """Each data set, learner and seed, and the choice of the options; a quick run has few rounds on the smallest sets."""
+    """Each data set, learner and seed, and the choice of the options;
+    a quick run has few rounds on the smallest sets.
+    """
     listed = []
 
     def add(data_set: str, learner: str, seeds: Iterable[int], **inner: bool) -> None:
         rounds = 3 if quick else DATA_SETS[data_set].rounds
         for seed in seeds:
-            listed.append(Job(compare, {"data_set": data_set, "learner": learner, "seed": seed, "rounds": rounds} | inner, data))
+            listed.append(
+                Job(compare, {"data_set": data_set, "learner": learner, "seed": seed, "rounds": rounds} | inner, data)
+            )
 
     if quick:
         for learner in LEARNERS:
@@ -167,7 +192,9 @@ def jobs(data: Path, quick: bool) -> list[Job]:
 
 
 def summary(listed: Sequence[Job], results: Sequence[Result]) -> dict[str, Any]:
-    """Means and deviations over folds and seeds, and each learner's gain in AURPC over RankBoost, paired by fold and seed."""
+    """Means and deviations over folds and seeds, and each learner's gain in
+    AURPC over RankBoost, paired by fold and seed.
+    """
     found: dict[str, dict[str, list[Result]]] = {}
     inner: dict[str, dict[str, float]] = {}
     for job, result in zip(listed, results, strict=True):
@@ -197,14 +224,19 @@ def summary(listed: Sequence[Job], results: Sequence[Result]) -> dict[str, Any]:
 
 
 WHY: Mapping[str, str] = {
-    "uwcse": "on the areas that it is trained on Clause does have the larger area (.42 against .39), by more precise rules (mean precision "
+    "uwcse": "on the areas that it is trained on Clause does have the larger area (.42 against .39), by more precise "
+    "rules (mean precision "
     ".32 against .20); on an area that was not seen it has not.",
-    "homology": "each example has 74 graded numbers. A hundred broad thresholds (half of RankBoost's rules cover more than 1,200 examples, "
-    "mean precision .14) add up to a finer order than a hundred narrow rules (100 examples, .86), on the training proteins too (.996 and "
+    "homology": "each example has 74 graded numbers. A hundred broad thresholds (half of RankBoost's rules cover more "
+    "than 1,200 examples, "
+    "mean precision .14) add up to a finer order than a hundred narrow rules (100 examples, .86), on the "
+    "training proteins too (.996 and "
     ".952), and the narrow ones leave hard positives tied with the negatives at the bottom.",
-    "imdb": "the target is free of noise and follows from two rules, so that both reach 1.0; only the rounds that this takes can differ.",
+    "imdb": "the target is free of noise and follows from two rules, so that both reach 1.0; "
+    "only the rounds that this takes can differ.",
 }
-"""Where Clause does not beat RankBoost, what was seen with the first seed (`bench/explain_ranking.py`); a reading, not a tested cause."""
+"""Where Clause does not beat RankBoost, what was seen with the first seed (`bench/explain_ranking.py`);
+a reading, not a tested cause."""
 
 
 def _all(runs: Sequence[Result], name: str) -> list[Any]:
@@ -212,7 +244,9 @@ def _all(runs: Sequence[Result], name: str) -> list[Any]:
 
 
 def _gain(gain: NDArray[np.float64], n_folds: int) -> dict[str, Any]:
-    """The mean gain, its p by the paired t-test and by that corrected for overlapping training sets, and the folds won."""
+    """The mean gain, its p by the paired t-test and by that corrected for
+    overlapping training sets, and the folds won.
+    """
     by_fold = gain.reshape(-1, n_folds).mean(axis=0)
     share = 1.0 / max(n_folds - 1, 1)
     tested = n_folds > 1  # the seeds of one split say nothing about other examples
@@ -233,7 +267,11 @@ def _curves(found: Mapping[str, Mapping[str, list[Result]]]) -> dict[str, Any]:
             points = []
             for t in (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100):
                 at = [(e[min(t, len(e)) - 1], a[min(t, len(a)) - 1]) for e, a in curves]
-                points.append({"round": t, "evaluated": fmean(e for e, _ in at), "aurpc": fmean(a for _, a in at)} if at else {"round": t})
+                points.append(
+                    {"round": t, "evaluated": fmean(e for e, _ in at), "aurpc": fmean(a for _, a in at)}
+                    if at
+                    else {"round": t}
+                )
             result.setdefault(DATA_SETS[data_set].title, {})[learner] = points
     return result
 
@@ -273,17 +311,25 @@ def _options(inner: Mapping[str, Mapping[str, float]]) -> str:
     lines = [
         "### Options beyond the paper",
         "",
-        "AURPC in three folds within the training examples of the first fold, with one seed (other folds hold these examples out):",
+        (
+            "AURPC in three folds within the training examples of the first fold, with one seed (other folds "
+            "hold these examples out):"
+        ),
         "",
         f"| data set | {' | '.join(learners)} |",
         "|---|" + "---|" * len(learners),
     ]
-    lines += [f"| {title} | " + " | ".join(f"{values[name]:.3f}" for name in learners) + " |" for title, values in inner.items()]
+    lines += [
+        f"| {title} | " + " | ".join(f"{values[name]:.3f}" for name in learners) + " |"
+        for title, values in inner.items()
+    ]
     lines.append("")
     for option, (without, with_it) in OPTIONS.items():
         gains = [values[with_it] - values[without] for values in inner.values()]
         better = sum(gain > 0 for gain in gains)
-        lines.append(f"- `{option}`: {with_it} is better on {better} of {len(gains)} data sets, {fmean(gains):+.3f} on average.")
+        lines.append(
+            f"- `{option}`: {with_it} is better on {better} of {len(gains)} data sets, {fmean(gains):+.3f} on average."
+        )
     return "\n".join(lines)
 
 
@@ -296,7 +342,11 @@ _RULE = "|" + "---|" * len(_COLUMNS)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    cells = [row["learner"], str(row["seeds"]), *(f"{row[name]:.3f} ± {row[f'{name}_deviation']:.3f}" for name in ("aurpc", "auroc"))]
+    cells = [
+        row["learner"],
+        str(row["seeds"]),
+        *(f"{row[name]:.3f} ± {row[f'{name}_deviation']:.3f}" for name in ("aurpc", "auroc")),
+    ]
     cells += [f"{row['evaluated']:,.0f}", f"{row['rules']:.0f}", f"{row['seconds']:.1f}"]
     cells.append("" if row["to_99"] is None else f"{row['to_99']:.1f}")
     if "gain" not in row:

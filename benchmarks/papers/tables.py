@@ -39,7 +39,9 @@ TABLES: Mapping[str, Table] = {
 def table(name: str) -> Table:
     """The table of this name."""
     if name not in TABLES:
-        raise DataError(f"there is no table '{name}'{did_you_mean(name, TABLES)}; 'python -m benchmarks.papers --list' shows all")
+        raise DataError(
+            f"there is no table '{name}'{did_you_mean(name, TABLES)}; 'python -m benchmarks.papers --list' shows all"
+        )
     return TABLES[name]
 
 
@@ -54,7 +56,9 @@ def reproduce(
     n_jobs: int = 2,
     starting: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> dict[str, Any]:
-    """Run what is missing of a table and sum it up. `starting` is told the number of jobs and gives what is called after each.
+    """Run what is missing of a table and sum it up.
+
+    `starting` is told the number of jobs and gives what is called after each.
 
     `plain` leaves out the lines whose settings are chosen by nested validation, which take most of the time.
     """
@@ -65,7 +69,11 @@ def reproduce(
         known.clear()
     found = run_jobs(listed, known, n_jobs, starting(len(listed)))
     content = chosen.summary(listed, found)
-    return content | {"quick": quick, "jobs": len(listed), "processor_minutes": sum(result["job_seconds"] for result in found) / 60}
+    return content | {
+        "quick": quick,
+        "jobs": len(listed),
+        "processor_minutes": sum(result["job_seconds"] for result in found) / 60,
+    }
 
 
 def write_page(path: Path, contents: Sequence[Mapping[str, Any]], plain: bool = False) -> None:
@@ -74,13 +82,20 @@ def write_page(path: Path, contents: Sequence[Mapping[str, Any]], plain: bool = 
     chosen = "all" if names == list(TABLES) else " ".join(names)
     command = f"python -m benchmarks.papers {chosen}{' --plain' if plain else ''} --data DATA --output docs/results.md"
     minutes = sum(content["processor_minutes"] for content in contents)
-    total = f"All tables together took {minutes:.0f} minutes of processor time, half of it by the clock on two idle cores.\n"
-    text = results.page([total, results.headline(contents), *(_section(content, path.parent) for content in contents)], command)
+    total = (
+        f"All tables together took {minutes:.0f} minutes of processor time, half of it by the clock on two "
+        "idle cores.\n"
+    )
+    text = results.page(
+        [total, results.headline(contents), *(_section(content, path.parent) for content in contents)], command
+    )
     path.write_text(text, encoding="utf-8")
 
 
 def _section(content: Mapping[str, Any], folder: Path) -> str:
-    """A table's part of the page; its pictures go into a folder beside the page, where there is matplotlib to draw them."""
+    """A table's part of the page; its pictures go into a folder beside the page,
+    where there is matplotlib to draw them.
+    """
     of = TABLES[content["table"]]
     text = of.markdown(content)
     if of.draw is None or find_spec("matplotlib") is None:

@@ -1,4 +1,6 @@
-"""Displays in scikit-learn's style, drawn with matplotlib: margins, features by round, recall and precision, learning curves."""
+"""Displays in scikit-learn's style, drawn with matplotlib:
+margins, features by round, recall and precision, learning curves.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class MarginDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | bool | None = None, **line: Any) -> MarginDisplay:
-        """Draw the margins of a fitted estimator (on `ax`, on new axes by default); with `ax=False` only collect them."""
+        """Draw the margins of a fitted estimator (on `ax`, on new axes by default);
+        with `ax=False` only collect them.
+        """
         history = _history(estimator, "mean_margin")
         margins = {str(value): part["mean_margin"].tolist() for value, part in history.groupby("class", sort=False)}
         display = cls(margins, _entered(history))
@@ -50,7 +54,13 @@ class MarginDisplay:
         for at, features in self.entered.items():
             axes.axvline(at, color="0.6", linestyle=":", linewidth=1)
             axes.annotate(
-                ", ".join(features), (at, 1), xycoords=("data", "axes fraction"), rotation=90, va="top", ha="right", fontsize="small"
+                ", ".join(features),
+                (at, 1),
+                xycoords=("data", "axes fraction"),
+                rotation=90,
+                va="top",
+                ha="right",
+                fontsize="small",
             )
         axes.set(xlabel="Round", ylabel="Mean margin")
         if len(self.margins) > 1:
@@ -75,7 +85,9 @@ class FeatureTimelineDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | bool | None = None, **bar: Any) -> FeatureTimelineDisplay:
-        """Draw the features of a fitted two-class C²RIB^D (of its first class with more); with `ax=False` only collect them."""
+        """Draw the features of a fitted two-class C²RIB^D (of its first class with more);
+        with `ax=False` only collect them.
+        """
         history = _history(estimator, "active_features")
         history = history[history["class"] == history["class"].iloc[0]]
         spans: dict[str, list[tuple[int, int]]] = {}
@@ -98,7 +110,9 @@ class FeatureTimelineDisplay:
             axes.broken_barh([(start - 0.5, stop - start + 1) for start, stop in spans], (row - 0.35, 0.7), **bar)
             for row, spans in enumerate(self.spans.values())
         ]
-        axes.set(xlabel="Round", xlim=(0.5, self.rounds + 0.5), yticks=range(len(self.spans)), yticklabels=list(self.spans))
+        axes.set(
+            xlabel="Round", xlim=(0.5, self.rounds + 0.5), yticks=range(len(self.spans)), yticklabels=list(self.spans)
+        )
         axes.invert_yaxis()
         self.ax_, self.figure_ = axes, axes.figure
         return self
@@ -110,7 +124,10 @@ def _history(estimator: Any, column: str) -> pd.DataFrame:
         raise DataError(f"this {name} has no history_; fit it first (a model from a file keeps none)")
     history: pd.DataFrame = estimator.history_
     if column not in history:
-        raise DataError(f"the history of {name} has no '{column}'; C2RIBClassifier records it (features with features='margin' or 'V1'…)")
+        raise DataError(
+            f"the history of {name} has no '{column}'; C2RIBClassifier records it (features with "
+            "features='margin' or 'V1'…)"
+        )
     return history
 
 
@@ -133,7 +150,9 @@ class RecallPrecisionDisplay:
     0.7973
     """
 
-    def __init__(self, recall: ArrayLike, precision: ArrayLike, *, aurpc: float, name: str | None = None, prevalence: float) -> None:
+    def __init__(
+        self, recall: ArrayLike, precision: ArrayLike, *, aurpc: float, name: str | None = None, prevalence: float
+    ) -> None:
         self.recall = np.asarray(recall, dtype=np.float64)
         self.precision = np.asarray(precision, dtype=np.float64)
         self.aurpc = aurpc
@@ -153,13 +172,17 @@ class RecallPrecisionDisplay:
         ax: Axes | bool | None = None,
         **line: Any,
     ) -> RecallPrecisionDisplay:
-        """Draw the curve of a fitted two-class classifier: its `decision_function`, or else its probability of the positive class.
+        """Draw the curve of a fitted two-class classifier:
+        its `decision_function`, or else its probability of the positive class.
 
         That is `pos_label`, or the stated positive class of a classifier of ours, or the second.
         """
         classes = list(estimator.classes_)
         if len(classes) != 2:
-            raise DataError(f"a recall-precision curve needs a two-class model. {type(estimator).__name__} has {len(classes)} classes.")
+            raise DataError(
+                "a recall-precision curve needs a two-class model. "
+                f"{type(estimator).__name__} has {len(classes)} classes."
+            )
         positive = getattr(estimator, "positive_", classes[1]) if pos_label is None else pos_label
         column = classes.index(positive)
         if hasattr(estimator, "decision_function"):
@@ -199,7 +222,9 @@ class RecallPrecisionDisplay:
         label = f"AURPC = {self.aurpc:.3f}" if name is None else f"{name} (AURPC = {self.aurpc:.3f})"
         (self.line_,) = axes.plot(self.recall, self.precision, **{"label": label, **line})
         if plot_chance_level:
-            axes.axhline(self.prevalence, color="k", linestyle="--", label=f"Chance level (AURPC = {self.prevalence:.3f})")
+            axes.axhline(
+                self.prevalence, color="k", linestyle="--", label=f"Chance level (AURPC = {self.prevalence:.3f})"
+            )
         axes.set(xlabel="Recall", ylabel="Precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
         axes.legend(loc="best")
         self.ax_, self.figure_ = axes, axes.figure
@@ -221,7 +246,9 @@ class LearningCurveDisplay:
         self.curves = curves
 
     @classmethod
-    def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | bool | None = None, **line: Any) -> LearningCurveDisplay:
+    def from_estimators(
+        cls, estimators: Mapping[str, Any], *, ax: Axes | bool | None = None, **line: Any
+    ) -> LearningCurveDisplay:
         """Draw the curves of fitted or loaded ranking boosters; with `ax=False` only collect them.
 
         Where an estimator was given an `eval_set` it is the held-out curve, otherwise that of the training examples.
@@ -232,7 +259,10 @@ class LearningCurveDisplay:
         for name, estimator in estimators.items():
             history = estimator.history_ if hasattr(estimator, "history_") else _kept(estimator)
             if not {"aurpc", "clauses_evaluated"} <= set(history.columns):
-                raise DataError(f"the history of '{name}' ({type(estimator).__name__}) has no AURPC; only ranking boosters record it.")
+                raise DataError(
+                    f"the history of '{name}' ({type(estimator).__name__}) has no AURPC; "
+                    "only ranking boosters record it."
+                )
             held_out = "aurpc_held_out" if "aurpc_held_out" in history else "aurpc"
             part = history[["round", "clauses_evaluated", held_out]].rename(columns={held_out: "aurpc"})
             parts.append(part.assign(model=name)[["model", "round", "clauses_evaluated", "aurpc"]])

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 class HornBoostError(Exception):
     """Base of every error that HornBoost raises on purpose; the command line prints it as one sentence.
 
-    Names and values of the user's are part of many messages, and may hold ends of lines, which are shown as they are written in rules.
+    Names and values of the user's are part of many messages, and may hold ends of lines, which are shown as they are
+    written in rules.
     """
 
     def __init__(self, message: object = "") -> None:

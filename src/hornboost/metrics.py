@@ -17,7 +17,9 @@ _SERIES_TERMS = 14
 
 
 class RecallPrecisionCurve(NamedTuple):
-    """Recall rising from 0, the precision there, and the lowest score that is counted as positive (infinite at recall 0)."""
+    """Recall rising from 0, the precision there, and the lowest score that
+    is counted as positive (infinite at recall 0).
+    """
 
     recall: NDArray[np.float64]
     precision: NDArray[np.float64]
@@ -25,10 +27,11 @@ class RecallPrecisionCurve(NamedTuple):
 
 
 def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayLike) -> NDArray[np.float64]:
-    """The integral of precision over true positives from point A to point B, elementwise, where false positives grow linearly between them.
+    """The integral of precision over true positives from point A to point B, elementwise,
+    where false positives grow linearly between them.
 
-    Points are weights of true and false positives, 0 <= A <= B. Divided by the weight of all positives it is an area under the
-    recall-precision curve. From (0, 0) it is the horizontal extension of B to recall 0.
+    Points are weights of true and false positives, 0 <= A <= B. Divided by the weight of all positives it is an area
+    under the recall-precision curve. From (0, 0) it is the horizontal extension of B to recall 0.
 
     >>> float(area_between(0, 0, 3, 1))  # 3 at precision 3/4
     2.25
@@ -47,15 +50,22 @@ def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayL
         area = np.asarray(d / growth * (tp_a * log_q + d * (1.0 - log_q / q)))
         is_near = q < _SERIES_BELOW
         if is_near.any():
-            near, d_near, tp_near, n_near = q[is_near], *(np.broadcast_to(values, q.shape)[is_near] for values in (d, tp_a, n_a))
-            area[is_near] = d_near / n_near * (tp_near * _alternating_series(near, 1) + d_near * _alternating_series(near, 2))
+            near, d_near, tp_near, n_near = (
+                q[is_near],
+                *(np.broadcast_to(values, q.shape)[is_near] for values in (d, tp_a, n_a)),
+            )
+            area[is_near] = (
+                d_near / n_near * (tp_near * _alternating_series(near, 1) + d_near * _alternating_series(near, 2))
+            )
         if not np.isfinite(q).all():
             area = np.where(np.isfinite(q), area, tp_b * (tp_b / n_b))
     return np.asarray(np.where(d > 0, area, 0.0), dtype=np.float64)
 
 
 def _alternating_series(q: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-    """1/first - q/(first + 1) + q²/(first + 2) - ..., by Horner's rule; exact to the last digits below `_SERIES_BELOW`."""
+    """1/first - q/(first + 1) + q²/(first + 2) - ..., by Horner's rule;
+    exact to the last digits below `_SERIES_BELOW`.
+    """
     total = np.zeros_like(q)
     for k in reversed(range(_SERIES_TERMS)):
         total = 1.0 / (k + first) - q * total
@@ -65,8 +75,9 @@ def _alternating_series(q: NDArray[np.float64], first: int) -> NDArray[np.float6
 def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None) -> float:
     """The area under the recall-precision curve, by the closed form of its integral.
 
-    Between two neighbouring scores the curve is the one that random order within ties gives in expectation (false positives grow linearly
-    with true positives); it is extended horizontally to recall 0, and ends at recall 1 with every example called positive.
+    Between two neighbouring scores the curve is the one that random order within ties gives in expectation (false
+    positives grow linearly with true positives); it is extended horizontally to recall 0, and ends at recall 1 with
+    every example called positive.
 
     >>> aurpc([1, 1, 0, 0], [0.9, 0.8, 0.2, 0.1])
     1.0
@@ -84,7 +95,11 @@ def aurpc_and_auroc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | N
     array([0.887327, 0.875   ])
     """
     tp, fp, _ = ranked_counts(y, score, sample_weight, None)
-    auroc = float(np.sum(np.diff(fp, prepend=0.0) * (tp + np.r_[0.0, tp[:-1]])) / (2 * tp[-1] * fp[-1])) if fp[-1] else float("nan")
+    auroc = (
+        float(np.sum(np.diff(fp, prepend=0.0) * (tp + np.r_[0.0, tp[:-1]])) / (2 * tp[-1] * fp[-1]))
+        if fp[-1]
+        else float("nan")
+    )
     return _area(tp, fp), auroc
 
 
@@ -113,7 +128,10 @@ def ranked_counts(
     """Weight of true and of false positives down to each distinct score, best first, and these scores."""
     labels, scores = np.asarray(y), np.asarray(score, dtype=np.float64)
     if labels.ndim != 1 or scores.shape != labels.shape:
-        raise DataError(f"'y' and 'score' must be of one dimension and equally long. Got shapes {labels.shape} and {scores.shape} instead.")
+        raise DataError(
+            "'y' and 'score' must be of one dimension and equally long. "
+            f"Got shapes {labels.shape} and {scores.shape} instead."
+        )
     if np.isnan(scores).any():
         raise DataError("'score' holds NaN, which has no place in a ranking; drop these examples or give them a score.")
     weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -142,8 +160,12 @@ def _positive_label(labels: NDArray[Any], pos_label: Any) -> Any:
     raise DataError(f"'y' holds the classes {values.tolist()}; say by 'pos_label' which of them is the positive one.")
 
 
-def interpolated(tp: NDArray[np.float64], fp: NDArray[np.float64], step: float = 0.005) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Recall and precision along the curve, with further points between vertices that are more than `step` apart in recall."""
+def interpolated(
+    tp: NDArray[np.float64], fp: NDArray[np.float64], step: float = 0.005
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Recall and precision along the curve, with further points between
+    vertices that are more than `step` apart in recall.
+    """
     tp, fp = np.r_[0.0, tp], np.r_[0.0, fp]
     pieces = np.maximum(1, np.ceil(np.diff(tp) / (step * tp[-1]))).astype(np.int64)
     segment = np.repeat(np.arange(len(pieces)), pieces)

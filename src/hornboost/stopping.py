@@ -1,7 +1,9 @@
-"""When work ends before it is done: Ctrl-C and time limits, both seen at safe points in Python and never inside a kernel.
+"""When work ends before it is done: Ctrl-C and time limits,
+both seen at safe points in Python and never inside a kernel.
 
-A signal that raises while compiled code runs on the main thread breaks that call, so here it only leaves a note, which waits for the next
-`check()` between two kernels. The `fit` of an estimator is one `fitting(time_limit)`, its search one `learning()`:
+A signal that raises while compiled code runs on the main thread breaks that call, so here it only leaves a note, which
+waits for the next `check()` between two kernels. The `fit` of an estimator is one `fitting(time_limit)`, its search one
+`learning()`:
 
     with fitting(time_limit):
         with learning() as ending:
@@ -10,8 +12,9 @@ A signal that raises while compiled code runs on the main thread breaks that cal
                 ...
         ...  # make a model of what was learned; nothing stops this part
 
-Within `learning()` a check that finds time run out or Ctrl-C pressed raises `Stopped`, which ends that block and nothing else;
-`ending.reason` says why. `fitting` raises KeyboardInterrupt for a Ctrl-C only when it is left, with the model in place.
+Within `learning()` a check that finds time run out or Ctrl-C pressed raises `Stopped`, which ends that block and
+nothing else; `ending.reason` says why. `fitting` raises KeyboardInterrupt for a Ctrl-C only when it is left, with the
+model in place.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ class Stopped(BaseException):
 
 
 class _CtrlC:
-    """The handler of SIGINT while work is done that must not be broken off; there is one, as there is one main thread."""
+    """The handler of SIGINT while work is done that must not be broken off;
+    there is one, as there is one main thread.
+    """
 
     def __init__(self) -> None:
         self.depth = 0
@@ -81,9 +86,12 @@ _ctrl_c = _CtrlC()
 
 @contextmanager
 def holding() -> Iterator[None]:
-    """Let Ctrl-C wait until this block is left, and raise KeyboardInterrupt then. Outside of the main thread it does nothing.
+    """Let Ctrl-C wait until this block is left, and raise KeyboardInterrupt then.
 
-    Pressed again a second later, Ctrl-C waits no longer; whatever a broken call makes of it comes out as KeyboardInterrupt too.
+    Outside of the main thread it does nothing.
+
+    Pressed again a second later, Ctrl-C waits no longer; whatever a broken call makes of it comes out as
+    KeyboardInterrupt too.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -130,7 +138,8 @@ _current: ContextVar[Fit | None] = ContextVar("fit", default=None)
 
 @contextmanager
 def fitting(time_limit: float | None = None) -> Iterator[None]:
-    """A fit whose search ends after `time_limit` seconds or on Ctrl-C, which is raised as KeyboardInterrupt at the end of the fit.
+    """A fit whose search ends after `time_limit` seconds or on Ctrl-C,
+    which is raised as KeyboardInterrupt at the end of the fit.
 
     A fit within another one has no more time than that.
     """
@@ -151,7 +160,9 @@ def fitting(time_limit: float | None = None) -> Iterator[None]:
 
 @contextmanager
 def learning() -> Iterator[Ending]:
-    """The part of a fit that may end early: `Stopped`, or a KeyboardInterrupt of a callback, ends this block and is told as its reason."""
+    """The part of a fit that may end early: `Stopped`, or a KeyboardInterrupt of a callback,
+    ends this block and is told as its reason.
+    """
     fit, ending = _current.get(), Ending()
     if fit is None:
         yield ending

@@ -1,6 +1,7 @@
 """Cut points of numeric attributes under masses: Fayyad and Irani's MDL method, and the boosting objective's partition.
 
-Both work on one table of masses, class × distinct value, so that values are sorted once and every later step is a cumulative sum.
+Both work on one table of masses, class × distinct value, so that values are sorted once and every later step is a
+cumulative sum.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ CutFinder = Callable[[Floats, Floats, float], Floats]
 """(distinct values in order, masses class × distinct value, number of contributing examples) → cut points in order."""
 
 _TIE = 1e-12
-"""Cuts whose scores differ by less (relative to the total mass) are equal; the lowest is taken, whatever the rounding."""
+"""Cuts whose scores differ by less (relative to the total mass) are equal;
+the lowest is taken, whatever the rounding."""
 
 
 class _Steps(NamedTuple):
@@ -54,10 +56,13 @@ def merged(distinct: Floats, table: Floats, cuts: Floats) -> Floats:
     return np.diff(sums[:, places], axis=1)
 
 
-def mdl_cut_points(values: ArrayLike, classes: ArrayLike, masses: ArrayLike | None = None, n: int | None = None) -> Floats:
+def mdl_cut_points(
+    values: ArrayLike, classes: ArrayLike, masses: ArrayLike | None = None, n: int | None = None
+) -> Floats:
     """Fayyad and Irani's cut points of one numeric attribute; NaN and masses of 0 are left out.
 
-    `n` is the number of examples to which the masses are scaled in the MDL test; by default the number of values with mass.
+    `n` is the number of examples to which the masses are scaled in the MDL test; by default the number of values with
+    mass.
 
     >>> mdl_cut_points([1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 1, 1, 1, 1])
     array([4.5])
@@ -78,10 +83,13 @@ def mdl_cuts(distinct: Floats, table: Floats, n: float) -> Floats:
     return _recursive_cuts(_steps(distinct, table * (n / total)), _mdl_place, depth=None)
 
 
-def repartition(values: ArrayLike, classes: ArrayLike, weights: ArrayLike, n: int | None = None, depth: int = 2) -> Floats:
+def repartition(
+    values: ArrayLike, classes: ArrayLike, weights: ArrayLike, n: int | None = None, depth: int = 2
+) -> Floats:
     """Cut points that maximise Σ(√w₊ − √w₋)² over the intervals, each with a gain above 1/n; class 1 is positive.
 
-    The weights are scaled to sum 1; `n` is by default the number of values with weight. `depth` levels give up to 2**depth intervals.
+    The weights are scaled to sum 1; `n` is by default the number of values with weight. `depth` levels give up to
+    2**depth intervals.
 
     >>> repartition([1, 2, 3, 4], [0, 0, 1, 1], [1, 1, 1, 1])
     array([2.5])
@@ -119,8 +127,8 @@ def _table(values: ArrayLike, classes: ArrayLike, masses: ArrayLike | None) -> t
 
 
 def _steps(distinct: Floats, table: Floats) -> _Steps:
-    # A best cut never separates neighbours that hold one and the same class (Fayyad and Irani, theorem 1; the boosting objective is
-    # convex in the mass moved, so it holds there too). Only the places between other neighbours are kept.
+    # A best cut never separates neighbours that hold one and the same class (Fayyad and Irani, theorem 1; the boosting
+    # objective is convex in the mass moved, so it holds there too). Only the places between other neighbours are kept.
     used = table.any(axis=0)
     distinct, table = distinct[used], table[:, used]
     pure = np.where((table > 0.0).sum(axis=0) == 1, table.argmax(axis=0), -1)

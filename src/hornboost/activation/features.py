@@ -1,4 +1,6 @@
-"""The features that a learner sees: the most informative two at first, more when the margins' growth slows down or learning stalls."""
+"""The features that a learner sees: the most informative two at first,
+more when the margins' growth slows down or learning stalls.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class ActiveFeatures:
         progress = self.monitor.update(margin)
         activated: tuple[int, ...] = ()
         if progress.asks or stalled:
-            with suppress(Stopped):  # the round is whole without the next features; the check before the next one ends the run
+            with suppress(
+                Stopped
+            ):  # the round is whole without the next features; the check before the next one ends the run
                 activated = self._evolve(D, sign, votes)
         return {
             "gradient": progress.gradient,

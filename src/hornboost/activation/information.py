@@ -39,7 +39,8 @@ def mutual_information(joint: ArrayLike) -> float:
 
 
 def conditional_mutual_information(joint: ArrayLike) -> float:
-    """CMI(C, F_j|F_k) = E(C) − E(C|F_k, F_j) of joint masses, class × value of F_k × value of F_j (seed 002, section 4).
+    """CMI(C, F_j|F_k) = E(C) − E(C|F_k, F_j) of joint masses,
+    class × value of F_k × value of F_j (seed 002, section 4).
 
     As the paper writes it, this is the information that both features together carry about the class.
 
@@ -51,7 +52,9 @@ def conditional_mutual_information(joint: ArrayLike) -> float:
     return mutual_information(table.reshape(table.shape[0], -1))
 
 
-def coverage_information(w_plus: ArrayLike, w_minus: ArrayLike, total_plus: float, total_minus: float) -> NDArray[np.float64]:
+def coverage_information(
+    w_plus: ArrayLike, w_minus: ArrayLike, total_plus: float, total_minus: float
+) -> NDArray[np.float64]:
     """MI between the class and each of many tests, from the weights of the positives and negatives that a test covers.
 
     >>> coverage_information([2.0, 1.0], [0.0, 1.0], 2.0, 2.0).round(6)

@@ -19,9 +19,11 @@ _LN_2 = scalars.log(2.0)
 
 @jit
 def spread_into(offsets: Ints, codes: Ints, masses: Floats, classes: Ints, absent: int, table: Floats) -> int:
-    """Add each example's mass to table[class, code], evenly over its entries; return the number of examples that contributed.
+    """Add each example's mass to table[class, code], evenly over its entries;
+    return the number of examples that contributed.
 
-    With absent < 0 entries without a value are left out; otherwise they, and examples that reach nothing, count as the value `absent`.
+    With absent < 0 entries without a value are left out; otherwise they, and examples that reach nothing, count as the
+    value `absent`.
     """
     contributing = 0
     for example in range(len(offsets) - 1):
@@ -55,8 +57,11 @@ def spread_into(offsets: Ints, codes: Ints, masses: Floats, classes: Ints, absen
 
 
 @jit
-def distinct_shares(offsets: Ints, codes: Ints, n_values: int, starts: Ints, out_codes: Ints, out_shares: Floats) -> int:
-    """For each example its distinct codes and the share of its entries that has each; code n_values stands for no value.
+def distinct_shares(
+    offsets: Ints, codes: Ints, n_values: int, starts: Ints, out_codes: Ints, out_shares: Floats
+) -> int:
+    """For each example its distinct codes and the share of its entries that has each;
+    code n_values stands for no value.
 
     Fills `starts` (CSR) and the two output columns, and returns how much of them is used.
     """
@@ -99,8 +104,9 @@ def product_conditional_entropy(
 ) -> float:
     """E(C|F_k, F_j) times the total mass, where an example's values of F_k and F_j are independent given the example.
 
-    `by_value`, `examples`, `given_shares` list the examples of each value of F_k; `starts`, `codes`, `shares` the values of F_j of each
-    example. One table class × value is reused for every value of F_k, so that the joint table of all three is never held.
+    `by_value`, `examples`, `given_shares` list the examples of each value of F_k; `starts`, `codes`, `shares` the
+    values of F_j of each example. One table class × value is reused for every value of F_k, so that the joint table of
+    all three is never held.
     """
     table = np.zeros((n_values, n_classes), dtype=np.float64)
     touched = np.empty(n_values, dtype=np.int64)
@@ -138,7 +144,8 @@ def product_conditional_entropy(
 def mdl_place(sums: Floats, tie: float) -> int:
     """The inner place of the best cut by class entropy if the MDL test of Fayyad and Irani accepts it, otherwise 0.
 
-    `sums` are cumulative masses, class × place; of places that differ by less than `tie` of the mass the first is taken.
+    `sums` are cumulative masses, class × place; of places that differ by less than `tie` of the mass the first is
+    taken.
     """
     n_classes, last = sums.shape[0], sums.shape[1] - 1
     n = 0.0

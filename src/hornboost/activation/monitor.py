@@ -1,4 +1,7 @@
-"""When does the learner need another feature? The growth of the training examples' mean margin, watched as in Table 2 of seed 000."""
+"""When does the learner need another feature?
+
+The growth of the training examples' mean margin, watched as in Table 2 of seed 000.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ class Progress:
 class ProgressMonitor:
     """CheckLearningProgress (seed 000, Table 2): `update` once a round, `forget` when a feature enters.
 
-    Its fields are plain numbers and lists: `ProgressMonitor(**dataclasses.asdict(monitor))` goes on where `monitor` stands. `log_b` is
-    ln b, since b itself underflows after a shallow maximum.
+    Its fields are plain numbers and lists: `ProgressMonitor(**dataclasses.asdict(monitor))` goes on where `monitor`
+    stands. `log_b` is ln b, since b itself underflows after a shallow maximum.
 
     >>> monitor = ProgressMonitor()
     >>> [monitor.update(margin).asks for margin in (0.1, 0.2, 0.3, 0.4)]
@@ -87,9 +90,11 @@ class ProgressMonitor:
 
 
 def margins(votes: ArrayLike, y: ArrayLike, total: float) -> NDArray[np.float64]:
-    """Each example's margin (seed 000, equation (1)): the share of |confidence| for its class less the share against it.
+    """Each example's margin (seed 000, equation (1)):
+    the share of |confidence| for its class less the share against it.
 
-    `votes` are the sums of the confidences of the rules that cover an example, `y` is ±1, `total` is Σ|c| over all rules.
+    `votes` are the sums of the confidences of the rules that cover an example, `y` is ±1, `total` is Σ|c| over all
+    rules.
 
     >>> margins([0.5, -0.5, 2.0], [1, 1, 1], 2.0)
     array([ 0.25, -0.25,  1.  ])

@@ -1,4 +1,6 @@
-"""The features of a database: each attribute on its shortest join path from the examples, ranked by information about the class."""
+"""The features of a database: each attribute on its shortest join path from the examples,
+ranked by information about the class.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """The values of a feature behind one path: entry codes by example; `distinct` numbers, or None for a nominal feature."""
+    """The values of a feature behind one path: entry codes by example;
+    `distinct` numbers, or None for a nominal feature.
+    """
 
     offsets: NDArray[np.int64]
     codes: NDArray[np.int32]
@@ -106,14 +110,18 @@ class FeaturePool:
         return np.array(result)
 
     def conditional(self, given: int, candidates: NDArray[np.int64], masses: Floats, repartition: bool) -> Floats:
-        """CMI of some features with the class given another one: row by row in one table, else by product (DESIGN 4.2)."""
+        """CMI of some features with the class given another one:
+        row by row in one table, else by product (DESIGN 4.2).
+        """
         known = self._current(given, masses, repartition)
         shares = spread_shares(known.offsets, known.codes, known.n_values)
         result = []
         for k in candidates:
             reached = self._current(int(k), masses, repartition)
             if self._best[int(k)] == self._best[given]:
-                value = cmi_of_rows(known.offsets, known.codes, reached.codes, masses, self.classes, known.n_values, reached.n_values)
+                value = cmi_of_rows(
+                    known.offsets, known.codes, reached.codes, masses, self.classes, known.n_values, reached.n_values
+                )
             else:
                 own = spread_shares(reached.offsets, reached.codes, reached.n_values)
                 value = cmi_of_paths(shares, own, masses, self.classes)
@@ -121,7 +129,9 @@ class FeaturePool:
         return np.array(result)
 
     def visible(self, active: Sequence[int]) -> Visible:
-        """What a learner with these features may look at: the attributes, their tables, and the tables that lead there."""
+        """What a learner with these features may look at:
+        the attributes, their tables, and the tables that lead there.
+        """
         features = [self.features[k] for k in active]
         tables = {join.table for feature in features for path in feature.paths for join in path}
         return Visible(frozenset((feature.table, feature.column) for feature in features), frozenset(tables))

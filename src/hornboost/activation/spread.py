@@ -1,7 +1,8 @@
 """The joint distribution of class and attribute when an example reaches many rows: its mass is spread evenly over them.
 
-A path is given as CSR offsets, one more than there are examples: example i reaches the entries offsets[i] … offsets[i+1] − 1. An entry
-carries a code (nominal value, rank of a number, or interval); negative codes are missing. An example of mass 0 is as if it were not there.
+A path is given as CSR offsets, one more than there are examples: example i reaches the entries offsets[i] …
+offsets[i+1] − 1. An entry carries a code (nominal value, rank of a number, or interval); negative codes are missing. An
+example of mass 0 is as if it were not there.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Discretised(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """For each example the distinct values that it reaches and their shares; the last value stands for missing or absent.
+    """For each example the distinct values that it reaches and their shares;
+    the last value stands for missing or absent.
 
     It does not depend on masses, so that one round's spread serves all later rounds.
     """
@@ -90,7 +92,9 @@ def rank_codes(values: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
     return codes, distinct
 
 
-def spread_joint(offsets: Ints, codes: Ints, masses: ArrayLike, classes: Ints, n_values: int, n_classes: int = 2) -> Joint:
+def spread_joint(
+    offsets: Ints, codes: Ints, masses: ArrayLike, classes: Ints, n_values: int, n_classes: int = 2
+) -> Joint:
     """Joint masses of class and value: each example's mass spread evenly over the entries where it has a value.
 
     >>> spread_joint(np.array([0, 2, 3]), np.array([0, 1, 1]), [0.5, 0.5], np.array([0, 1]), n_values=2)
@@ -101,13 +105,20 @@ def spread_joint(offsets: Ints, codes: Ints, masses: ArrayLike, classes: Ints, n
 
 
 def discretise(joint: Joint, distinct: Floats, find_cuts: CutFinder = mdl_cuts) -> Discretised:
-    """Cut the joint masses of class and rank into intervals, by MDL or by another cut finder such as `repartition_cuts`."""
+    """Cut the joint masses of class and rank into intervals,
+    by MDL or by another cut finder such as `repartition_cuts`.
+    """
     cuts = find_cuts(distinct, joint.table, joint.n_examples)
     return Discretised(merged(distinct, joint.table, cuts), joint.n_examples, cuts)
 
 
 def spread_numeric(
-    offsets: Ints, values: ArrayLike, masses: ArrayLike, classes: Ints, n_classes: int = 2, find_cuts: CutFinder = mdl_cuts
+    offsets: Ints,
+    values: ArrayLike,
+    masses: ArrayLike,
+    classes: Ints,
+    n_classes: int = 2,
+    find_cuts: CutFinder = mdl_cuts,
 ) -> Discretised:
     """Joint masses of class and interval of a number, NaN left out; the cuts are found on the same masses.
 
@@ -138,12 +149,21 @@ def spread_shares(offsets: Ints, codes: Ints, n_values: int) -> Spread:
 
 
 def cmi_of_rows(
-    offsets: Ints, given: Ints, codes: Ints, masses: ArrayLike, classes: Ints, n_given: int, n_values: int, n_classes: int = 2
+    offsets: Ints,
+    given: Ints,
+    codes: Ints,
+    masses: ArrayLike,
+    classes: Ints,
+    n_given: int,
+    n_values: int,
+    n_classes: int = 2,
 ) -> float:
-    """CMI(C, F_j|F_k) of two attributes of one table: their values are paired row by row, missing or absent a value of its own.
+    """CMI(C, F_j|F_k) of two attributes of one table:
+    their values are paired row by row, missing or absent a value of its own.
 
     >>> given, codes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    >>> round(cmi_of_rows(np.arange(5), given, codes, [1, 1, 1, 1], np.array([0, 1, 1, 0]), 2, 2), 6)  # exclusive or: ln 2
+    >>> # exclusive or: ln 2
+    >>> round(cmi_of_rows(np.arange(5), given, codes, [1, 1, 1, 1], np.array([0, 1, 1, 0]), 2, 2), 6)
     0.693147
     """
     width = n_values + 1

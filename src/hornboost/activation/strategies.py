@@ -1,7 +1,8 @@
 """How the set of active features evolves: V1–V16 (seed 002, Table 1) and the baseline as rows of five switches.
 
-The printed table gives group I as V1–V2, II as V3–V6, III as V7–V8, IV as V9–V12 and V as V13–V16; section 4 of the paper says the same.
-Features are numbers; lists of them stand in their initial order by mutual information, which breaks every tie.
+The printed table gives group I as V1–V2, II as V3–V6, III as V7–V8, IV as V9–V12 and V as V13–V16; section 4 of the
+paper says the same. Features are numbers; lists of them stand in their initial order by mutual information, which
+breaks every tie.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ STRATEGIES: dict[str, Strategy] = {
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """The active features, the last activated at the end; all that were ever active; how many were requested, repeats counted."""
+    """The active features, the last activated at the end; all that were ever active;
+    how many were requested, repeats counted.
+    """
 
     active: tuple[int, ...]
     seen: frozenset[int]
@@ -89,10 +92,14 @@ class Change:
 def evolve(
     strategy: Strategy, current: FeatureSet, order: Sequence[int], information: Information, conditional: Conditional
 ) -> tuple[FeatureSet, Change]:
-    """Answer one request for a feature. Nothing is chosen when nothing remains; a choice that is active already changes nothing.
+    """Answer one request for a feature.
+
+    Nothing is chosen when nothing remains; a choice that is active already changes nothing.
 
     >>> mi = np.array([0.5, 0.4, 0.1, 0.3])
-    >>> features, change = evolve(STRATEGIES["V1"], FeatureSet.start([0, 1, 2, 3]), [0, 1, 2, 3], lambda c: mi[c], lambda k, c: mi[c])
+    >>> features, change = evolve(
+    ...     STRATEGIES["V1"], FeatureSet.start([0, 1, 2, 3]), [0, 1, 2, 3], lambda c: mi[c], lambda k, c: mi[c]
+    ... )
     >>> features.active, change.added
     ((0, 1, 3), (3,))
     """
@@ -104,7 +111,9 @@ def evolve(
     removed = tuple(feature for feature in current.active if feature not in active)
     if not added and not removed:
         return current, Change(chosen, (), ())
-    return FeatureSet(active, current.seen.union(active), current.requested + len(added)), Change(chosen, added, removed)
+    return FeatureSet(active, current.seen.union(active), current.requested + len(added)), Change(
+        chosen, added, removed
+    )
 
 
 def ranked(candidates: Features, scores: ArrayLike) -> list[int]:
@@ -118,9 +127,11 @@ def ranked(candidates: Features, scores: ArrayLike) -> list[int]:
 
 
 def considered_masses(strategy: Strategy, weights: NDArray[Any], y: ArrayLike, votes: ArrayLike) -> NDArray[Any]:
-    """The weights of the examples that the strategy considers, 0 for the others; `y` is ±1, `votes` the ensemble's sums.
+    """The weights of the examples that the strategy considers, 0 for the others;
+    `y` is ±1, `votes` the ensemble's sums.
 
-    An ensemble predicts the positive class where the sum is positive. When fewer than two classes are misclassified, all examples count.
+    An ensemble predicts the positive class where the sum is positive. When fewer than two classes are misclassified,
+    all examples count.
 
     >>> considered_masses(STRATEGIES["V2"], np.array([0.1, 0.2, 0.3, 0.4]), [1, 1, -1, -1], [0.5, -0.5, 0.5, -0.5])
     array([0. , 0.2, 0.3, 0. ])

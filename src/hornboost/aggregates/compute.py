@@ -1,6 +1,7 @@
 """The values of aggregates, by DuckDB.
 
-In the SQL, tables and columns go by their positions and nominal values by their codes, so that no text of the user is ever part of it.
+In the SQL, tables and columns go by their positions and nominal values by their codes, so that no text of the user is
+ever part of it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ _SPLIT_ROWS = 1_000_000
 
 @dataclass(frozen=True)
 class _Query:
-    """A query with a row an example `e`, or an example and value `v`; for each value (None for all rows) the aggregates by their column."""
+    """A query with a row an example `e`, or an example and value `v`;
+    for each value (None for all rows) the aggregates by their column.
+    """
 
     sql: exp.Select
     members: Mapping[int | None, Sequence[tuple[str, Aggregate]]]
@@ -73,7 +76,9 @@ class Aggregator:
         return out
 
     def frequent_values(self, examples: Table, paths: Sequence[Path], limit: int) -> dict[Path, dict[str, list[str]]]:
-        """For each nominal column behind a path, the values that most examples reach, in that order and then by value."""
+        """For each nominal column behind a path, the values that most examples reach,
+        in that order and then by value.
+        """
         wanted = [
             (path, column)
             for path in paths
@@ -174,7 +179,11 @@ class Aggregator:
 
     def _decoded(self, aggregate: Aggregate, values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
         if not self._is_nominal(aggregate):
-            return values if aggregate.function in ("count", "distinct") else np.ma.filled(values.astype(np.float64), np.nan)
+            return (
+                values
+                if aggregate.function in ("count", "distinct")
+                else np.ma.filled(values.astype(np.float64), np.nan)
+            )
         categories = self._tables[aggregate.path.table].columns[str(aggregate.column)].categories
         assert categories is not None
         return np.append(categories, np.array([None], dtype=object))[np.ma.filled(values, len(categories))]
@@ -193,7 +202,9 @@ class Aggregator:
         from sqlglot import exp
 
         used = {table.name for query in queries for table in query.find_all(exp.Table)}
-        relations = {self._relation(name): _arrow(table) for name, table in self._tables.items() if self._relation(name) in used}
+        relations = {
+            self._relation(name): _arrow(table) for name, table in self._tables.items() if self._relation(name) in used
+        }
         relations[sql.EXAMPLES] = self._examples(examples)
         workers = min(_workers(), max(len(queries), 1))
         idle: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()

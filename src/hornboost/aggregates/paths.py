@@ -50,7 +50,9 @@ def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, 
         steps.append(Hop(link.to_table, link.to_column, link.table, link.column, single=False))
     if not links:
         keys = [(table.name, column) for table in tables.values() for column in table.keys]
-        steps = [Hop(a, x.name, b, y.name, single=False) for a, x in keys for b, y in keys if a != b and x.domain == y.domain]
+        steps = [
+            Hop(a, x.name, b, y.name, single=False) for a, x in keys for b, y in keys if a != b and x.domain == y.domain
+        ]
     found: list[Path] = []
     ends: list[tuple[Hop, ...]] = [()]
     for _ in range(max_depth):
@@ -65,12 +67,15 @@ def _continues(end: tuple[Hop, ...], step: Hop, target: str) -> bool:
 
 
 def _labels(paths: Sequence[Path]) -> list[str]:
-    """The table's name where one path leads there, otherwise all tables on the way, with the key columns where that is not enough."""
+    """The table's name where one path leads there, otherwise all tables on the way,
+    with the key columns where that is not enough.
+    """
     short = [path.table for path in paths]
     long = [".".join(step.to_table for step in path.steps) for path in paths]
     full = [".".join(f"{step.to_table}[{step.column}={step.to_column}]" for step in path.steps) for path in paths]
     return [
-        one if short.count(one) == 1 else two if long.count(two) == 1 else three for one, two, three in zip(short, long, full, strict=True)
+        one if short.count(one) == 1 else two if long.count(two) == 1 else three
+        for one, two, three in zip(short, long, full, strict=True)
     ]
 
 

@@ -32,7 +32,8 @@ def plan(
     where: Mapping[Path, Mapping[str, Sequence[str]]],
     dated: Collection[str] = (),
 ) -> list[Aggregate]:
-    """The aggregates of every path; `dates` names the example's date that others are subtracted from, `where` the values to look at.
+    """The aggregates of every path; `dates` names the example's date that others are subtracted from,
+    `where` the values to look at.
 
     In the tables of `dated` there is a last row.
     """
@@ -56,7 +57,11 @@ def plan(
         for name, values in where.get(path, {}).items():
             for value in values:
                 shown = f'{path.label} where {name}="{value}"'
-                out += [Aggregate(f"{f}({shown})", f, path, None, (name, value)) for f in ("count", "share") if f in functions]
+                out += [
+                    Aggregate(f"{f}({shown})", f, path, None, (name, value))
+                    for f in ("count", "share")
+                    if f in functions
+                ]
                 out += _numeric(path, columns, numeric, dates, (name, value))
     return out
 
@@ -76,7 +81,11 @@ def _numeric(
 
 
 def _shown(path: Path, column: Column, dates: str | None) -> str:
-    return f"{dates} - {path.label}.{column.name}" if column.is_date and dates is not None else f"{path.label}.{column.name}"
+    return (
+        f"{dates} - {path.label}.{column.name}"
+        if column.is_date and dates is not None
+        else f"{path.label}.{column.name}"
+    )
 
 
 def _repeats(path: Path, column: Column) -> bool:

@@ -20,19 +20,21 @@ from hornboost.model.votes import Round, Vote
 class AdaBoostM1Classifier(BaseLearnerBooster):
     """AdaBoost.M1 (Freund and Schapire 1997), for comparison with `KBSClassifier` on the same base learners.
 
-    `predict_proba` reads the votes as logarithms of odds; AdaBoost.M1 itself gives no probabilities, and these are not calibrated.
+    `predict_proba` reads the votes as logarithms of odds; AdaBoost.M1 itself gives no probabilities, and these are not
+    calibrated.
 
-    An integer sample weight is the same as a repetition for clauses and stumps, but not for base learners that count rows (the
-    "tree" does: two in each leaf) or are trained on rejection samples.
+    An integer sample weight is the same as a repetition for clauses and stumps, but not for base learners that count
+    rows (the "tree" does: two in each leaf) or are trained on rejection samples.
 
     Parameters
     ----------
     base : {"clause", "stump", "tree"}, classifier or None
-        What is boosted: "stump" is a decision stump, "tree" a decision tree pruned as C4.5 does, "clause" the clause with the
-        largest WRAcc in size; or any classifier of scikit-learn. One whose `fit` takes no `sample_weight` is trained on rejection
-        samples. None is "clause" when there is a database, otherwise "stump".
+        What is boosted: "stump" is a decision stump, "tree" a decision tree pruned as C4.5 does, "clause" the clause
+        with the largest WRAcc in size; or any classifier of scikit-learn. One whose `fit` takes no `sample_weight` is
+        trained on rejection samples. None is "clause" when there is a database, otherwise "stump".
     database, rounds, max_literals, max_depth, early_stopping, class_weight, time_limit, checkpoint, …
-        As in every `Booster`. Boosting ends before a hypothesis with an error of ½ or more, and after one without error.
+        As in every `Booster`. Boosting ends before a hypothesis with an error of ½ or more, and after one without
+        error.
 
     Attributes
     ----------

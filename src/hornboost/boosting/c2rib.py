@@ -1,4 +1,6 @@
-"""C²RIB and C²RIB^D (Hoche and Wrobel 2001, 2002): constrained confidence-rated boosting of clauses, features on demand."""
+"""C²RIB and C²RIB^D (Hoche and Wrobel 2001, 2002):
+constrained confidence-rated boosting of clauses, features on demand.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,8 @@ class C2RIBClassifier(Booster):
     Parameters
     ----------
     features : {None, "margin", "V1", …, "V16"}
-        None is C²RIB; "margin" is C²RIB^D, which starts with the two most informative features and takes another when the growth of
-        the margins slows down; "V1" … "V16" are the strategies of feature-set evolution.
+        None is C²RIB; "margin" is C²RIB^D, which starts with the two most informative features and takes another when
+        the growth of the margins slows down; "V1" … "V16" are the strategies of feature-set evolution.
     trend_window : int or None
         Rounds over which gradients are averaged; None is 10 for "margin" and 3 for V1–V16.
     threshold : float
@@ -57,8 +59,8 @@ class C2RIBClassifier(Booster):
     Attributes
     ----------
     history_ : DataFrame
-        A row a round: rule, confidence, weights covered, mean margin, training error; with `features` also what the monitor of the
-        learning progress saw and which features were active.
+        A row a round: rule, confidence, weights covered, mean margin, training error; with `features` also what the
+        monitor of the learning progress saw and which features were active.
 
     Examples
     --------
@@ -105,7 +107,9 @@ class C2RIBClassifier(Booster):
         return {"log_loss": float(np.average(exact.softpluses(-2.0 * margins), weights=weights))}
 
     def _scalings(self, training: Training, runs: dict[int, Run]) -> dict[int, Scaling]:
-        """One slope for all classes, from votes of rounds that did not grow on the example: the scores decide as the odds do."""
+        """One slope for all classes, from votes of rounds that did not grow on the example:
+        the scores decide as the odds do.
+        """
         labels, states = training.labels, {positive: run.state for positive, run in runs.items() if run.rounds}
         if len(labels) == 1 or not states:
             return super()._scalings(training, runs)
@@ -119,7 +123,9 @@ class C2RIBClassifier(Booster):
 
 
 class Covered(NamedTuple):
-    """The weight that a clause covers on the growing set G, the pruning set P and all examples E, as shares of the total."""
+    """The weight that a clause covers on the growing set G,
+    the pruning set P and all examples E, as shares of the total.
+    """
 
     plus_G: float
     minus_G: float
@@ -130,8 +136,8 @@ class Covered(NamedTuple):
 class Constrained:
     """The state of a run: the distribution D, the ensemble's votes, and the features that the learner may see.
 
-    D is kept as a density: D_i is the sample weight of example i times its density. `held_out` are each example's votes from rounds
-    that did not grow on it.
+    D is kept as a density: D_i is the sample weight of example i times its density. `held_out` are each example's votes
+    from rounds that did not grow on it.
     """
 
     def __init__(self, problem: Problem, run: Run, settings: C2RIBClassifier) -> None:
@@ -159,7 +165,9 @@ class Constrained:
         if settings.features is not None and self.active is None:
             window = settings.trend_window or (10 if settings.features == "margin" else 3)
             engine, weights = self.problem.engine, self.problem.weights
-            self.active = ActiveFeatures(engine, self.y, weights, self.D, settings.features, window, settings.threshold, settings.ranking)
+            self.active = ActiveFeatures(
+                engine, self.y, weights, self.D, settings.features, window, settings.threshold, settings.ranking
+            )
         W, total = kernels.fixed_weights(self.density, self.sample, float(WEIGHT_ONE))
         in_G, W_G = kernels.growing_set(W, self.y, example_hash(self.run.seed, t, self.problem.content), total)
         state, scored = self.run.memory.recall(
@@ -255,8 +263,8 @@ class Constrained:
             self.kept = np.stack([self.held_out, self.held_out_squares, self.n_held_out])
 
     def held_out_votes(self, rounds: int) -> tuple[Floats, Floats]:
-        """Each example's votes from rounds that did not grow on it, scaled to all rounds, and the variance that they have because
-        these are only a sample of the rounds.
+        """Each example's votes from rounds that did not grow on it, scaled to all rounds, and the variance that they
+        have because these are only a sample of the rounds.
         """
         votes, squares, n = (self.held_out, self.held_out_squares, self.n_held_out) if self.kept is None else self.kept
         n = np.maximum(n, 1)

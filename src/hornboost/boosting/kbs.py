@@ -37,30 +37,34 @@ _MAX_CYCLES = 1000
 class KBSClassifier(BaseLearnerBooster):
     """Boosting by knowledge-based sampling (Scholz 2005): what a hypothesis says is sampled out before the next round.
 
-    Any number of classes; probabilities are Pr(y) times the product of all LIFTs. Frames may hold nominal columns: base learners of
-    scikit-learn then see a 0/1 column for each value. With `base="clause"` the model is a set of rules, each voting log LIFT for
-    every class, where it covers an example and where it does not; it can be explained, saved and written as SQL.
+    Any number of classes; probabilities are Pr(y) times the product of all LIFTs. Frames may hold nominal columns: base
+    learners of scikit-learn then see a 0/1 column for each value. With `base="clause"` the model is a set of rules,
+    each voting log LIFT for every class, where it covers an example and where it does not; it can be explained, saved
+    and written as SQL.
 
-    An integer sample weight is the same as a repetition for clauses and stumps. It is not for a base learner that counts rows: the
-    pruned "tree" does (two rows in each leaf), and so do rejection samples and `bootstrap`, which choose rows one by one.
+    An integer sample weight is the same as a repetition for clauses and stumps. It is not for a base learner that
+    counts rows: the pruned "tree" does (two rows in each leaf), and so do rejection samples and `bootstrap`, which
+    choose rows one by one.
 
     Parameters
     ----------
     base : {"clause", "stump", "tree"}, classifier or None
-        What is boosted: "stump" is a decision stump, "tree" a decision tree pruned as C4.5 does, "clause" a first-order clause; or
-        any classifier of scikit-learn. One whose `fit` takes no `sample_weight` is trained on rejection samples. None is "clause"
-        when there is a database, otherwise "stump".
+        What is boosted: "stump" is a decision stump, "tree" a decision tree pruned as C4.5 does, "clause" a first-order
+        clause; or any classifier of scikit-learn. One whose `fit` takes no `sample_weight` is trained on rejection
+        samples. None is "clause" when there is a database, otherwise "stump".
     rounds : int
         At most so many hypotheses. The paper takes 10 with trees; stumps and clauses say less and need about 30.
     cells : {"leaf", "class"}
-        "leaf" partitions the examples by the leaves of a tree, "class" by the predicted class (other base learners always do).
+        "leaf" partitions the examples by the leaves of a tree, "class" by the predicted class (other base learners
+        always do).
     stratify : bool
-        Give all classes equal weight while learning, so that base learners optimise WRAcc; priors are put back when predicting.
+        Give all classes equal weight while learning, so that base learners optimise WRAcc; priors are put back when
+        predicting.
     bootstrap : float or None
         Train each round on this share of the examples and estimate the LIFTs on the others.
     prior_knowledge : sequence
-        Clauses (as text or objects), fitted classifiers, or functions of X that give a value for each row. They are sampled out
-        before round 1, and they vote.
+        Clauses (as text or objects), fitted classifiers, or functions of X that give a value for each row. They are
+        sampled out before round 1, and they vote.
     smoothing : float
         Votes are estimated with so many examples more in each cell for each class.
     database, max_literals, max_depth, early_stopping, class_weight, time_limit, checkpoint, …
@@ -137,7 +141,10 @@ class KBSClassifier(BaseLearnerBooster):
         return Database.from_single(given) if alone else self.database
 
     def _set_rules(self, training: Training, votes: Votes) -> None:
-        """The model as rules. Knowledge that is no clause keeps it from being an `ensemble_`, but is shown by `rules_frame()`."""
+        """The model as rules.
+
+        Knowledge that is no clause keeps it from being an `ensemble_`, but is shown by `rules_frame()`.
+        """
         super()._set_rules(training, votes)
         self.__dict__.pop("_beside_knowledge", None)
         if votes.is_of_clauses:
@@ -156,7 +163,8 @@ class KBSClassifier(BaseLearnerBooster):
     def rules_frame(self) -> pd.DataFrame:
         """The rules as a table: text, confidence, coverage by class, precision, number of literals, origin.
 
-        Prior knowledge has the origin "prior". Where it is a classifier or a function, there is a row for each value that it gave.
+        Prior knowledge has the origin "prior". Where it is a classifier or a function, there is a row for each value
+        that it gave.
         """
         if "_beside_knowledge" not in self.__dict__:
             return super().rules_frame()
@@ -209,8 +217,8 @@ class Sampling:
         self.distribution = training.weights * scale[self.y]
 
     def rounds(self, learner: WeakLearner, most: int) -> Generator[tuple[Vote, bool], None, str]:
-        """Figure 3, steps (a) to (d): votes, each with whether a class is absent from a cell, so that constraints (1) to (3)
-        could not all be met.
+        """Figure 3, steps (a) to (d): votes, each with whether a class is absent from a cell, so that constraints (1)
+        to (3) could not all be met.
         """
         for number in range(1, most + 1):
             estimating = self._estimating_examples(number)
@@ -231,9 +239,11 @@ class Sampling:
         return "all rounds done"
 
     def sample_out(self, hypotheses: Sequence[Hypothesis]) -> list[Vote]:
-        """Reweight by hypotheses that are known before, in cycles until none of them has any WRAcc left; their votes add up.
+        """Reweight by hypotheses that are known before,
+        in cycles until none of them has any WRAcc left; their votes add up.
 
-        Where a class is absent from a cell (constraint 1 cannot hold there) the cycles end when the residuals no longer fall.
+        Where a class is absent from a cell (constraint 1 cannot hold there) the cycles end when the residuals no longer
+        fall.
         """
         cells = [hypothesis.cells(self.X) for hypothesis in hypotheses]
         votes: list[Vote] = []
@@ -276,7 +286,9 @@ class Sampling:
                 added.append(replace(settling, table=table))
         yield from added
 
-    def _vote(self, hypothesis: Hypothesis, joint: Floats, settles: NDArray[np.bool_] | None, origin: Origin = "learned") -> Vote:
+    def _vote(
+        self, hypothesis: Hypothesis, joint: Floats, settles: NDArray[np.bool_] | None, origin: Origin = "learned"
+    ) -> Vote:
         if settles is not None and self.options.is_additive:
             self.settled.append((self.n_votes, settles))
             settles = None
@@ -293,13 +305,16 @@ class Sampling:
         weights = self.distribution if estimating is None else np.where(estimating, self.distribution, 0.0)
         return joint_weights(cells, self.y, weights, n_cells, self.n_classes)
 
-    def _reweight(self, cells: Codes, joint: Floats, estimating: NDArray[np.bool_] | None = None) -> NDArray[np.bool_] | None:
+    def _reweight(
+        self, cells: Codes, joint: Floats, estimating: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.bool_] | None:
         """Step (c); gives the cells that it settles.
 
         LIFTs estimated on some of the examples are smoothed, as others may lie where none of those do.
 
-        Where the cells of one class hold whole classes, reweighting changes nothing and the next round would find the same again:
-        no weights make these cells independent of the class. They are settled: their examples leave the distribution for good.
+        Where the cells of one class hold whole classes, reweighting changes nothing and the next round would find the
+        same again: no weights make these cells independent of the class. They are settled: their examples leave the
+        distribution for good.
         """
         if estimating is not None:
             lifts = exact.exps(log_votes(joint, self.pseudo_weight))

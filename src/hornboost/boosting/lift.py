@@ -1,4 +1,5 @@
-"""LIFT tables: what a partition of the examples into cells says about their classes, and how it is sampled out (Scholz 2005, section 3).
+"""LIFT tables: what a partition of the examples into cells says about their classes,
+and how it is sampled out (Scholz 2005, section 3).
 
 A table holds a row for each cell and a column for each class.
 """
@@ -39,9 +40,11 @@ def has_empty(joint: Floats) -> bool:
 
 
 def sampling_factors(joint: Floats, lifts: Floats, prior: Floats) -> Floats:
-    """What to multiply the weight of an example by, for its cell and class: 1/LIFT (theorem 1), then each class rescaled to its prior.
+    """What to multiply the weight of an example by, for its cell and class:
+    1/LIFT (theorem 1), then each class rescaled to its prior.
 
-    `joint` is the table of the examples that are reweighted; the LIFTs may come from others. An empty cell has factor 1.
+    `joint` is the table of the examples that are reweighted; the LIFTs may come from others. An empty cell has factor
+    1.
     """
     factors = np.divide(1.0, lifts, out=np.ones_like(lifts), where=lifts > 0)
     totals = (joint * factors).sum(axis=0)
@@ -49,10 +52,11 @@ def sampling_factors(joint: Floats, lifts: Floats, prior: Floats) -> Floats:
 
 
 def log_votes(joint: Floats, pseudo_weight: float) -> Floats:
-    """The logarithm of each LIFT, estimated with `pseudo_weight` (relative to the table's sum) more in every place of the table.
+    """The logarithm of each LIFT, estimated with `pseudo_weight` (relative to the table's sum)
+    more in every place of the table.
 
-    A cell that was never seen votes 0, and so do all cells for a class that was never seen. With `pseudo_weight=0` a class that is
-    absent from a cell has no say there either (0), so that votes are always finite.
+    A cell that was never seen votes 0, and so do all cells for a class that was never seen. With `pseudo_weight=0` a
+    class that is absent from a cell has no say there either (0), so that votes are always finite.
 
     >>> log_votes(np.array([[0.4, 0.1], [0.1, 0.4], [0.0, 0.0]]), 0.0).round(2)
     array([[ 0.47, -0.92],

@@ -23,8 +23,8 @@ from hornboost.model.votes import Round, Vote
 
 MAX_RESPONSE = 16.0
 MAX_VALUE = 4.0
-"""Where responses and the values of functions are cut. Friedman et al. (section 6) cut responses at 2 to 4, which makes the mean
-of a leaf too small where most of its examples are well explained."""
+"""Where responses and the values of functions are cut. Friedman et al. (section 6) cut responses at 2 to 4, which makes
+the mean of a leaf too small where most of its examples are well explained."""
 
 _SMALLEST_WEIGHT = 1e-10
 
@@ -33,15 +33,15 @@ _SMALLEST_WEIGHT = 1e-10
 class LogitBoostClassifier(BaseLearnerBooster):
     """LogitBoost (Friedman, Hastie and Tibshirani 2000): additive logistic regression by weighted least squares.
 
-    For more than two classes each round learns a function for each class. An integer sample weight is the same as a repetition for
-    clauses and stumps, but not for base learners that count rows or are trained on rejection samples.
+    For more than two classes each round learns a function for each class. An integer sample weight is the same as a
+    repetition for clauses and stumps, but not for base learners that count rows or are trained on rejection samples.
 
     Parameters
     ----------
     base : {"clause", "stump", "tree"}, regressor or None
-        What is boosted: "stump" is a regression stump, "tree" a regression tree of at most eight leaves, "clause" the clause that
-        explains most of the responses; or any regressor of scikit-learn. One whose `fit` takes no `sample_weight` is trained on
-        rejection samples. None is "clause" when there is a database, otherwise "stump".
+        What is boosted: "stump" is a regression stump, "tree" a regression tree of at most eight leaves, "clause" the
+        clause that explains most of the responses; or any regressor of scikit-learn. One whose `fit` takes no
+        `sample_weight` is trained on rejection samples. None is "clause" when there is a database, otherwise "stump".
     database, rounds, max_literals, max_depth, early_stopping, class_weight, time_limit, checkpoint, …
         As in every `Booster`.
 
@@ -95,8 +95,12 @@ class LogitBoostClassifier(BaseLearnerBooster):
             return ClauseRegressor(training.problem, self.max_literals, run.memory)
         base = self._base_learner()
         if not is_regressor(base):
-            raise DataError(f"LogitBoostClassifier needs a regressor as base learner. Got {type(base).__name__} instead.")
-        return RegressorLearner(base, bound=MAX_VALUE, seed=run.seed, multiplicity=training.weights, content=training.content)
+            raise DataError(
+                f"LogitBoostClassifier needs a regressor as base learner. Got {type(base).__name__} instead."
+            )
+        return RegressorLearner(
+            base, bound=MAX_VALUE, seed=run.seed, multiplicity=training.weights, content=training.content
+        )
 
     def _base_learner(self) -> Any:
         if self.base is None or (isinstance(self.base, str) and self.base == "stump"):
@@ -107,7 +111,8 @@ class LogitBoostClassifier(BaseLearnerBooster):
 
 
 def direction(output: int, n_classes: int) -> Floats:
-    """What a value f of the function for one class adds to F: (-½f, ½f) for two classes; (J - 1)/J · (f_j - mean) for J.
+    """What a value f of the function for one class adds to F: (-½f, ½f) for two classes;
+    (J - 1)/J · (f_j - mean) for J.
 
     >>> direction(1, 2), direction(0, 4)
     (array([-0.5,  0.5]), array([ 0.5625, -0.1875, -0.1875, -0.1875]))

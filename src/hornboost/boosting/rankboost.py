@@ -1,4 +1,6 @@
-"""RankBoost.B and PRankBoost (Oliphant, Burnside and Shavlik 2009, Table 1): boosting that ranks positives before negatives."""
+"""RankBoost.B and PRankBoost (Oliphant, Burnside and Shavlik 2009, Table 1):
+boosting that ranks positives before negatives.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +68,8 @@ SCHEMES: dict[str, tuple[Scheme, ...]] = {
     "mix2": (Scheme(clause_area, True),),
     "mix3": (_CLAUSE, _PATH),
 }
-"""The schemes that each weak learner takes in turn (Oliphant et al. 2009, sections 3 and 6; Mix1 and Mix2 as in the
-caption of Figure 4)."""
+"""The schemes that each weak learner takes in turn (Oliphant et al. 2009, sections 3 and 6;
+Mix1 and Mix2 as in the caption of Figure 4)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -80,7 +82,8 @@ class RankBoostClassifier(Booster):
     Parameters
     ----------
     constants : "auto", sequence of str or None
-        Domains of keys whose values rules may name; "auto" takes names that occur in one column and are shared by many rows.
+        Domains of keys whose values rules may name; "auto" takes names that occur in one column and are shared by many
+        rows.
     n_seeds : int
         Positive examples to search from in each round; the best clause is taken.
     clause_budget : int or None
@@ -91,7 +94,8 @@ class RankBoostClassifier(Booster):
     Attributes
     ----------
     history_ : DataFrame
-        A row a round: rule, r, alpha, clauses evaluated so far, training AURPC; with an `eval_set` also its AURPC and AUROC.
+        A row a round: rule, r, alpha, clauses evaluated so far, training AURPC; with an `eval_set` also its AURPC and
+        AUROC.
     clauses_evaluated_ : int
         Clauses whose coverage was asked for.
 
@@ -125,7 +129,8 @@ class RankBoostClassifier(Booster):
         training = super()._training(X, y, sample_weight)
         if len(training.labels) == 1:
             raise DataError(
-                f"all examples are of the class {training.labels[0]!r}, so there is no negative or no positive example to rank; "
+                f"all examples are of the class {training.labels[0]!r}, so there is no negative or no "
+                "positive example to rank; "
                 f"{type(self).__name__} needs more than one class."
             )
         assert training.problem is not None
@@ -166,8 +171,8 @@ class RankBoostClassifier(Booster):
         return {"loss": 1.0 - area, "aurpc": area, "auroc": auroc}
 
     def _scalings(self, training: Training, runs: dict[int, Run]) -> dict[int, Scaling]:
-        """With two classes the score is H, shifted to where odds are even; otherwise each class has the log-odds that its own
-        ranking gives it, so that rankings of different scale can be compared.
+        """With two classes the score is H, shifted to where odds are even; otherwise each class has the log-odds that
+        its own ranking gives it, so that rankings of different scale can be compared.
         """
         scalings = {}
         for positive, run in runs.items():
@@ -189,18 +194,20 @@ class RankBoostClassifier(Booster):
 class PRankBoostClassifier(RankBoostClassifier):
     """PRankBoost: boosting of first-order clauses that maximises the area under the recall-precision curve (AURPC).
 
-    Each weak hypothesis grows from a random positive example, whose bottom clause is the only source of literals. The decision
-    function is the ranking H(x), shifted so that 0 is where a sigmoid fitted to the training scores gives even odds.
+    Each weak hypothesis grows from a random positive example, whose bottom clause is the only source of literals. The
+    decision function is the ranking H(x), shifted so that 0 is where a sigmoid fitted to the training scores gives even
+    odds.
 
     Parameters
     ----------
     weak_learner : {"clause", "path", "mix1", "mix2", "mix3"}
-        "clause" keeps the best clause of a search; "path" all clauses on the way to it; "mix1" keeps the clause and scores the path;
-        "mix2" keeps the path and scores the clause; "mix3" takes "clause" and "path" in turn.
+        "clause" keeps the best clause of a search; "path" all clauses on the way to it; "mix1" keeps the clause and
+        scores the path; "mix2" keeps the path and scores the clause; "mix3" takes "clause" and "path" in turn.
     chance_corrected : bool
         Whether a weak hypothesis votes by its AURPC above that of a random ranking instead of its AURPC.
     path_area : {"excess", "total"}
-        The area by which a path grades its clauses: "total", as in the paper, or "excess", what lies above a random ranking's.
+        The area by which a path grades its clauses: "total", as in the paper, or "excess", what lies above a random
+        ranking's.
     constants, n_seeds, clause_budget
         As in `RankBoostClassifier`.
     database, rounds, max_literals, max_depth, early_stopping, class_weight, time_limit, checkpoint, …
@@ -233,7 +240,9 @@ class PRankBoostClassifier(RankBoostClassifier):
 
 
 class RankChoices(NamedTuple):
-    """What the two boosters choose: the weak learners to take in turn, and how their hypotheses are found and weighed."""
+    """What the two boosters choose: the weak learners to take in turn,
+    and how their hypotheses are found and weighed.
+    """
 
     schemes: tuple[Scheme, ...]
     max_literals: int
@@ -245,7 +254,9 @@ class RankChoices(NamedTuple):
 class Ranking:
     """The state of a run: the weights of the two classes, and the scores so far."""
 
-    def __init__(self, problem: Problem, engine: SeededEngine, run: Run, choices: RankChoices, budget: Budget, rounds: int) -> None:
+    def __init__(
+        self, problem: Problem, engine: SeededEngine, run: Run, choices: RankChoices, budget: Budget, rounds: int
+    ) -> None:
         assert run.positive is not None
         self.problem, self.engine, self.run, self.choices, self.budget = problem, engine, run, choices, budget
         self.positive, self.rounds = run.positive, rounds
@@ -313,7 +324,9 @@ class Ranking:
         return Climb(clauses, points, figures[0])
 
     def _r(self, climb: Climb) -> float:
-        """The score of the weak hypothesis, or with `chance_corrected` the part of it above that of the empty clause."""
+        """The score of the weak hypothesis, or with `chance_corrected` the
+        part of it above that of the empty clause.
+        """
         if not self.choices.chance_corrected:
             return climb.score
         chance = 1.0 / (1.0 + self.weights.skew)
@@ -362,7 +375,9 @@ def is_perfect(climb: Climb) -> bool:
 
 
 class _Seeds:
-    """The positive examples in random order, one of each content, an example of weight 2 being drawn as two would be."""
+    """The positive examples in random order, one of each content,
+    an example of weight 2 being drawn as two would be.
+    """
 
     def __init__(self, problem: Problem, y: NDArray[np.int32], seed: int) -> None:
         at = np.flatnonzero(y == 1)
@@ -379,16 +394,19 @@ class _Seeds:
 
 
 def constant_domains(database: Database) -> tuple[str, ...]:
-    """The key domains whose values are names rather than things: in one column only, at most 1,000 of them, and shared by many rows.
+    """The key domains whose values are names rather than things:
+    in one column only, at most 1,000 of them, and shared by many rows.
 
-    A domain in several columns links tables; one that is unique in a table is described there; a name is worth testing when a row shares
-    it with four others on average (topics of papers do, their titles do not).
+    A domain in several columns links tables; one that is unique in a table is described there; a name is worth testing
+    when a row shares it with four others on average (topics of papers do, their titles do not).
 
     >>> import pandas as pd, hornboost as hb
     >>> paper = pd.DataFrame({"paper": range(7), "good": list("yynnnnn")})
     >>> about = pd.DataFrame({"paper": range(7), "topic": list("aaaaaab")})
     >>> keys = {"paper": {"paper": "paper"}, "about": {"paper": "paper", "topic": "topic"}}
-    >>> db = hb.Database.from_frames({"paper": paper, "about": about}, target="paper", key="paper", label="good", positive="y", keys=keys)
+    >>> db = hb.Database.from_frames(
+    ...     {"paper": paper, "about": about}, target="paper", key="paper", label="good", positive="y", keys=keys
+    ... )
     >>> constant_domains(db)
     ('topic',)
     """

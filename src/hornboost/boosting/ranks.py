@@ -1,4 +1,6 @@
-"""The two things that ranking boosters keep about the training examples: weights of the two classes, and cells of equal score."""
+"""The two things that ranking boosters keep about the training examples:
+weights of the two classes, and cells of equal score.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,13 @@ class PairWeights:
         self.positives = np.flatnonzero(y == 1)
         positive = y == 1
         if not positive.any():
-            raise DataError("there is no positive example, so there is nothing to rank first; give examples of both classes.")
+            raise DataError(
+                "there is no positive example, so there is nothing to rank first; give examples of both classes."
+            )
         if positive.all():
-            raise DataError("there is no negative example, so any order ranks the positives first; give examples of both classes.")
+            raise DataError(
+                "there is no negative example, so any order ranks the positives first; give examples of both classes."
+            )
         self.skew = math.fsum(sample_weight[~positive]) / math.fsum(sample_weight[positive])
         self.sample_weight = sample_weight
         totals = np.array([math.fsum(sample_weight[y == label]) for label in (0, 1)])
@@ -46,14 +52,17 @@ class PairWeights:
     def update(self, covered: Sequence[NDArray[np.bool_]], gains: Sequence[float], alpha: float) -> NDArray[np.intp]:
         """w·exp(−αh) for positives and w·exp(αh) for negatives, rescaled to the sums.
 
-        `covered` are nested clauses, `gains` what each adds to h. Each factor is computed once. Those of the negatives are divided
-        by exp(α), which the rescaling takes out again, so that no weight grows. Returns how many of the clauses cover each example.
+        `covered` are nested clauses, `gains` what each adds to h. Each factor is computed once. Those of the negatives
+        are divided by exp(α), which the rescaling takes out again, so that no weight grows. Returns how many of the
+        clauses cover each example.
         """
         depth = np.zeros(self.units.size, np.intp)
         for clause in covered:
             depth += clause
         h = np.cumsum([0.0, *gains])
-        factors = np.array([[exact.exp(alpha * (value - 1.0)) for value in h], [exact.exp(-alpha * value) for value in h]])
+        factors = np.array(
+            [[exact.exp(alpha * (value - 1.0)) for value in h], [exact.exp(-alpha * value) for value in h]]
+        )
         self._set(np.rint(self.density * factors[self.y, depth]))
         scales = np.array([WEIGHT_ONE / max(total, 1) for total in self.totals])
         self._set(np.maximum(np.rint(self.density * scales[self.y]), 1.0))
@@ -93,7 +102,10 @@ class ScoreCells:
         number = np.cumsum(occupied) - 1 + self.score.size
         old, levels = np.divmod(np.flatnonzero(occupied), len(h))
         mass = np.stack(
-            [np.bincount(key, weights=self.sample_weight[moved] * (self.y[moved] == label), minlength=size) for label in (0, 1)]
+            [
+                np.bincount(key, weights=self.sample_weight[moved] * (self.y[moved] == label), minlength=size)
+                for label in (0, 1)
+            ]
         )
         weight = np.concatenate([self.weight, mass[:, occupied]], axis=1)
         for label in (0, 1):

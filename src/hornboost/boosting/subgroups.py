@@ -1,4 +1,6 @@
-"""Sequential subgroup discovery by knowledge-based sampling (Scholz 2005): each subgroup is sampled out before the next."""
+"""Sequential subgroup discovery by knowledge-based sampling (Scholz 2005):
+each subgroup is sampled out before the next.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,8 @@ _NO_WRACC = 1e-9
 class SubgroupRule:
     """A subgroup: its clause with the target in the head, and its figures on the training examples.
 
-    `coverage` is the covered share of the weight, `precision` the target's share of it. "Current" figures are those on the distribution
-    from which the earlier subgroups were sampled out: what this one adds to them.
+    `coverage` is the covered share of the weight, `precision` the target's share of it. "Current" figures are those on
+    the distribution from which the earlier subgroups were sampled out: what this one adds to them.
     """
 
     clause: Clause
@@ -58,7 +60,8 @@ class SubgroupRule:
 
 @dataclass(eq=False, repr=False)
 class KBSSubgroups(RelationalExamples):
-    """Subgroup discovery by knowledge-based sampling (Scholz 2005): each subgroup is about what the earlier ones did not explain.
+    """Subgroup discovery by knowledge-based sampling (Scholz 2005):
+    each subgroup is about what the earlier ones did not explain.
 
     Parameters
     ----------
@@ -67,7 +70,8 @@ class KBSSubgroups(RelationalExamples):
     n_subgroups : int
         At most so many; fewer when no other has a positive quality.
     quality : {"wracc", "binomial"}
-        "wracc" is Pr(covered)·(Pr(y | covered) - Pr(y)); "binomial" takes the root of Pr(covered), for smaller, purer subgroups.
+        "wracc" is Pr(covered)·(Pr(y | covered) - Pr(y)); "binomial" takes the root of Pr(covered), for smaller, purer
+        subgroups.
     target : class or None
         The class of interest; None is the task's positive class, otherwise the last one.
     max_literals : int
@@ -125,7 +129,11 @@ class KBSSubgroups(RelationalExamples):
     @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find subgroups among the examples X with classes y; a weight of 0 leaves an example out."""
-        options = {"max_depth": self.max_depth, "max_entries": self.max_entries, "n_jobs": effective_n_jobs(self.n_jobs)}
+        options = {
+            "max_depth": self.max_depth,
+            "max_entries": self.max_entries,
+            "n_jobs": effective_n_jobs(self.n_jobs),
+        }
         problem = self._problem(X, y, sample_weight, **options)
         target = self._target(problem)
         self.target_ = self.classes_[target]
@@ -148,7 +156,9 @@ class KBSSubgroups(RelationalExamples):
 
     def _subgroups(self, problem: Problem, target: int) -> Iterator[SubgroupRule]:
         total = float(problem.weights.sum())
-        found = discover(problem, target, QUALITIES[self.quality], count=self.n_subgroups, max_literals=self.max_literals)
+        found = discover(
+            problem, target, QUALITIES[self.quality], count=self.n_subgroups, max_literals=self.max_literals
+        )
         for one in found:
             share = float(one.original[1].sum())
             yield SubgroupRule(
@@ -168,7 +178,9 @@ class KBSSubgroups(RelationalExamples):
 
         check_is_fitted(self, "subgroups_")
         columns = ["coverage", "covered", "precision", "wracc", "current_wracc", "lift", "current_lift"]
-        rows = [{"subgroup": str(one.clause), **{name: getattr(one, name) for name in columns}} for one in self.subgroups_]
+        rows = [
+            {"subgroup": str(one.clause), **{name: getattr(one, name) for name in columns}} for one in self.subgroups_
+        ]
         return pd.DataFrame(rows, columns=["subgroup", *columns])
 
     def covers(self, X: Any) -> NDArray[np.bool_]:
@@ -183,7 +195,9 @@ class KBSSubgroups(RelationalExamples):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Subgroup:
-    """A clause and its table of weights, {not covered, covered} by {other classes, target}, originally and when it was found."""
+    """A clause and its table of weights, {not covered, covered} by {other classes, target},
+    originally and when it was found.
+    """
 
     state: State
     original: Floats
@@ -221,9 +235,16 @@ def table_wracc(joint: Floats) -> float:
 
 
 def discover(
-    problem: Problem, target: int, quality: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats], *, count: int, max_literals: int
+    problem: Problem,
+    target: int,
+    quality: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats],
+    *,
+    count: int,
+    max_literals: int,
 ) -> Iterator[Subgroup]:
-    """Subgroups with a positive quality for the target class, each about what the earlier ones have left unexplained."""
+    """Subgroups with a positive quality for the target class,
+    each about what the earlier ones have left unexplained.
+    """
     engine, y = problem.engine, (problem.classes == target).astype(np.int32)
     initial = problem.weights / problem.weights.sum()
     prior = np.asarray(np.bincount(y, weights=initial, minlength=2), dtype=np.float64)
@@ -254,11 +275,13 @@ def discover(
             return
 
 
-def sampled_out(distribution: Floats, cells: NDArray[np.intp], y: NDArray[np.int32], joint: Floats, prior: Floats) -> Floats:
+def sampled_out(
+    distribution: Floats, cells: NDArray[np.intp], y: NDArray[np.int32], joint: Floats, prior: Floats
+) -> Floats:
     """The distribution on which the subgroup says nothing about the target.
 
-    Where one class is absent from a cell, no weights but 0 make that cell independent of the class (it is the limit of sampling out again
-    and again): its examples are explained for good.
+    Where one class is absent from a cell, no weights but 0 make that cell independent of the class (it is the limit of
+    sampling out again and again): its examples are explained for good.
     """
     pure = (joint == 0).any(axis=1)
     if pure.any():

@@ -1,4 +1,6 @@
-"""`hornboost demo`: the whole in one run, from generated tables to rules, an explanation and SQL that scores in a database."""
+"""`hornboost demo`: the whole in one run, from generated tables to rules,
+an explanation and SQL that scores in a database.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def demo(
     train = np.arange(len(X)) % 3 != 0
     _heading(f"Learning from {int(train.sum()):,} loans")
     model = fit_with_progress(C2RIBClassifier(database, rounds=rounds, random_state=0), X[train], y[train])
-    say(f"{len(model.rules_)} rules in {model.history_['seconds'].sum():.1f} s, from all tables at once. The strongest:")
+    say(
+        f"{len(model.rules_)} rules in {model.history_['seconds'].sum():.1f} s, from all tables at once. The strongest:"
+    )
     for rule in sorted(model.rules_, key=lambda rule: -abs(rule.votes[0]))[:6]:
         say(f"  {rule.votes[0]:+.2f}  {rule.clause}")
     _show_planted(data, database, model)
@@ -103,7 +107,8 @@ def _show_sql(data: Generated, model: Any, X: Any) -> None:
     difference = float(np.abs(scored["score_of_1"].to_numpy() - scores).max())
     say()
     show_table(
-        list(scored.columns), [[f"{v:.4f}" if isinstance(v, float) else v for v in row] for row in scored.head(3).itertuples(index=False)]
+        list(scored.columns),
+        [[f"{v:.4f}" if isinstance(v, float) else v for v in row] for row in scored.head(3).itertuples(index=False)],
     )
     say(f"DuckDB scored {len(scored):,} loans; the largest difference from Python is {difference:.1g}.")
     say()

@@ -49,7 +49,10 @@ def evaluate(
     from hornboost.cli.source import open_task
 
     database = open_task(
-        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside)
+        source,
+        shared.task_options(
+            target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside
+        ),
     )
     X, y, behind = examples(database)
     learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
@@ -82,7 +85,11 @@ def evaluate(
     rows.append(["mean", *(_shown(name, mean[name]) for name in names[1:])])
     show_table(names, rows, right=names)
     spread = float(np.std([row["accuracy"] for row in results]))
-    about = f'; auroc and aurpc are of "{database.target.positive}"' if "auroc" in names and database.target.positive is not None else ""
+    about = (
+        f'; auroc and aurpc are of "{database.target.positive}"'
+        if "auroc" in names and database.target.positive is not None
+        else ""
+    )
     spoken = f"accuracy {mean['accuracy']:.1%} ± {spread:.1%} over {len(results)} folds"
     say(f"{spoken}; always guessing the largest class: {_majority(y):.1%}{about}")
 
@@ -96,7 +103,9 @@ def _stratified(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:
     return list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 
-def _results(learner: Any, X: Any, y: Any, splits: list[tuple[Any, Any]], database: Database) -> Iterator[tuple[dict[str, Any], list[str]]]:
+def _results(
+    learner: Any, X: Any, y: Any, splits: list[tuple[Any, Any]], database: Database
+) -> Iterator[tuple[dict[str, Any], list[str]]]:
     from sklearn.base import clone
 
     from hornboost.cli.fit import about_limits, fit_with_progress

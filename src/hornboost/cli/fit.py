@@ -54,15 +54,22 @@ def fit(
     with _nothing_written():
         database = open_task(
             source,
-            shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside),
+            shared.task_options(
+                target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside
+            ),
         )
         X, y, behind = examples(database)
         learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
         if not getattr(learner, "_learns_clauses", True):
-            raise ModelError(f"with this base {type(learner).__name__} learns no rules that a file can hold; leave --set base=… out")
+            raise ModelError(
+                f"with this base {type(learner).__name__} learns no rules that a file can hold; leave --set base=… out"
+            )
         note(_about(database, len(X), learner))
         for column in likely_identifiers(database):
-            note(f"{column} looks like an identifier; if rules should not name single values, leave it out with --exclude")
+            note(
+                f"{column} looks like an identifier; if rules should not name single values, leave it out "
+                "with --exclude"
+            )
         started = time.monotonic()
         interrupted = _fit_and_save(learner, X, y, output)
     seconds = time.monotonic() - started
@@ -93,7 +100,10 @@ def _fit_and_save(learner: Any, X: Any, y: Any, output: Path) -> bool:
                 if not hasattr(learner, "ensemble_"):
                     raise
             if not hasattr(learner, "ensemble_"):
-                raise ModelError(f"{type(learner).__name__} learned no rules that a file can hold; choose an estimator that learns rules")
+                raise ModelError(
+                    f"{type(learner).__name__} learned no rules that a file can hold; "
+                    "choose an estimator that learns rules"
+                )
             learner.save(output)
             is_saved = True
     except KeyboardInterrupt:
@@ -136,11 +146,15 @@ def _about(database: Database, n: int, learner: Any) -> str:
     target = database.target
     sides = f'positive "{target.positive}"' if target.positive is not None else f"{len(target.classes)} classes"
     tables = "one table" if len(database.tables) == 1 else f"{len(database.tables)} tables"
-    return f"{type(learner).__name__} on {n:,} rows of '{target.table}': predicts '{target.label}' ({sides}) from {tables}"
+    return (
+        f"{type(learner).__name__} on {n:,} rows of '{target.table}': predicts '{target.label}' ({sides}) from {tables}"
+    )
 
 
 def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupted: bool, as_json: bool) -> None:
-    """What was learned, what ended the search early, and what was left out of it; an interrupted user does not wait for the accuracy."""
+    """What was learned, what ended the search early, and what was left out of it;
+    an interrupted user does not wait for the accuracy.
+    """
     rules, stopped = fitted.rules_, getattr(fitted, "stopped_", None)
     accuracy = None if interrupted else float((fitted.predict(X) == y.to_numpy()).mean())
     if as_json:
@@ -171,13 +185,17 @@ def about_limits(fitted: Any) -> list[str]:
     """What limits did to a fit: that time ran out, and which joins were too large to be followed."""
     sentences = []
     if _ran_out_of_time(fitted):
-        sentences.append(f"the time limit of {fitted.time_limit:g} s ended the search; the model holds what was learned until then")
+        sentences.append(
+            f"the time limit of {fitted.time_limit:g} s ended the search; the model holds what was learned until then"
+        )
     refused = sorted(_refused(fitted), key=lambda join: -join[1])
     if refused:
         shown = ", ".join(f"{path} ({count:,} rows)" for path, count in refused[:SHOWN])
         more = f" and {len(refused) - SHOWN} more" if len(refused) > SHOWN else ""
         joins = "1 join was" if len(refused) == 1 else f"{len(refused)} joins were"
-        sentences.append(f"{joins} left out for reaching more than max_entries={fitted.max_entries:,} rows: {shown}{more}")
+        sentences.append(
+            f"{joins} left out for reaching more than max_entries={fitted.max_entries:,} rows: {shown}{more}"
+        )
     return sentences
 
 

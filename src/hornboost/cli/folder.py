@@ -36,7 +36,9 @@ def write_folder(database: Database, folder: Path, suffix: str) -> None:
         temporary.chmod(0o755)
         temporary.rename(folder)
     except OSError as error:
-        raise DataError(f"{folder}: the tables cannot be written ({error.strerror or error}); choose another place") from None
+        raise DataError(
+            f"{folder}: the tables cannot be written ({error.strerror or error}); choose another place"
+        ) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -60,12 +62,15 @@ def _tables(database: Database) -> dict[str, pa.Table]:
     import pyarrow as pa
 
     columns = {
-        name: {column.name: _values(column, database) for column in table.columns.values()} for name, table in database.tables.items()
+        name: {column.name: _values(column, database) for column in table.columns.values()}
+        for name, table in database.tables.items()
     }
     target = database.target
     if target.label is not None:
         texts = np.full(database.tables[target.table].n_rows, None, dtype=object)
-        texts[database.example_rows] = [None if value is None or value != value else value_text(value) for value in database.examples()[1]]
+        texts[database.example_rows] = [
+            None if value is None or value != value else value_text(value) for value in database.examples()[1]
+        ]
         columns[target.table][target.label] = pa.array(texts, pa.string())
     return {name: pa.table(found) for name, found in columns.items()}
 
@@ -96,17 +101,25 @@ def _schema(database: Database, suffix: str) -> Schema:
         key = primary if known.issuperset(primary) else ()
         tables[name] = TableSchema(name, tuple(columns), key, _file(name, number, suffix), table.n_rows)
     keys = {(table.name, column.name) for table in tables.values() for column in table.columns if column.type == "key"}
-    links = tuple(link for link in database.schema.foreign_keys if {(link.table, link.column), (link.to_table, link.to_column)} <= keys)
+    links = tuple(
+        link
+        for link in database.schema.foreign_keys
+        if {(link.table, link.column), (link.to_table, link.to_column)} <= keys
+    )
     task = Task(target.table, target.key, target.label)
     if target.positive is not None:
-        task = replace(task, positive=(target.positive,), negative=(target.negative,) if target.negative is not None else ())
+        task = replace(
+            task, positive=(target.positive,), negative=(target.negative,) if target.negative is not None else ()
+        )
     if len(database.example_rows) + len(database.unlabelled_rows) < database.tables[target.table].n_rows:
         task = replace(task, where=_where(database, tables[target.table]))
     return Schema(tables, links, task, name=database.schema.name, title=database.schema.title)
 
 
 def _where(database: Database, table: TableSchema) -> Mapping[str, tuple[str, ...]]:
-    """The condition that makes rows examples, as long as it can be told from what is written; otherwise that they have a label."""
+    """The condition that makes rows examples, as long as it can be told from what is written;
+    otherwise that they have a label.
+    """
     target, where = database.target, database.where
     visible = {column.name for column in table.columns} - {target.label}
     if visible.issuperset(where) or target.label is None:
@@ -130,13 +143,16 @@ def _write(table: pa.Table, path: Path, name: str) -> None:
 
 
 def _write_csv(table: pa.Table, path: Path, name: str) -> None:
-    """Text in quotes, so that an empty one is not taken for a missing value, nor a line break within for the end of a row."""
+    """Text in quotes, so that an empty one is not taken for a missing value,
+    nor a line break within for the end of a row.
+    """
     import pyarrow as pa
     import pyarrow.csv as pacsv
 
     if table.num_columns == 1 and table.column(0).null_count:
         raise DataError(
-            f"table '{name}': its only column '{table.column_names[0]}' has missing values, which would be empty lines; leave out --csv"
+            f"table '{name}': its only column '{table.column_names[0]}' has missing values, which would be "
+            "empty lines; leave out --csv"
         )
     for position, column in enumerate(table.columns):
         if pa.types.is_timestamp(column.type):

@@ -35,7 +35,10 @@ def inspect(
     from hornboost.cli.source import open_source
 
     database = open_source(
-        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside)
+        source,
+        shared.task_options(
+            target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside
+        ),
     )
     if toml:
         say(database.to_schema_toml())
@@ -68,7 +71,10 @@ def convert(
 
     check_new(folder)
     database = open_source(
-        source, shared.task_options(target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside)
+        source,
+        shared.task_options(
+            target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside
+        ),
     )
     write_folder(database, folder, "csv" if csv else "parquet")
     note(f"wrote {len(database.tables)} tables and schema.toml to {folder}")
@@ -84,7 +90,13 @@ def _show(database: Database) -> None:
         say()
         say(f"{table} ({int(columns['rows'].iloc[0]):,} rows)")
         rows = [
-            (f"  {row['column']}", row["type"], f"{row['distinct']:,}", f"{row['missing']:,}", row["links"] or _domain(row))
+            (
+                f"  {row['column']}",
+                row["type"],
+                f"{row['distinct']:,}",
+                f"{row['missing']:,}",
+                row["links"] or _domain(row),
+            )
             for row in columns.to_dict("records")
         ]
         show_table(["  column", "type", "distinct", "missing", "links"], rows, right=("distinct", "missing"))
@@ -95,7 +107,9 @@ def _show(database: Database) -> None:
         say(f"predicts {target.table}.{target.label}: {counts or _numbers(database)}")
         if database.unlabelled_rows.size:
             say(f"left out, as they have no label: {database.unlabelled_rows.size:,} rows (they can be predicted)")
-    identifiers = [f"{column} looks like an identifier: rules may learn it by heart" for column in likely_identifiers(database)]
+    identifiers = [
+        f"{column} looks like an identifier: rules may learn it by heart" for column in likely_identifiers(database)
+    ]
     if database.left_out:
         say()
         say(f"not read: {', '.join(database.left_out)} (choose with --tables and --exclude-table)")
@@ -140,7 +154,12 @@ def _as_json(database: Database) -> dict[str, Any]:
         "not_read": list(database.left_out),
         "columns": database.describe().to_dict("records"),
         "links": [
-            {"from": f"{link.table}.{link.column}", "to": f"{link.to_table}.{link.to_column}", "rows": link.rows, "dangling": link.dangling}
+            {
+                "from": f"{link.table}.{link.column}",
+                "to": f"{link.to_table}.{link.to_column}",
+                "rows": link.rows,
+                "dangling": link.dangling,
+            }
             for link in database.links
         ],
         "inferred": list(database.inferred),

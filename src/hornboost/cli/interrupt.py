@@ -25,7 +25,9 @@ class _CtrlC:
         raise KeyboardInterrupt
 
     def handle_unraisable(self, lost: Any) -> None:
-        """Called for an error in a destructor or a callback from compiled code, which is dropped; Ctrl-C must not be."""
+        """Called for an error in a destructor or a callback from compiled code,
+        which is dropped; Ctrl-C must not be.
+        """
         if isinstance(lost.exc_value, KeyboardInterrupt):
             threading.Timer(AGAIN, signal.raise_signal, [signal.SIGINT]).start()
         elif not self.pressed:
@@ -44,7 +46,10 @@ def was_pressed() -> bool:
 def ctrl_c() -> Iterator[None]:
     """Exit with 130 on Ctrl-C, unless the process was started to ignore it."""
     _ctrl_c.pressed = False
-    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+    is_ours = (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        and threading.current_thread() is threading.main_thread()
+    )
     before = sys.unraisablehook
     if is_ours:
         signal.signal(signal.SIGINT, _ctrl_c.handle)

@@ -47,45 +47,73 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="A folder of CSV or Parquet files, a DuckDB or SQLite file, postgresql://…, an Aleph or srlearn folder, one CSV or ARFF file.",
+        help="A folder of CSV or Parquet files, a DuckDB or SQLite file, postgresql://…, an Aleph or srlearn "
+        "folder, one CSV or ARFF file.",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that 'fit' wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write instead of stdout.")]
 Target = Annotated[str | None, typer.Option(help="The table whose rows are the examples.")]
-Key = Annotated[list[str] | None, typer.Option("--key", help="A key column of the target table; repeat it for a compound key.")]
+Key = Annotated[
+    list[str] | None, typer.Option("--key", help="A key column of the target table; repeat it for a compound key.")
+]
 Label = Annotated[str | None, typer.Option(help="The column of the target table to predict.")]
 Positive = Annotated[str | None, typer.Option(help="The value of the label that is positive; the others are negative.")]
 TaskName = Annotated[str | None, typer.Option("--task", help="A task that the folder's schema.toml names.")]
-Exclude = Annotated[list[str] | None, typer.Option("--exclude", help="A column that rules must not use, as column or table.column.")]
-Link = Annotated[list[str] | None, typer.Option("--link", help="A foreign key, as table.column=table.column; none are inferred then.")]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", help="A column that rules must not use, as column or table.column.")
+]
+Link = Annotated[
+    list[str] | None,
+    typer.Option("--link", help="A foreign key, as table.column=table.column; none are inferred then."),
+]
 Tables = Annotated[
     list[str] | None,
-    typer.Option("--tables", help="The tables to read, with commas between them: only these, and views only if they are named here."),
+    typer.Option(
+        "--tables",
+        help="The tables to read, with commas between them: only these, and views only if they are named here.",
+    ),
 ]
-ExcludeTable = Annotated[list[str] | None, typer.Option("--exclude-table", help="A table that is not read; repeat it for more.")]
+ExcludeTable = Annotated[
+    list[str] | None, typer.Option("--exclude-table", help="A table that is not read; repeat it for more.")
+]
 Where = Annotated[
     list[str] | None,
     typer.Option(
-        "--where", help="Only rows of the target with this value, as column=value; values of one column are alternatives, columns add up."
+        "--where",
+        help="Only rows of the target with this value, as column=value; "
+        "values of one column are alternatives, columns add up.",
     ),
 ]
 AllowOutside = Annotated[
-    bool, typer.Option("--allow-outside", help="Also read files outside the folder that its schema.toml or background file names.")
+    bool,
+    typer.Option(
+        "--allow-outside", help="Also read files outside the folder that its schema.toml or background file names."
+    ),
 ]
 SqlSchema = Annotated[str | None, typer.Option("--schema", help="The schema of a PostgreSQL or DuckDB database.")]
 Estimator = Annotated[str, typer.Option(help=f"One of {', '.join(ESTIMATORS)}.", autocompletion=_complete_estimator)]
 Features = Annotated[
     str | None,
-    typer.Option(help="none, margin, or V1 to V16: how the features that c2rib sees evolve.", autocompletion=_complete_features),
+    typer.Option(
+        help="none, margin, or V1 to V16: how the features that c2rib sees evolve.", autocompletion=_complete_features
+    ),
 ]
-Rounds = Annotated[int | None, typer.Option(min=1, help="Rounds of boosting at most, instead of the estimator's own number.")]
-Depth = Annotated[int | None, typer.Option("--max-depth", min=0, help="Joins between an example and a row that a rule looks at.")]
-TimeLimit = Annotated[float | None, typer.Option(min=0.001, help="Seconds after which the search ends, keeping what was learned.")]
+Rounds = Annotated[
+    int | None, typer.Option(min=1, help="Rounds of boosting at most, instead of the estimator's own number.")
+]
+Depth = Annotated[
+    int | None, typer.Option("--max-depth", min=0, help="Joins between an example and a row that a rule looks at.")
+]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0.001, help="Seconds after which the search ends, keeping what was learned.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any other parameter of the estimator, as name=value.")]
-Dialect = Annotated[str, typer.Option(help="duckdb, sqlite, postgres, spark or bigquery.", autocompletion=_complete_dialect)]
+Dialect = Annotated[
+    str, typer.Option(help="duckdb, sqlite, postgres, spark or bigquery.", autocompletion=_complete_dialect)
+]
 
 
 def task_options(
@@ -111,7 +139,9 @@ def task_options(
         exclude or (),
         link or (),
         schema,
-        tables=[name.strip() for text in tables or () for row in csv.reader([text], skipinitialspace=True) for name in row],
+        tables=[
+            name.strip() for text in tables or () for row in csv.reader([text], skipinitialspace=True) for name in row
+        ],
         exclude_tables=exclude_table or (),
         where=_conditions(where or ()),
         allow_outside=allow_outside,
@@ -124,7 +154,9 @@ def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:
     for text in texts:
         column, equals, value = text.partition("=")
         if not equals or not column.strip() or column.rstrip()[-1] in "<>!" or value.startswith("="):
-            raise DataError(f"--where: '{text}' is not of the form column=value; repeat the option for further values and columns")
+            raise DataError(
+                f"--where: '{text}' is not of the form column=value; repeat the option for further values and columns"
+            )
         found.setdefault(column.strip(), []).append(value.strip())
     return found
 
@@ -151,7 +183,12 @@ def make_estimator(
         raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
     known = estimator.get_params(deep=False)
     wanted: dict[str, Any] = {**fixed, "database": database, "random_state": seed}
-    asked = {"rounds": rounds, "features": None if features == "none" else features, "max_depth": max_depth, "time_limit": time_limit}
+    asked = {
+        "rounds": rounds,
+        "features": None if features == "none" else features,
+        "max_depth": max_depth,
+        "time_limit": time_limit,
+    }
     wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
     for parameter, value in asked.items():
         if value is not None and parameter not in known:

@@ -27,7 +27,9 @@ def clean(text: Any) -> str:
     a\x1b[2Jb
     """
     shown = str(text)
-    return shown if shown.isprintable() else "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in shown)
+    return (
+        shown if shown.isprintable() else "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in shown)
+    )
 
 
 def say(text: Any = "") -> None:
@@ -64,20 +66,26 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: 
     widths = [max([len(name), *(len(row[k]) for row in cells)]) for k, name in enumerate(columns)]
     for row in [list(columns), *cells]:
         aligned = [
-            cell.rjust(width) if name in right else cell.ljust(width) for cell, width, name in zip(row, widths, columns, strict=True)
+            cell.rjust(width) if name in right else cell.ljust(width)
+            for cell, width, name in zip(row, widths, columns, strict=True)
         ]
         typer.echo("  ".join(aligned).rstrip())
 
 
 def check_output(output: Path | None, *inputs: str | Path) -> None:
-    """Refuse, before the work begins, a file that cannot be written or that would replace one that the command reads or writes itself."""
+    """Refuse, before the work begins, a file that cannot be written or that would
+    replace one that the command reads or writes itself.
+    """
     from hornboost.model.whole import check_writable
 
     if output is None:
         return
     for given in inputs:
         if os.path.realpath(given) == os.path.realpath(output):
-            raise ModelError(f"{output}: this file is named twice on the command line and would be overwritten; choose another output")
+            raise ModelError(
+                f"{output}: this file is named twice on the command line and would be overwritten; "
+                "choose another output"
+            )
     check_writable(output)
 
 
@@ -94,13 +102,20 @@ def write_text(path: Path | None, text: str) -> None:
 
 
 def _check_encoding(text: str) -> None:
-    """What a person reads is escaped where the output's encoding lacks a character; a file that a program reads would be another one."""
+    """What a person reads is escaped where the output's encoding lacks a character;
+    a file that a program reads would be another one.
+    """
     try:
-        text.encode(sys.stdout.encoding or "utf-8", "surrogatepass" if "utf" in (sys.stdout.encoding or "utf").lower() else "strict")
+        text.encode(
+            sys.stdout.encoding or "utf-8",
+            "surrogatepass" if "utf" in (sys.stdout.encoding or "utf").lower() else "strict",
+        )
     except UnicodeEncodeError as error:
         character = error.object[error.start : error.start + 1]
         way_out = "write a file with --output, or set PYTHONIOENCODING=utf-8"
-        raise DataError(f"the encoding '{sys.stdout.encoding}' of the output cannot hold {character!r}; {way_out}") from None
+        raise DataError(
+            f"the encoding '{sys.stdout.encoding}' of the output cannot hold {character!r}; {way_out}"
+        ) from None
 
 
 def progress_console() -> Console | None:

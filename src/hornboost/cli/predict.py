@@ -42,11 +42,13 @@ def predict(
 ) -> None:
     """Predict every row of SOURCE's target table, with a label or without: keys, score, probability, prediction.
 
-    The output is CSV, or Parquet by its name. With two classes the score and the probability are those of the positive class, which
-    their columns name.
+    The output is CSV, or Parquet by its name. With two classes the score and the probability are those of the positive
+    class, which their columns name.
     """
     check_output(output, model, source)
-    options = shared.task_options(target, None, label, None, task, None, link, schema, tables, exclude_table, where, allow_outside)
+    options = shared.task_options(
+        target, None, label, None, task, None, link, schema, tables, exclude_table, where, allow_outside
+    )
     fitted, X, keys = load_with_examples(model, source, options, unlabelled)
     frame = predictions(fitted, X, keys)
     if as_json:
@@ -63,7 +65,10 @@ def explain(
     model: shared.Model,
     source: shared.Source,
     key: Annotated[
-        list[str], typer.Option("--key", help="The key of an example (parts of a compound key with commas, as in CSV); repeat it for more.")
+        list[str],
+        typer.Option(
+            "--key", help="The key of an example (parts of a compound key with commas, as in CSV); repeat it for more."
+        ),
     ],
     missed: Annotated[int, typer.Option(min=0, help="Rules that did not fire to show for each example.")] = 3,
     target: shared.Target = None,
@@ -76,14 +81,20 @@ def explain(
     allow_outside: shared.AllowOutside = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Say why an example is predicted as it is: the rules that fired, the rows behind them, and what other rules lacked."""
+    """Say why an example is predicted as it is:
+    the rules that fired, the rows behind them, and what other rules lacked.
+    """
     from hornboost.model.explain import Explanations
 
-    options = shared.task_options(target, None, None, None, task, None, link, schema, tables, exclude_table, where, allow_outside)
+    options = shared.task_options(
+        target, None, None, None, task, None, link, schema, tables, exclude_table, where, allow_outside
+    )
     fitted, X, keys = load_with_examples(model, source, options)
     rows = find_rows(keys, key)
     found = fitted.explain(X.iloc[rows], missed)
-    names = [{str(name): _cell(value) for name, value in record.items()} for record in keys.iloc[rows].to_dict("records")]
+    names = [
+        {str(name): _cell(value) for name, value in record.items()} for record in keys.iloc[rows].to_dict("records")
+    ]
     found = Explanations(replace(one, keys=name) for one, name in zip(found, names, strict=True))
     if as_json:
         show_json(found.to_json())
@@ -92,7 +103,9 @@ def explain(
 
 
 def predictions(fitted: FittedModel, X: Any, keys: pd.DataFrame) -> pd.DataFrame:
-    """What the model's SQL gives, under the same names: scores and probabilities are about the positive one of two classes."""
+    """What the model's SQL gives, under the same names:
+    scores and probabilities are about the positive one of two classes.
+    """
     from hornboost.model.outputs import output_names
 
     ensemble = fitted.ensemble_
@@ -108,8 +121,12 @@ def predictions(fitted: FittedModel, X: Any, keys: pd.DataFrame) -> pd.DataFrame
     return keys.assign(**columns, **{names.prediction: fitted.predict(X)})
 
 
-def load_with_examples(model: Path, source: str, options: TaskOptions, unlabelled: bool = False) -> tuple[FittedModel, Any, pd.DataFrame]:
-    """The model bound to a source, all of the source's rows to predict or those without a label, and what identifies them."""
+def load_with_examples(
+    model: Path, source: str, options: TaskOptions, unlabelled: bool = False
+) -> tuple[FittedModel, Any, pd.DataFrame]:
+    """The model bound to a source, all of the source's rows to predict or
+    those without a label, and what identifies them.
+    """
     from hornboost.cli.source import open_for_model
     from hornboost.estimators.fitted import FittedModel
     from hornboost.model import file
@@ -119,11 +136,15 @@ def load_with_examples(model: Path, source: str, options: TaskOptions, unlabelle
         options = replace(options, label=saved.target.label)
     database = open_for_model(source, saved, options)
     if unlabelled and database.target.label is None:
-        raise DataError(f"{model}: the model does not know the name of its label; name it with --label, so that rows without one are known")
+        raise DataError(
+            f"{model}: the model does not know the name of its label; "
+            "name it with --label, so that rows without one are known"
+        )
     X, _ = database.examples(labelled=False if unlabelled else None)
     if len(X) == 0:
         raise DataError(
-            f"{source}: every row of '{database.target.table}' has a value of '{database.target.label}'; leave out --unlabelled"
+            f"{source}: every row of '{database.target.table}' has a value of '{database.target.label}'; "
+            "leave out --unlabelled"
         )
     keys = _keys(database, X, saved.target.key)
     if saved.is_relational:
@@ -141,7 +162,9 @@ def _keys(database: Database, X: Any, wanted: Sequence[str]) -> pd.DataFrame:
 
 
 def find_rows(keys: pd.DataFrame, wanted: Sequence[str]) -> list[int]:
-    """The positions of the examples with these keys; a part of a compound key that holds a comma stands in quotes, as in CSV."""
+    """The positions of the examples with these keys;
+    a part of a compound key that holds a comma stands in quotes, as in CSV.
+    """
     parts = list(keys.astype(str).itertuples(index=False, name=None))
     place: dict[tuple[str, ...], int] = {}
     by_text: dict[str, set[tuple[str, ...]]] = {}
@@ -152,10 +175,16 @@ def find_rows(keys: pd.DataFrame, wanted: Sequence[str]) -> list[int]:
     for text in wanted:
         alike = by_text.get(text, set())
         if len(alike) > 1:
-            raise DataError(f"--key {text}: {len(alike)} examples are called so; put quotes around parts that hold commas, as in CSV")
+            raise DataError(
+                f"--key {text}: {len(alike)} examples are called so; "
+                "put quotes around parts that hold commas, as in CSV"
+            )
         key = next(iter(alike)) if alike else tuple(next(csv.reader([text]), []))
         if key not in place:
-            raise DataError(f"there is no example with {', '.join(keys.columns)} = '{text}'{did_you_mean(text, list(by_text)[:1000])}")
+            raise DataError(
+                f"there is no example with {', '.join(keys.columns)} = "
+                f"'{text}'{did_you_mean(text, list(by_text)[:1000])}"
+            )
         found.append(place[key])
     return found
 

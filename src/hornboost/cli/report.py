@@ -15,10 +15,15 @@ from hornboost.errors import DataError
 def report(
     model: shared.Model,
     data: Annotated[
-        str, typer.Option("--data", metavar="SOURCE", help="The folder, file or address with the tables that the rules look at.")
+        str,
+        typer.Option(
+            "--data", metavar="SOURCE", help="The folder, file or address with the tables that the rules look at."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
-    cv: Annotated[str, typer.Option(help="Folds of the cross-validation, 0 for none, or the name of folds that the schema knows.")] = "5",
+    cv: Annotated[
+        str, typer.Option(help="Folds of the cross-validation, 0 for none, or the name of folds that the schema knows.")
+    ] = "5",
     cv_examples: Annotated[int, typer.Option(min=10, help="Examples to cross-validate on at most.")] = 5_000,
     explained: Annotated[int, typer.Option("--examples", min=0, help="Examples to explain at most.")] = 120,
     title: Annotated[str | None, typer.Option(help="What the page is called.")] = None,
@@ -33,7 +38,9 @@ def report(
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
 ) -> None:
-    """Write one HTML page: the rules of MODEL, how good they are, how they were learned, and why examples are predicted as they are."""
+    """Write one HTML page: the rules of MODEL, how good they are, how they were learned,
+    and why examples are predicted as they are.
+    """
     from hornboost.cli.source import as_read_by, open_for_model, open_task, say_what_was_read
     from hornboost.estimators.fitted import FittedModel
     from hornboost.model import file
@@ -43,8 +50,12 @@ def report(
     saved = file.load(model)
     known = saved.target
     stated = label or known.label, positive or _positive(known)
-    options = shared.task_options(target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside)
-    database = open_for_model(data, saved, options) if saved.is_relational else as_read_by(saved, open_task(data, options))
+    options = shared.task_options(
+        target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside
+    )
+    database = (
+        open_for_model(data, saved, options) if saved.is_relational else as_read_by(saved, open_task(data, options))
+    )
     folds = _folds(cv, database)
     if saved.is_relational:
         say_what_was_read(database)

@@ -16,7 +16,9 @@ def rules(
     prolog: Annotated[bool, typer.Option("--prolog", help="Print Prolog clauses.")] = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Print the rules of MODEL with their votes, how many training examples they cover, and how many of those are of the class."""
+    """Print the rules of MODEL with their votes, how many training examples they cover,
+    and how many of those are of the class.
+    """
     from hornboost.estimators.fitted import load
     from hornboost.model.ensemble import vote_for
 
@@ -34,7 +36,12 @@ def rules(
     if as_json:
         show_json(
             {
-                "target": {"table": target.table, "key": list(target.key), "label": target.label, "positive": target.positive},
+                "target": {
+                    "table": target.table,
+                    "key": list(target.key),
+                    "label": target.label,
+                    "positive": target.positive,
+                },
                 "classes": list(ensemble.classes),
                 "start": start,
                 "training": {name: value for name, value in fitted.training_.items() if name != "history"},
@@ -45,7 +52,10 @@ def rules(
     for row in frame.to_dict("records"):
         covered = [float(row[f"covered {name}"]) for name in ensemble.classes if f"covered {name}" in row]
         known = sum(covered) if covered and all(value == value for value in covered) else None
-        say(f"{row['confidence']:+.4f}  {row['rule']}" + (f"  % {known:g} covered, {row['precision']:.0%} right" if known else ""))
+        say(
+            f"{row['confidence']:+.4f}  {row['rule']}"
+            + (f"  % {known:g} covered, {row['precision']:.0%} right" if known else "")
+        )
     for name, value in start.items():
         say(f'{value:+.4f}  for "{name}", before any rule fires')
 
@@ -54,12 +64,20 @@ def sql(
     model: shared.Model,
     dialect: shared.Dialect = "duckdb",
     table: Annotated[str | None, typer.Option(help="The target table's name where the statement will run.")] = None,
-    key: Annotated[list[str] | None, typer.Option("--key", help="A column that identifies its rows there; repeat it for more.")] = None,
-    schema: Annotated[str | None, typer.Option(help="The schema that holds the tables there, if not the one they came from.")] = None,
-    probability: Annotated[bool, typer.Option(help="Compute probabilities; SQLite needs its mathematical functions for it.")] = True,
+    key: Annotated[
+        list[str] | None, typer.Option("--key", help="A column that identifies its rows there; repeat it for more.")
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option(help="The schema that holds the tables there, if not the one they came from.")
+    ] = None,
+    probability: Annotated[
+        bool, typer.Option(help="Compute probabilities; SQLite needs its mathematical functions for it.")
+    ] = True,
     output: shared.Output = None,
 ) -> None:
-    """Print MODEL as one SQL statement that scores every row of the target table: keys, score, probability, prediction."""
+    """Print MODEL as one SQL statement that scores every row of the target table:
+    keys, score, probability, prediction.
+    """
     from hornboost.estimators.fitted import load
 
     check_output(output, model)

@@ -68,17 +68,22 @@ def open_source(source: str, options: TaskOptions) -> Database:
     from hornboost.data import Database
 
     if source.lower().startswith(POSTGRES):
-        return Database.from_postgres(source, **options.inferring(), **({"schema": options.schema} if options.schema else {}))
+        return Database.from_postgres(
+            source, **options.inferring(), **({"schema": options.schema} if options.schema else {})
+        )
     path = Path(source)
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, ValueError):
-        raise DataError(f"{_shown(source)!r} is no path and no postgresql:// address; give a folder, a file or an address") from None
+        raise DataError(
+            f"{_shown(source)!r} is no path and no postgresql:// address; give a folder, a file or an address"
+        ) from None
     if is_folder:
         return _open_folder(path, options)
     if not exists and path.suffix not in (".b", ".f", ".n") and not path.with_name(path.name + ".b").exists():
         raise DataError(
-            f"there is no file or folder '{_shown(source)}'; give a folder, a database file, a CSV or ARFF file, or postgresql://…"
+            f"there is no file or folder '{_shown(source)}'; give a folder, a database file, a CSV or ARFF "
+            "file, or postgresql://…"
         )
     return _open_file(path, options)
 
@@ -96,7 +101,8 @@ def open_task(source: str, options: TaskOptions) -> Database:
     if database.label_kind == "numbers":
         distinct = len(set(database.examples()[1]))
         raise DataError(
-            f"{source}: the label '{database.target.label}' holds numbers ({distinct:,} distinct values), and so far only classes can be "
+            f"{source}: the label '{database.target.label}' holds numbers ({distinct:,} distinct values), "
+            "and so far only classes can be "
             "learned; add a column that cuts them into ranges, or name one value with --positive"
         )
     return database
@@ -121,8 +127,16 @@ def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Data
     used = model.used()
     domains = {(table, column.name): column.domain for table, columns in model.schema.items() for column in columns}
     hints = {
-        "keys": {table: {name: domains[table, name] for name, kind in columns.items() if kind == "key"} for table, columns in used.items()},
-        "types": {f"{table}.{name}": kind for table, columns in used.items() for name, kind in columns.items() if kind != "key"},
+        "keys": {
+            table: {name: domains[table, name] for name, kind in columns.items() if kind == "key"}
+            for table, columns in used.items()
+        },
+        "types": {
+            f"{table}.{name}": kind
+            for table, columns in used.items()
+            for name, kind in columns.items()
+            if kind != "key"
+        },
         "target": model.target.table,
         "key": list(model.target.key),
     }
@@ -133,7 +147,9 @@ def as_read_by(model: SavedModel, database: Database) -> Database:
     """The one table of a database in the types of a model of a single table; what is a key here stays one."""
     table = database.tables[database.target.table]
     keys = {column.name for column in table.keys}
-    return database.read_as({place: column for place, column in model.columns(table.name).items() if column.name not in keys})
+    return database.read_as(
+        {place: column for place, column in model.columns(table.name).items() if column.name not in keys}
+    )
 
 
 def likely_identifiers(database: Database) -> list[str]:
@@ -156,9 +172,13 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
 
     if (path / "schema.toml").exists():
         if options.links:
-            raise DataError(f"{path.name}: schema.toml states the links, so --link has no use here; add a [[foreign_keys]] to it")
+            raise DataError(
+                f"{path.name}: schema.toml states the links, so --link has no use here; add a [[foreign_keys]] to it"
+            )
         return Database.from_folder(path, options.task, allow_outside=options.allow_outside, **options.reader())
-    stems = sorted(file for file in path.glob("*.b") if file.with_suffix(".f").exists() and file.with_suffix(".n").exists())
+    stems = sorted(
+        file for file in path.glob("*.b") if file.with_suffix(".f").exists() and file.with_suffix(".n").exists()
+    )
     if stems:
         _refuse_options(options, stems[0].name)
         return Database.from_aleph(stems[0].with_suffix(""))
@@ -176,15 +196,21 @@ def _open_file(path: Path, options: TaskOptions) -> Database:
         return Database.from_aleph(path)
     if path.suffix.lower() == ".arff":
         given = options.reader()
-        return Database.from_arff(path, **{name: value for name, value in given.items() if name not in ("target", "key", "tables")})
+        return Database.from_arff(
+            path, **{name: value for name, value in given.items() if name not in ("target", "key", "tables")}
+        )
     if path.name.endswith(TABLE_FILES):
         return _open_table(path, options)
     start = _first_bytes(path)
     if start.startswith(b"SQLite format 3\0"):
         return Database.from_sqlite(path, **options.inferring())
     if start[8:12] == b"DUCK":
-        return Database.from_duckdb(path, **options.inferring(), **({"schema": options.schema} if options.schema else {}))
-    raise DataError(f"{path.name}: this is no DuckDB, SQLite, CSV, Parquet, ARFF or Aleph file; convert it to one of them")
+        return Database.from_duckdb(
+            path, **options.inferring(), **({"schema": options.schema} if options.schema else {})
+        )
+    raise DataError(
+        f"{path.name}: this is no DuckDB, SQLite, CSV, Parquet, ARFF or Aleph file; convert it to one of them"
+    )
 
 
 def _open_table(path: Path, options: TaskOptions) -> Database:
@@ -212,10 +238,13 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _refuse_options(options: TaskOptions, place: str) -> None:
-    given = [name for name, value in (*options.reader().items(), ("task", options.task), ("link", options.links)) if value]
+    given = [
+        name for name, value in (*options.reader().items(), ("task", options.task), ("link", options.links)) if value
+    ]
     if given:
         raise DataError(
-            f"{place}: the modes and examples state the task, so --{OPTION_NAMES.get(given[0], given[0])} has no use here; leave it out"
+            f"{place}: the modes and examples state the task, so --{OPTION_NAMES.get(given[0], given[0])} "
+            "has no use here; leave it out"
         )
 
 
@@ -236,12 +265,16 @@ def _likely_label(database: Database, options: TaskOptions, source: str) -> tupl
         if last.kind == "nominal" and last.categories is not None and 2 <= len(last.categories) <= 20:
             return tables[0], last.name
     raise DataError(
-        f"{_shown(source)}: it is not clear what to predict; name it with --target TABLE --label COLUMN ('hornboost inspect' lists both)"
+        f"{_shown(source)}: it is not clear what to predict; "
+        "name it with --target TABLE --label COLUMN ('hornboost inspect' lists both)"
     )
 
 
 def _link(text: str) -> tuple[str, str]:
     left, equals, right = text.partition("=")
     if not equals or "." not in left or "." not in right:
-        raise DataError(f"--link: '{text}' is not of the form table.column=table.column; write for example --link order.account=account.id")
+        raise DataError(
+            f"--link: '{text}' is not of the form table.column=table.column; "
+            "write for example --link order.account=account.id"
+        )
     return left.strip(), right.strip()

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Target:
     """What is predicted: the label of a table's rows.
 
-    `positive` and `negative` are values of `y` as text (None with more than two classes, or without a label), `classes` all of them.
+    `positive` and `negative` are values of `y` as text (None with more than two classes, or without a label), `classes`
+    all of them.
     """
 
     table: str
@@ -48,7 +49,8 @@ class FoldValues:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """The target's rows that are examples, with their labels: classes as text, or numbers; all rows and None when there is no label.
+    """The target's rows that are examples, with their labels: classes as text, or numbers;
+    all rows and None when there is no label.
 
     `relabelled` says whether classes were put together under a new name.
     """
@@ -76,13 +78,17 @@ def hidden_columns(schema: Schema, task: Task) -> set[tuple[str, str]]:
     """The columns that a learner must not see: the label, and what the task excludes."""
     hidden = {(task.table, task.label)} if task.label is not None else set()
     for name in task.exclude_columns:
-        tables = [table for table in schema.tables.values() if any(c.name == name and c.type != "key" for c in table.columns)]
+        tables = [
+            table for table in schema.tables.values() if any(c.name == name and c.type != "key" for c in table.columns)
+        ]
         if tables:
             hidden |= {(table.name, name) for table in tables}
         elif "." in name:
             hidden.add(split_reference(name, schema.tables))
         else:
-            hidden |= {(table.name, name) for table in schema.tables.values() if any(c.name == name for c in table.columns)}
+            hidden |= {
+                (table.name, name) for table in schema.tables.values() if any(c.name == name for c in table.columns)
+            }
     return hidden
 
 
@@ -91,7 +97,9 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     warnings = list(_check_columns(schema, task, sources))
     target = sources[task.table]
     if target.n_rows == 0:
-        raise DataError(f"{target.location}: the target table '{task.table}' has no rows; choose another target or add examples")
+        raise DataError(
+            f"{target.location}: the target table '{task.table}' has no rows; choose another target or add examples"
+        )
     asked = _example_rows(task, target)
     labelled = _labels(schema, task, target, asked)
     hidden = hidden_columns(schema, task)
@@ -100,7 +108,11 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     tables, domains = _encode(visible, hidden, schema.domains(), sources)
     for table in visible:
         check_primary_key(table, tables[table.name], domains, sources[table.name])
-    folds = {item.name: _fold_values(item, fold_columns, task, tables, labelled.rows, schema) for item in schema.folds if item.file is None}
+    folds = {
+        item.name: _fold_values(item, fold_columns, task, tables, labelled.rows, schema)
+        for item in schema.folds
+        if item.file is None
+    }
     unlabelled = np.setdiff1d(asked, labelled.rows, assume_unique=True)
     return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings))
 
@@ -122,7 +134,10 @@ def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) ->
         extra = [name for name in source.columns if name not in declared]
         if extra:
             names = ", ".join(extra[:10])
-            yield f"{source.location}: table '{table.name}' has columns that are not in the schema and are left out: {names}"
+            yield (
+                f"{source.location}: table '{table.name}' has columns that are not in the schema and are left "
+                f"out: {names}"
+            )
 
 
 def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
@@ -133,7 +148,9 @@ def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
     rows = np.flatnonzero(keep)
     if rows.size == 0:
         condition = " and ".join(f"{column} = {' or '.join(values)}" for column, values in task.where.items())
-        raise DataError(f"{source.location}: table '{task.table}' has no row where {condition}; correct 'where' of the task")
+        raise DataError(
+            f"{source.location}: table '{task.table}' has no row where {condition}; correct 'where' of the task"
+        )
     return rows
 
 
@@ -163,7 +180,9 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
     codes = codes[rows]
     declared = schema.table(task.table).column(task.label).type
     if not task.positive and declared in ("numeric", "date") and column_kind(values.take(rows)) == "numbers":
-        return Labelled(Target(task.table, task.key, task.label), rows, to_numbers(values, place)[0][rows], kind="numbers")
+        return Labelled(
+            Target(task.table, task.key, task.label), rows, to_numbers(values, place)[0][rows], kind="numbers"
+        )
     occurring = [str(categories[code]) for code in np.unique(codes)]
     for value in task.positive:
         if value not in occurring and (len(task.positive) > 1 or len(occurring) > 1):
@@ -173,7 +192,13 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
     relabelled = any(classes[value] != value for value in occurring)
     distinct = tuple(sorted(set(classes.values())))
     positive, negative = _sides(task, distinct, classes)
-    return Labelled(Target(task.table, task.key, task.label, positive, negative, distinct), rows, names[codes], relabelled, "classes")
+    return Labelled(
+        Target(task.table, task.key, task.label, positive, negative, distinct),
+        rows,
+        names[codes],
+        relabelled,
+        "classes",
+    )
 
 
 def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:
@@ -184,7 +209,9 @@ def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:
     if task.negative:
         for value in rest:
             if value not in task.negative:
-                raise DataError(f"{place}: the value '{value}' is neither positive nor negative; leave those rows out with 'where'")
+                raise DataError(
+                    f"{place}: the value '{value}' is neither positive nor negative; leave those rows out with 'where'"
+                )
     negative = " or ".join(task.negative) or (rest[0] if len(rest) == 1 else f"not {' or '.join(task.positive)}")
     return dict.fromkeys(task.positive, " or ".join(task.positive)) | dict.fromkeys(rest, negative)
 
@@ -220,7 +247,9 @@ def check_primary_key(table: TableSchema, encoded: Table, domains: Mapping[str, 
         raise DataError(f"{place}: the value '{value}' occurs twice; {advice}")
 
 
-def _distinct_codes(name: str, encoded: Table, domains: Mapping[str, Domain], source: Source) -> tuple[NDArray[np.int32], Any]:
+def _distinct_codes(
+    name: str, encoded: Table, domains: Mapping[str, Domain], source: Source
+) -> tuple[NDArray[np.int32], Any]:
     """Codes and distinct values of a column, from what is encoded already where that is possible."""
     import pyarrow as pa
 
@@ -235,7 +264,10 @@ def _distinct_codes(name: str, encoded: Table, domains: Mapping[str, Domain], so
 
 
 def _encode(
-    visible: list[TableSchema], hidden: set[tuple[str, str]], domain_of: Mapping[tuple[str, str], str], sources: Mapping[str, Source]
+    visible: list[TableSchema],
+    hidden: set[tuple[str, str]],
+    domain_of: Mapping[tuple[str, str], str],
+    sources: Mapping[str, Source],
 ) -> tuple[dict[str, Table], dict[str, Domain]]:
     names = {item.name for item in visible}
     members: dict[str, list[tuple[str, str]]] = {}
@@ -246,7 +278,10 @@ def _encode(
     done: dict[tuple[str, str], Column] = {}
     for name, places in members.items():
         parts = [_read_key(sources[table], column) for table, column in places]
-        stored = [sources[table].stored.get(column) or stored_type(sources[table].read(column).type) for table, column in places]
+        stored = [
+            sources[table].stored.get(column) or stored_type(sources[table].read(column).type)
+            for table, column in places
+        ]
         for table, column in places:
             sources[table].drop(column)
         domains[name], codes = Domain.merge(name, parts)
@@ -258,7 +293,9 @@ def _encode(
         for column_schema in item.columns:
             place = (item.name, column_schema.name)
             if place not in hidden:
-                columns[column_schema.name] = done.pop(place) if place in done else encode_column(column_schema, sources[item.name])
+                columns[column_schema.name] = (
+                    done.pop(place) if place in done else encode_column(column_schema, sources[item.name])
+                )
                 sources[item.name].drop(column_schema.name)
         tables[item.name] = Table(item.name, columns, sources[item.name].n_rows)
     return tables, domains
@@ -282,7 +319,9 @@ def encode_attribute(name: str, kind: str, values: pa.ChunkedArray, place: str) 
         try:
             codes, categories = encode_nominal(values)
         except NotImplementedError:
-            raise DataError(f"{place}: values of type '{values.type}' are no text; convert the column or leave it out") from None
+            raise DataError(
+                f"{place}: values of type '{values.type}' are no text; convert the column or leave it out"
+            ) from None
         return Column(name, "nominal", codes, categories=categories, stored=stored)
     if kind == "date":
         return Column(name, "numeric", to_moments(values, place), is_date=True, stored=stored)
@@ -290,7 +329,9 @@ def encode_attribute(name: str, kind: str, values: pa.ChunkedArray, place: str) 
     return Column(name, "numeric", numbers, is_date=is_date, stored=stored)
 
 
-def _read_fold_columns(schema: Schema, sources: Mapping[str, Source]) -> dict[str, tuple[NDArray[np.int32], NDArray[np.object_]]]:
+def _read_fold_columns(
+    schema: Schema, sources: Mapping[str, Source]
+) -> dict[str, tuple[NDArray[np.int32], NDArray[np.object_]]]:
     found = {}
     for folds in schema.folds:
         for reference in folds.columns:
@@ -301,9 +342,16 @@ def _read_fold_columns(schema: Schema, sources: Mapping[str, Source]) -> dict[st
 
 
 def _fold_values(
-    folds: Folds, read: Mapping[str, Any], task: Task, tables: Mapping[str, Table], rows: NDArray[np.int64], schema: Schema
+    folds: Folds,
+    read: Mapping[str, Any],
+    task: Task,
+    tables: Mapping[str, Table],
+    rows: NDArray[np.int64],
+    schema: Schema,
 ) -> FoldValues:
-    """The fold of each example, from a column of the target or of a table that the target refers to by its primary key."""
+    """The fold of each example, from a column of the target or of a table
+    that the target refers to by its primary key.
+    """
     for reference in folds.columns:
         table, _ = split_reference(reference, schema.tables)
         if reference not in read:
@@ -317,7 +365,9 @@ def _fold_values(
         position = np.array([place.get(str(category), -1) for category in categories] + [-1], dtype=np.int32)
         target_rows = of_row[rows]
         return FoldValues(names, np.where(target_rows >= 0, position[codes[target_rows]], -1).astype(np.int32))
-    return FoldValues(problem=f"the folds '{folds.name}' belong to {' and '.join(folds.columns)}, not to table '{task.table}'")
+    return FoldValues(
+        problem=f"the folds '{folds.name}' belong to {' and '.join(folds.columns)}, not to table '{task.table}'"
+    )
 
 
 def _rows_of(table: str, task: Task, tables: Mapping[str, Table], schema: Schema) -> NDArray[np.int64] | None:

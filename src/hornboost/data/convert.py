@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DENSE_SPAN = 4
-"""Integers that spread over at most this many times their number are coded by a lookup table instead of a hash table."""
+"""Integers that spread over at most this many times their number are
+coded by a lookup table instead of a hash table."""
 
 
 def factorize(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
@@ -76,7 +77,9 @@ def _factorize_dictionary(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], p
     codes = np.empty(len(values), dtype=np.int32)
     start = 0
     for chunk in values.chunks:
-        indices = chunk.indices.cast(pa.int64()).fill_null(-1) if chunk.indices.null_count else chunk.indices  # DuckDB's have no sign
+        indices = (
+            chunk.indices.cast(pa.int64()).fill_null(-1) if chunk.indices.null_count else chunk.indices
+        )  # DuckDB's have no sign
         codes[start : start + len(chunk)] = indices.to_numpy(zero_copy_only=False)
         start += len(chunk)
     return codes, values.chunk(0).dictionary
@@ -93,7 +96,9 @@ def _factorize_dense(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Arr
     shifted = np.empty(len(values), dtype=np.int32 if span < 2**31 else np.int64)
     start = 0
     for chunk in values.chunks:
-        np.subtract(chunk.to_numpy(zero_copy_only=False), low, out=shifted[start : start + len(chunk)], casting="unsafe")
+        np.subtract(
+            chunk.to_numpy(zero_copy_only=False), low, out=shifted[start : start + len(chunk)], casting="unsafe"
+        )
         start += len(chunk)
     present = np.zeros(span, dtype=bool)
     present[shifted] = True
@@ -124,7 +129,9 @@ def encode_nominal(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[
 
 
 def to_numbers(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.float64], bool]:
-    """float64 values with NaN for missing, and whether they are microseconds since 1970-01-01; `place` names the column in errors."""
+    """float64 values with NaN for missing, and whether they are microseconds since 1970-01-01;
+    `place` names the column in errors.
+    """
     import pyarrow as pa
 
     kind = values.type
@@ -142,7 +149,9 @@ def to_numbers(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.float64]
     try:
         return _to_numpy(values.cast(pa.float64(), safe=False)), False
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(f"{place}: values of type '{kind}' are not numbers; convert the column or leave it out") from None
+        raise DataError(
+            f"{place}: values of type '{kind}' are not numbers; convert the column or leave it out"
+        ) from None
 
 
 def parse_numbers(values: pa.ChunkedArray, place: str) -> NDArray[np.float64]:

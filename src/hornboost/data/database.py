@@ -33,12 +33,15 @@ if TYPE_CHECKING:
 class Database:
     """Tables that rules are learned from, and the rows to predict. It never changes, so copies of it are itself.
 
-    Made by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`, `from_srlearn`, `from_arff`.
+    Made by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`, `from_srlearn`,
+    `from_arff`.
 
     >>> import pandas as pd
     >>> train = pd.DataFrame({"train": [1, 2], "east": ["yes", "no"]})
     >>> car = pd.DataFrame({"train": [1, 1, 2], "load": ["box", None, "disc"]})
-    >>> db = Database.from_frames({"train": train, "car": car}, target="train", key="train", label="east", positive="yes")
+    >>> db = Database.from_frames(
+    ...     {"train": train, "car": car}, target="train", key="train", label="east", positive="yes"
+    ... )
     >>> X, y = db.examples()
     >>> list(X.columns), list(y)
     (['train'], ['yes', 'no'])
@@ -83,7 +86,11 @@ class Database:
         self._examples: dict[bool | None, tuple[Any, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_indexes", "_links", "_examples")}
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_lock", "_indexes", "_links", "_examples")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -96,7 +103,9 @@ class Database:
         return self
 
     def read_as(self, columns: Mapping[tuple[str, str], ModelColumn]) -> Database:
-        """Give this database with a model's columns in the types that the model knows, where those here were inferred from text."""
+        """Give this database with a model's columns in the types that the model knows,
+        where those here were inferred from text.
+        """
         if self._again is None or all(self._is_read_as(*place, column) for place, column in columns.items()):
             return self
         return type(self)(**self._again(model=columns))
@@ -105,7 +114,9 @@ class Database:
         found = self._built.tables[table].columns.get(name) if table in self._built.tables else None
         if found is None:
             return True
-        respelled = column.type == "nominal" and found.stored == "text" and column.stored not in (None, "text", "integer")
+        respelled = (
+            column.type == "nominal" and found.stored == "text" and column.stored not in (None, "text", "integer")
+        )
         return type_name(found) == column.type and not respelled
 
     @property
@@ -145,7 +156,9 @@ class Database:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The tables of the source that were not read, each with the reason: excluded, not named, or a view and the like."""
+        """The tables of the source that were not read, each with the reason:
+        excluded, not named, or a view and the like.
+        """
         return self._left_out
 
     @property
@@ -159,7 +172,8 @@ class Database:
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about the data, a sentence each."""
         dangling = [
-            f"{link.dangling} of {link.rows} rows of {link.table}.{link.column} refer to no row of {link.to_table}.{link.to_column}"
+            f"{link.dangling} of {link.rows} rows of {link.table}.{link.column} refer to no row of "
+            f"{link.to_table}.{link.to_column}"
             for link in self.links
             if link.dangling
         ]
@@ -168,9 +182,10 @@ class Database:
     def examples(self, held_out: str | None = None, *, labelled: bool | None = True) -> tuple[Any, Any]:
         """The examples as a frame of keys and attributes, and their labels (None if the target has no label).
 
-        Rows whose label is missing are no examples to learn from, but may be what is to be predicted: `labelled=False` gives them, with
-        None for the labels, and `labelled=None` gives all rows in the order of the table, with missing labels. Without a label every row
-        is given in any case. `held_out` names folds that are a file of their own (a test set) and gives the examples of that file.
+        Rows whose label is missing are no examples to learn from, but may be what is to be predicted: `labelled=False`
+        gives them, with None for the labels, and `labelled=None` gives all rows in the order of the table, with missing
+        labels. Without a label every row is given in any case. `held_out` names folds that are a file of their own (a
+        test set) and gives the examples of that file.
 
         >>> import pandas as pd
         >>> train = pd.DataFrame({"train": [1, 2, 3], "east": ["yes", None, "no"]})
@@ -194,7 +209,10 @@ class Database:
             return rows, labels
         if labelled:
             place = f"{self._schema.location}: table '{self.target.table}'"
-            raise DataError(f"{place}: none of {unlabelled.size} rows has a value of '{self.target.label}', so nothing can be learned")
+            raise DataError(
+                f"{place}: none of {unlabelled.size} rows has a value of '{self.target.label}', so nothing "
+                "can be learned"
+            )
         if labelled is False:
             return unlabelled, None
         order = np.argsort(np.concatenate([rows, unlabelled]), kind="stable")
@@ -221,35 +239,51 @@ class Database:
         return self._built.unlabelled
 
     def folds(self, name: str | None = None) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Known folds as (train, test) positions in `examples()`; without a name the first that belong to the target's rows.
+        """Known folds as (train, test) positions in `examples()`;
+        without a name the first that belong to the target's rows.
 
-        Folds with the values "train" and "test" are one split; an example without a fold is in no part. A part without examples is an
-        error.
+        Folds with the values "train" and "test" are one split; an example without a fold is in no part. A part without
+        examples is an error.
         """
         known = [folds.name for folds in self._schema.folds]
         if not known:
-            raise DataError(f"{self._schema.location}: the schema names no folds; use the splitters of sklearn.model_selection")
+            raise DataError(
+                f"{self._schema.location}: the schema names no folds; use the splitters of sklearn.model_selection"
+            )
         name = self._first_folds() if name is None else name
         if name not in known:
             raise DataError(f"{self._schema.location}: there are no folds '{name}'{did_you_mean(name, known)}")
         if name not in self._built.folds:
-            raise DataError(f"{self._schema.location}: the folds '{name}' are a file of their own; use examples(held_out='{name}')")
+            raise DataError(
+                f"{self._schema.location}: the folds '{name}' are a file of their own; use examples(held_out='{name}')"
+            )
         folds = self._built.folds[name]
         if folds.problem is not None:
             raise DataError(f"{self._schema.location}: {folds.problem}")
-        tests = [folds.values.index("test")] if set(folds.values) == {"train", "test"} else list(range(len(folds.values)))
+        tests = (
+            [folds.values.index("test")] if set(folds.values) == {"train", "test"} else list(range(len(folds.values)))
+        )
         found = []
         for test in tests:
-            parts = np.flatnonzero((folds.of_example >= 0) & (folds.of_example != test)), np.flatnonzero(folds.of_example == test)
+            parts = (
+                np.flatnonzero((folds.of_example >= 0) & (folds.of_example != test)),
+                np.flatnonzero(folds.of_example == test),
+            )
             for what, part in zip(("train on", "test on"), parts, strict=True):
                 if part.size == 0:
                     problem = f"the folds '{name}' leave no example to {what} where '{folds.values[test]}' is held out"
-                    raise DataError(f"{self._schema.location}: {problem}; correct the folds, or split with sklearn.model_selection")
+                    raise DataError(
+                        f"{self._schema.location}: {problem}; correct the folds, or split with sklearn.model_selection"
+                    )
             found.append(parts)
         return found
 
     def _first_folds(self) -> str:
-        fitting = [folds.name for folds in self._schema.folds if folds.file is None and self._built.folds[folds.name].problem is None]
+        fitting = [
+            folds.name
+            for folds in self._schema.folds
+            if folds.file is None and self._built.folds[folds.name].problem is None
+        ]
         if not fitting:
             others = ", ".join(f"'{folds.name}'" for folds in self._schema.folds)
             problem = f"none of the folds {others} belong to the rows of table '{self.target.table}'"
@@ -280,9 +314,9 @@ class Database:
     def encode(self, X: Any) -> Table:
         """The rows of a frame as the root of a join tree, in the codes of this database.
 
-        Columns that the target table does not have become further attributes. Keys that the database does not know get codes
-        from the size of their domain upwards. A nominal value that the target table does not hold joins the categories of its column
-        (so that a rule about it holds as it would in SQL); missing values are -1.
+        Columns that the target table does not have become further attributes. Keys that the database does not know get
+        codes from the size of their domain upwards. A nominal value that the target table does not hold joins the
+        categories of its column (so that a rule about it holds as it would in SQL); missing values are -1.
         """
         return encode_rows(X, self._built.tables[self.target.table], self._built.domains, self._hidden)
 
@@ -343,13 +377,15 @@ class Database:
         return cls(*single_table(arrow_columns(X), name))
 
     @classmethod
-    def from_folder(cls, folder: str | Path, task: str | None = None, *, allow_outside: bool = False, **options: Any) -> Database:
+    def from_folder(
+        cls, folder: str | Path, task: str | None = None, *, allow_outside: bool = False, **options: Any
+    ) -> Database:
         """CSV, CSV.gz and Parquet files with a `schema.toml`, or without one by inference.
 
-        `task` names a task of the schema. The options `target`, `key`, `label`, `positive` and `negative` state the task where there is
-        no schema, or change the schema's; `where`, `exclude_columns` and `exclude_tables` add to it; `tables` reads only some tables.
-        The files that a schema names must lie in the folder, also after links are followed, unless `allow_outside` says that they may
-        lie anywhere.
+        `task` names a task of the schema. The options `target`, `key`, `label`, `positive` and `negative` state the
+        task where there is no schema, or change the schema's; `where`, `exclude_columns` and `exclude_tables` add to
+        it; `tables` reads only some tables. The files that a schema names must lie in the folder, also after links are
+        followed, unless `allow_outside` says that they may lie anywhere.
         """
         from hornboost.data.readers.folder import read_folder
 
@@ -359,11 +395,11 @@ class Database:
     def from_frames(cls, frames: Mapping[str, Any], target: str, **options: Any) -> Database:
         """Data frames (pandas, polars, Arrow) by table name.
 
-        `key` is one column of the target or a list; `label`, `positive` and `negative` say what is predicted; `where` is a dictionary
-        from columns of the target to the value, or the list of values, that a row must have to be an example; rules do not see
-        `exclude_columns`; `tables` lists the tables to read, `exclude_tables` those not to read;
-        `foreign_keys` are pairs of `"table.column"`; `keys` gives further key columns as
-        `{table: {column: domain}}`; `types` overrides types as `{"table.column": type}`. Links that are not given are inferred.
+        `key` is one column of the target or a list; `label`, `positive` and `negative` say what is predicted; `where`
+        is a dictionary from columns of the target to the value, or the list of values, that a row must have to be an
+        example; rules do not see `exclude_columns`; `tables` lists the tables to read, `exclude_tables` those not to
+        read; `foreign_keys` are pairs of `"table.column"`; `keys` gives further key columns as `{table: {column:
+        domain}}`; `types` overrides types as `{"table.column": type}`. Links that are not given are inferred.
         """
         from hornboost.data.readers.frames import read_frames
 
@@ -373,8 +409,8 @@ class Database:
     def from_duckdb(cls, database: Any, target: str | None = None, *, schema: str = "main", **options: Any) -> Database:
         """A DuckDB file or open connection; keys and links come from its constraints, and are inferred if it has none.
 
-        The options are those of `from_frames`. Views are read only if they are named: in `tables`, as the target, or by a column in
-        `foreign_keys`, `keys` or `types`. Temporary tables are not read.
+        The options are those of `from_frames`. Views are read only if they are named: in `tables`, as the target, or by
+        a column in `foreign_keys`, `keys` or `types`. Temporary tables are not read.
         """
         from hornboost.data.readers.sql import read_duckdb
 
@@ -384,7 +420,8 @@ class Database:
     def from_sqlite(cls, path: str | Path, target: str | None = None, **options: Any) -> Database:
         """A SQLite file; keys and links come from its constraints, and are inferred if it has none.
 
-        The options are those of `from_frames`. Views and virtual tables are read only if they are named, as in `from_duckdb`.
+        The options are those of `from_frames`. Views and virtual tables are read only if they are named, as in
+        `from_duckdb`.
         """
         from hornboost.data.readers.sql import read_sqlite
 
@@ -392,10 +429,11 @@ class Database:
 
     @classmethod
     def from_postgres(cls, uri: str, target: str | None = None, *, schema: str = "public", **options: Any) -> Database:
-        """A PostgreSQL database by its address; keys and links come from its constraints, and are inferred if it has none.
+        """A PostgreSQL database by its address; keys and links come from its constraints,
+        and are inferred if it has none.
 
-        The options are those of `from_frames`. Views, materialised views, foreign tables and partitions (whose rows the partitioned
-        table has) are read only if they are named, as in `from_duckdb`; temporary tables are not.
+        The options are those of `from_frames`. Views, materialised views, foreign tables and partitions (whose rows the
+        partitioned table has) are read only if they are named, as in `from_duckdb`; temporary tables are not.
         """
         from hornboost.data.readers.sql import read_postgres
 
@@ -415,10 +453,11 @@ class Database:
     def from_srlearn(
         cls, folder: str | Path, modes: Sequence[str] | None = None, part: str = "train", *, allow_outside: bool = False
     ) -> Database:
-        """A folder of srlearn or BoostSRL: `facts.txt`, `pos.txt`, `neg.txt` and modes, also as `train/train_facts.txt` and so on.
+        """A folder of srlearn or BoostSRL: `facts.txt`, `pos.txt`, `neg.txt` and modes,
+        also as `train/train_facts.txt` and so on.
 
-        `modes` replaces the background file; `part` is "train" or "test" where the folder has both. What a background file imports
-        must lie in the folder unless `allow_outside`.
+        `modes` replaces the background file; `part` is "train" or "test" where the folder has both. What a background
+        file imports must lie in the folder unless `allow_outside`.
         """
         from hornboost.data.readers.srlearn import read_srlearn
 

@@ -102,7 +102,9 @@ def summary_text(database: Database) -> str:
     """The tables, their links and the warnings, a line each."""
     width = max(len(name) for name in database.tables)
     lines = [headline(database)]
-    lines += [f"  {name:<{width}} {table.n_rows:>10,} rows  {_columns_text(table)}" for name, table in database.tables.items()]
+    lines += [
+        f"  {name:<{width}} {table.n_rows:>10,} rows  {_columns_text(table)}" for name, table in database.tables.items()
+    ]
     lines += [f"  {link.table}.{link.column} -> {_link_text(link)}" for link in database.links]
     lines += [f"  inferred: {note}" for note in database.inferred]
     lines += [f"  warning: {warning}" for warning in database.warnings]
@@ -116,7 +118,9 @@ def summary_html(database: Database) -> str:
         for name, table in database.tables.items()
     )
     notes = [f"{link.table}.{link.column} → {_link_text(link)}" for link in database.links]
-    notes += [f"inferred: {note}" for note in database.inferred] + [f"warning: {warning}" for warning in database.warnings]
+    notes += [f"inferred: {note}" for note in database.inferred] + [
+        f"warning: {warning}" for warning in database.warnings
+    ]
     items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
     head = "<tr><th>table</th><th>rows</th><th>columns</th></tr>"
     return f"<div><p>{html.escape(headline(database))}</p><table>{head}{rows}</table><ul>{items}</ul></div>"

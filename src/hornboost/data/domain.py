@@ -33,7 +33,9 @@ class Domain:
         return len(self.values)
 
     @classmethod
-    def merge(cls, name: str, parts: Sequence[tuple[NDArray[np.int32], pa.Array]]) -> tuple[Domain, list[NDArray[np.int32]]]:
+    def merge(
+        cls, name: str, parts: Sequence[tuple[NDArray[np.int32], pa.Array]]
+    ) -> tuple[Domain, list[NDArray[np.int32]]]:
         """One dictionary over what `factorize_keys` found in several columns, and each column's codes into it."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -52,7 +54,8 @@ class Domain:
         return cls(name, values), codes
 
     def encode(self, values: Any) -> NDArray[np.int32]:
-        """Codes of a list or array of identifiers: -1 for null, distinct codes from `size` upwards for those that are unknown.
+        """Codes of a list or array of identifiers: -1 for null,
+        distinct codes from `size` upwards for those that are unknown.
 
         >>> import pyarrow as pa
         >>> Domain("person", pa.array(["ann", "bob"])).encode(["bob", None, "eve", "ann", "dan", "eve"]).tolist()
@@ -60,7 +63,9 @@ class Domain:
         """
         import pyarrow as pa
 
-        column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
+        column = (
+            values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values, from_pandas=True)])
+        )
         return self.encode_together([column])[0]
 
     def encode_together(self, columns: Sequence[pa.ChunkedArray]) -> list[NDArray[np.int32]]:
@@ -82,7 +87,9 @@ class Domain:
         return [remap(column, code) for (column, _), code in zip(parts, codes, strict=True)]
 
     def _places(self, values: pa.Array) -> NDArray[np.int32]:
-        """Codes of distinct values, -1 for unknown ones; a few are looked up in what is kept, since hashing the domain takes longer."""
+        """Codes of distinct values, -1 for unknown ones;
+        a few are looked up in what is kept, since hashing the domain takes longer.
+        """
         import pyarrow as pa
 
         if FEW * len(values) > self.size:
@@ -91,7 +98,9 @@ class Domain:
             numbers, order = self._sorted
             wanted = values.fill_null(0).to_numpy(zero_copy_only=False)
             at = order[np.minimum(np.searchsorted(numbers, wanted, sorter=order), self.size - 1)]
-            return np.where((numbers[at] == wanted) & values.is_valid().to_numpy(zero_copy_only=False), at, -1).astype(np.int32)
+            return np.where((numbers[at] == wanted) & values.is_valid().to_numpy(zero_copy_only=False), at, -1).astype(
+                np.int32
+            )
         return np.array([self._code_of.get(value, -1) for value in values.to_pylist()], dtype=np.int32)
 
     @cached_property

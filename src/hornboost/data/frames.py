@@ -22,13 +22,21 @@ if TYPE_CHECKING:
 
 
 def arrow_columns(X: Any, names: Iterable[str] | None = None) -> dict[str, pa.ChunkedArray]:
-    """The columns of a frame or of a two-dimensional array, whose columns are called x0, x1, … unless `names` says otherwise."""
+    """The columns of a frame or of a two-dimensional array, whose columns are called x0, x1,
+    … unless `names` says otherwise.
+    """
     if isinstance(X, np.ndarray):
         if X.ndim != 2:
-            raise DataError(f"an array of examples must have two dimensions, and this one has {X.ndim}; reshape it to rows and columns")
+            raise DataError(
+                f"an array of examples must have two dimensions, and this one has {X.ndim}; "
+                "reshape it to rows and columns"
+            )
         columns = list(names) if names is not None else [f"x{position}" for position in range(X.shape[1])]
         if len(columns) != X.shape[1]:
-            raise DataError(f"the array has {X.shape[1]} columns where {len(columns)} are expected; pass the columns of the training data")
+            raise DataError(
+                f"the array has {X.shape[1]} columns where {len(columns)} are expected; "
+                "pass the columns of the training data"
+            )
         return {name: array_column(X[:, position]) for position, name in enumerate(columns)}
     import pyarrow as pa
 
@@ -91,7 +99,9 @@ def _as_text(values: Iterable[Any]) -> pa.ChunkedArray:
 
     from hornboost.data.values import value_text
 
-    return pa.chunked_array([pa.array([None if _is_missing(value) else value_text(value) for value in values], pa.string())])
+    return pa.chunked_array(
+        [pa.array([None if _is_missing(value) else value_text(value) for value in values], pa.string())]
+    )
 
 
 def _is_missing(value: Any) -> bool:
@@ -117,21 +127,27 @@ def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Ite
         elif name not in hidden:
             kind = natural_type(values.type)
             if kind is None:
-                raise DataError(f"{place}: values of type '{values.type}' are neither text nor numbers; convert or drop the column")
+                raise DataError(
+                    f"{place}: values of type '{values.type}' are neither text nor numbers; convert or drop the column"
+                )
             encoded[name] = encode_attribute(name, kind, values, place)
     n_rows = len(next(iter(columns.values()))) if columns else 0
     order = [*table.columns, *(name for name in columns if name in encoded and name not in table.columns)]
     return Table(table.name, {name: encoded[name] for name in order}, n_rows)
 
 
-def _encode_keys(columns: Mapping[str, pa.ChunkedArray], table: Table, domains: Mapping[str, Domain]) -> dict[str, Column]:
+def _encode_keys(
+    columns: Mapping[str, pa.ChunkedArray], table: Table, domains: Mapping[str, Domain]
+) -> dict[str, Column]:
     members: dict[str, list[str]] = {}
     for column in table.keys:
         members.setdefault(str(column.domain), []).append(column.name)
     encoded = {}
     for domain, names in members.items():
         codes = domains[domain].encode_together([columns[name] for name in names])
-        encoded.update({name: replace(table.columns[name], values=code) for name, code in zip(names, codes, strict=True)})
+        encoded.update(
+            {name: replace(table.columns[name], values=code) for name, code in zip(names, codes, strict=True)}
+        )
     return encoded
 
 
@@ -159,7 +175,9 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
 
 
 def _check_text(values: pa.ChunkedArray, place: str) -> None:
-    """Refuse numbers and dates whose text cannot be known: '1.50', '1E5' and '+5' were other texts before they were read as floats."""
+    """Refuse numbers and dates whose text cannot be known:
+    '1.50', '1E5' and '+5' were other texts before they were read as floats.
+    """
     if stored_type(values.type) in ("double", "float", "date", "timestamp", "timestamptz") and _any_value(values):
         reason = f"the database holds text here, and the values passed in are of type '{values.type}'"
         raise DataError(f"{place}: {reason}, whose spelling is lost; pass them as the text that they were")
@@ -173,7 +191,9 @@ def _any_value(values: pa.ChunkedArray) -> bool:
     return bool(pc.any(valid).as_py())
 
 
-def examples_frame(built: Built, hidden: Iterable[str], frame: Any, rows: NDArray[np.int64], labels: Any) -> tuple[Any, Any]:
+def examples_frame(
+    built: Built, hidden: Iterable[str], frame: Any, rows: NDArray[np.int64], labels: Any
+) -> tuple[Any, Any]:
     """Some examples with their labels: rows of the frame that came in, or of the encoded target table as pandas."""
     import narwhals as nw
 
@@ -219,7 +239,9 @@ def _moment_texts(numbers: NDArray[np.float64]) -> NDArray[np.object_]:
     return np.array([None if np.isnan(number) else moment_text(number) for number in numbers], object)
 
 
-def decode_table(table: Table, domains: Mapping[str, Domain], rows: NDArray[np.int64], dates_as_text: bool = False) -> Any:
+def decode_table(
+    table: Table, domains: Mapping[str, Domain], rows: NDArray[np.int64], dates_as_text: bool = False
+) -> Any:
     """Rows of an encoded table as a pandas DataFrame."""
     import pandas as pd
 

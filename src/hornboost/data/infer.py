@@ -1,4 +1,7 @@
-"""A schema from tables that have none: types, keys by uniqueness, links by name and inclusion. Each guess is noted in words."""
+"""A schema from tables that have none: types, keys by uniqueness, links by name and inclusion.
+
+Each guess is noted in words.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ ENDINGS = ("", "id", "key", "code", "nr", "no", "uid", "pk")
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What inference looks at in a column that could be a key: its distinct values as identifiers, and whether it is unique."""
+    """What inference looks at in a column that could be a key:
+    its distinct values as identifiers, and whether it is unique.
+    """
 
     values: pa.Array
     unique: bool
@@ -92,7 +97,10 @@ class _Inference:
         for (table, column), given in overrides.items():
             self._require(table, column, "types")
             if given not in COLUMN_TYPES:
-                raise DataError(f"{self.location}: types: unknown type '{given}' of {table}.{column}{did_you_mean(given, COLUMN_TYPES)}")
+                raise DataError(
+                    f"{self.location}: types: unknown type '{given}' of "
+                    f"{table}.{column}{did_you_mean(given, COLUMN_TYPES)}"
+                )
         self.given |= overrides.keys()
         for name, source in self.sources.items():
             for column in source.columns:
@@ -106,7 +114,9 @@ class _Inference:
     def _natural_type(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
         kind = natural_type(values.type)
         if kind is None:
-            self.warnings.append(f"{self.location}: {'.'.join(place)} is left out: values of type '{values.type}' are not supported")
+            self.warnings.append(
+                f"{self.location}: {'.'.join(place)} is left out: values of type '{values.type}' are not supported"
+            )
             return
         if self._could_be_key(values):
             self._profile(place, values)
@@ -122,16 +132,22 @@ class _Inference:
 
     @staticmethod
     def _could_be_key(values: pa.ChunkedArray) -> bool:
-        """Text and whole numbers can; also floats that are whole and have nulls, as pandas stores whole numbers beside nulls so."""
+        """Text and whole numbers can; also floats that are whole and have nulls,
+        as pandas stores whole numbers beside nulls so.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
         kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
         if pa.types.is_floating(kind):
-            exact = pc.and_(pc.equal(pc.floor(values), values), pc.less_equal(pc.abs(values), pa.scalar(float(EXACT), values.type)))
+            exact = pc.and_(
+                pc.equal(pc.floor(values), values), pc.less_equal(pc.abs(values), pa.scalar(float(EXACT), values.type))
+            )
             return 0 < values.null_count < len(values) and bool(pc.all(exact).as_py())
         whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
-        return bool(whole or (natural_type(kind) == "nominal" and not pa.types.is_boolean(kind) and not pa.types.is_null(kind)))
+        return bool(
+            whole or (natural_type(kind) == "nominal" and not pa.types.is_boolean(kind) and not pa.types.is_null(kind))
+        )
 
     @staticmethod
     def _is_flag(values: pa.Array) -> bool:
@@ -142,7 +158,9 @@ class _Inference:
             raise DataError(f"{self.location}: {place}: there is no table '{table}'{did_you_mean(table, self.sources)}")
         columns = self.sources[table].columns
         if column not in columns:
-            raise DataError(f"{self.location}: {place}: table '{table}' has no column '{column}'{did_you_mean(column, columns)}")
+            raise DataError(
+                f"{self.location}: {place}: table '{table}' has no column '{column}'{did_you_mean(column, columns)}"
+            )
 
     def _given_keys(self) -> None:
         for table, columns in self.hints.keys.items():
@@ -171,7 +189,11 @@ class _Inference:
         for name, source in self.sources.items():
             if name in self.primary:
                 continue
-            unique = [column for column in source.columns if (name, column) in self.profiles and self.profiles[name, column].unique]
+            unique = [
+                column
+                for column in source.columns
+                if (name, column) in self.profiles and self.profiles[name, column].unique
+            ]
             named = [column for column in unique if _plain(column) in _names_of(name) | {"id"}]
             declared = [column for column in unique if self.types[name, column] == "key"]
             first = [column for column in unique[:1] if column == source.columns[0] and _is_id(column)]
@@ -192,7 +214,11 @@ class _Inference:
         )
 
     def _foreign_keys(self) -> None:
-        parents = {(table, names[0]) for table, names in self.primary.items() if len(names) == 1 and (table, names[0]) in self.profiles}
+        parents = {
+            (table, names[0])
+            for table, names in self.primary.items()
+            if len(names) == 1 and (table, names[0]) in self.profiles
+        }
         for place in self.profiles:
             if place[0] not in self.hints.infer_links or not self._free(place) or len(self.profiles[place].values) == 0:
                 continue
@@ -217,7 +243,9 @@ class _Inference:
         ahead = [start]
         while ahead:
             place = ahead.pop()
-            following = {(link.to_table, link.to_column) for link in self.links if (link.table, link.column) == place} - seen
+            following = {
+                (link.to_table, link.to_column) for link in self.links if (link.table, link.column) == place
+            } - seen
             seen |= following
             ahead += following
         return end in seen
@@ -232,7 +260,9 @@ class _Inference:
 
     def _shared_names(self) -> None:
         """Identifiers that several tables hold without a table of their own."""
-        linked = {(link.table, link.column) for link in self.links} | {(link.to_table, link.to_column) for link in self.links}
+        linked = {(link.table, link.column) for link in self.links} | {
+            (link.to_table, link.to_column) for link in self.links
+        }
         by_name: dict[str, list[tuple[str, str]]] = {}
         for place in self.profiles:
             if place[0] not in self.hints.infer_links or place in linked or self.domains.get(place) is not None:
@@ -282,7 +312,9 @@ def _names_of(table: str) -> set[str]:
 
 
 def _match(child: tuple[str, str], parent: tuple[str, str]) -> int | None:
-    """How well a column's name points to a primary key: 0 the same name, 1 named after the table, 2 with a number or role; None not."""
+    """How well a column's name points to a primary key:
+    0 the same name, 1 named after the table, 2 with a number or role; None not.
+    """
     name, key = _plain(child[1]), _plain(parent[1])
     if name == key and key not in GENERIC:
         return 0

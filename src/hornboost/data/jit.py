@@ -14,7 +14,8 @@ from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _COMMON: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True}
-# a call would hand over a dozen numbers for each array: made part of its caller, a function in a loop is several times as fast
+# a call would hand over a dozen numbers for each array: made part of its caller, a function in a loop is several times
+# as fast
 _INNER: dict[str, Any] = {**_COMMON, "no_cpython_wrapper": True, "forceinline": True}
 
 
@@ -30,7 +31,9 @@ def jit(function: Function) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """Compile a function that only kernels of the same file call: it needs no entry from Python, and is kept with its callers."""
+    """Compile a function that only kernels of the same file call:
+    it needs no entry from Python, and is kept with its callers.
+    """
     return cast(Function, numba.njit(**_INNER)(function))
 
 
@@ -46,10 +49,12 @@ _shared: dict[int, str] = {}
 
 
 class _Cache(FunctionCache):
-    """Machine code on disk that is made anew where it cannot be read, and where the file of a function that it shares has changed.
+    """Machine code on disk that is made anew where it cannot be read,
+    and where the file of a function that it shares has changed.
 
-    Numba reads the index of a kernel before it looks whether it is fresh. One that another version left may name types that are gone,
-    and one that was cut short ends too early. Whether it is fresh, numba asks of the kernel's own file alone.
+    Numba reads the index of a kernel before it looks whether it is fresh. One that another version left may name types
+    that are gone, and one that was cut short ends too early. Whether it is fresh, numba asks of the kernel's own file
+    alone.
     """
 
     def __init__(self, function: Any) -> None:
@@ -57,7 +62,10 @@ class _Cache(FunctionCache):
         files = {_shared[id(value)] for value in function.__globals__.values() if id(value) in _shared}
         stats = [os.stat(file) for file in sorted(files)]
         if stats and hasattr(self._cache_file, "_source_stamp"):
-            self._cache_file._source_stamp = (self._cache_file._source_stamp, *((stat.st_mtime, stat.st_size) for stat in stats))
+            self._cache_file._source_stamp = (
+                self._cache_file._source_stamp,
+                *((stat.st_mtime, stat.st_size) for stat in stats),
+            )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -1,4 +1,7 @@
-"""What kind of label a column is: classes to tell apart, or numbers to estimate. One rule, for readers and estimators alike."""
+"""What kind of label a column is: classes to tell apart, or numbers to estimate.
+
+One rule, for readers and estimators alike.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,9 @@ SOME, EXAMPLES = 20, 5
 def label_kind(values: NDArray[Any]) -> LabelKind:
     """Text and booleans are classes; numbers are if they are whole and few.
 
-    A fraction makes a label numeric, as in scikit-learn's `type_of_target`; so do more than 50 distinct whole numbers, or more than 20 of
-    which there are fewer than five examples each. Whoever means classes nonetheless writes them as text. Missing values do not count.
+    A fraction makes a label numeric, as in scikit-learn's `type_of_target`; so do more than 50 distinct whole numbers,
+    or more than 20 of which there are fewer than five examples each. Whoever means classes nonetheless writes them as
+    text. Missing values do not count.
 
     >>> label_kind(np.array([1, 2, 1, 2])), label_kind(np.array(["1.5", "2.5"])), label_kind(np.array([1.5, 2.5]))
     ('classes', 'classes', 'numbers')

@@ -23,7 +23,8 @@ def mirrored(database: Database, symmetric: Mapping[str, tuple[str, str]]) -> Da
     >>> molecule = pd.DataFrame({"m": ["x"], "active": ["1"]})
     >>> bond = pd.DataFrame({"m": ["x", "x"], "one": ["a", "b"], "two": ["b", "c"]})
     >>> db = hb.Database.from_frames(
-    ...     {"molecule": molecule, "bond": bond}, target="molecule", key="m", label="active", keys={"bond": {"one": "atom", "two": "atom"}}
+    ...     {"molecule": molecule, "bond": bond}, target="molecule", key="m", label="active",
+    ...     keys={"bond": {"one": "atom", "two": "atom"}},
     ... )
     >>> mirrored(db, {"bond": ("one", "two")}).tables["bond"].n_rows
     4
@@ -45,7 +46,8 @@ def _mirrored(table: Table, left: str, right: str) -> Table:
     one, two = table.columns[left], table.columns[right]
     if one.kind != "key" or one.domain != two.domain:
         raise DataError(
-            f"table '{table.name}': the columns '{left}' and '{right}' are not keys of one thing, so the relation has no two directions"
+            f"table '{table.name}': the columns '{left}' and '{right}' are not keys of one thing, so the "
+            "relation has no two directions"
         )
     swapped = {left: right, right: left}
     stacked = np.stack([column.values.astype(np.float64) for column in table.columns.values()])

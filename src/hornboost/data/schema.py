@@ -58,7 +58,8 @@ class ForeignKey:
 class Task:
     """What to predict, for which rows, and what a learner must not see.
 
-    A plain name in `exclude_columns` hides that column in every table where it is not a key; `table.column` hides one column.
+    A plain name in `exclude_columns` hides that column in every table where it is not a key; `table.column` hides one
+    column.
     """
 
     table: str
@@ -77,7 +78,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Folds:
-    """Known folds: the values of a column of the target (one of `columns`, as `table.column`), or a held-out table in `file`."""
+    """Known folds: the values of a column of the target (one of `columns`, as `table.column`),
+    or a held-out table in `file`.
+    """
 
     name: str
     columns: tuple[str, ...] = ()
@@ -94,7 +97,9 @@ class Home(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema:
-    """Tables, links, tasks and folds; `location` is the file they were read from, for messages, `home` a database with schemas."""
+    """Tables, links, tasks and folds; `location` is the file they were read from, for messages,
+    `home` a database with schemas.
+    """
 
     tables: Mapping[str, TableSchema]
     foreign_keys: tuple[ForeignKey, ...] = ()
@@ -119,18 +124,25 @@ class Schema:
                 return self.target
             if self.tasks:
                 return self.tasks[0]
-            raise DataError(f"{self.location}: there is no [target] and no [[task]]; add a [target] with table, key, label and positive")
+            raise DataError(
+                f"{self.location}: there is no [target] and no [[task]]; "
+                "add a [target] with table, key, label and positive"
+            )
         for task in self.tasks:
             if task.name == name:
                 return task
-        raise DataError(f"{self.location}: there is no task '{name}'{did_you_mean(name, [task.name for task in self.tasks])}")
+        raise DataError(
+            f"{self.location}: there is no task '{name}'{did_you_mean(name, [task.name for task in self.tasks])}"
+        )
 
     def domains(self) -> dict[tuple[str, str], str]:
         """The domain of each key column: columns joined by foreign keys or by an equal `domain` name share one.
 
         A domain is called by the `domain` name where one is given, otherwise by its first referenced column.
         """
-        keys = [(table.name, column) for table in self.tables.values() for column in table.columns if column.type == "key"]
+        keys = [
+            (table.name, column) for table in self.tables.values() for column in table.columns if column.type == "key"
+        ]
         groups = _UnionFind([(table, column.name) for table, column in keys])
         named: dict[str, tuple[str, str]] = {}
         for table, column in keys:
@@ -144,7 +156,10 @@ class Schema:
                 names.setdefault(groups.find((table, column.name)), column.domain)
         for link in self.foreign_keys:
             names.setdefault(groups.find((link.to_table, link.to_column)), f"{link.to_table}.{link.to_column}")
-        return {(table, column.name): names.get(groups.find((table, column.name)), f"{table}.{column.name}") for table, column in keys}
+        return {
+            (table, column.name): names.get(groups.find((table, column.name)), f"{table}.{column.name}")
+            for table, column in keys
+        }
 
     def validate(self) -> Schema:
         """Check that every name refers to something, and give the schema back."""
@@ -168,7 +183,9 @@ class Schema:
         names = [column.name for column in table.columns]
         for name, count in Counter(names).items():
             if count > 1:
-                raise DataError(f"{self.location}: table '{table.name}' has the column '{name}' twice; rename or remove one of them")
+                raise DataError(
+                    f"{self.location}: table '{table.name}' has the column '{name}' twice; rename or remove one of them"
+                )
         for name in table.primary_key:
             self._column(table.name, name, f"the primary key of table '{table.name}'")
 
@@ -176,24 +193,37 @@ class Schema:
         for table, column in ((link.table, link.column), (link.to_table, link.to_column)):
             found = self._column(table, column, f"the foreign key {link}")
             if found.type != "key":
-                raise DataError(f"{self.location}: the foreign key {link} needs '{table}.{column}' of type 'key', not '{found.type}'")
+                raise DataError(
+                    f"{self.location}: the foreign key {link} needs '{table}.{column}' of type 'key', not "
+                    f"'{found.type}'"
+                )
 
     def _validate_task(self, task: Task) -> None:
         place = f"the task '{task.name}'" if task.name else "[target]"
         if task.table not in self.tables:
-            raise DataError(f"{self.location}: {place}: there is no table '{task.table}'{did_you_mean(task.table, self.tables)}")
+            raise DataError(
+                f"{self.location}: {place}: there is no table '{task.table}'{did_you_mean(task.table, self.tables)}"
+            )
         columns = {column.name for column in self.tables[task.table].columns}
         for name in (*task.key, *([task.label] if task.label else []), *task.where):
             if name not in columns:
-                raise DataError(f"{self.location}: {place}: table '{task.table}' has no column '{name}'{did_you_mean(name, columns)}")
+                raise DataError(
+                    f"{self.location}: {place}: table '{task.table}' has no column "
+                    f"'{name}'{did_you_mean(name, columns)}"
+                )
         for name in task.key:
             if self.tables[task.table].column(name).type != "key":
                 raise DataError(f"{self.location}: {place}: the key column '{task.table}.{name}' must have type 'key'")
         for name in task.exclude_tables:
             if name not in self.tables:
-                raise DataError(f"{self.location}: {place}: exclude_tables names no table '{name}'{did_you_mean(name, self.tables)}")
+                raise DataError(
+                    f"{self.location}: {place}: exclude_tables names no table '{name}'{did_you_mean(name, self.tables)}"
+                )
         if task.table in task.exclude_tables:
-            raise DataError(f"{self.location}: {place}: exclude_tables hides the target table '{task.table}' itself; remove it there")
+            raise DataError(
+                f"{self.location}: {place}: exclude_tables hides the target table '{task.table}' itself; "
+                "remove it there"
+            )
         everywhere = {column.name for table in self.tables.values() for column in table.columns}
         for name in task.exclude_columns:
             if name not in everywhere:
@@ -203,7 +233,9 @@ class Schema:
         table, _, column = reference.partition(".")
         if not column:
             known = {column.name for table in self.tables.values() for column in table.columns}
-            raise DataError(f"{self.location}: {place}: no table has a column '{reference}'{did_you_mean(reference, known)}")
+            raise DataError(
+                f"{self.location}: {place}: no table has a column '{reference}'{did_you_mean(reference, known)}"
+            )
         self._column(table, column, place)
 
     def _column(self, table: str, column: str, place: str) -> ColumnSchema:
@@ -213,7 +245,9 @@ class Schema:
             if found.name == column:
                 return found
         known = [found.name for found in self.tables[table].columns]
-        raise DataError(f"{self.location}: {place}: table '{table}' has no column '{column}'{did_you_mean(column, known)}")
+        raise DataError(
+            f"{self.location}: {place}: table '{table}' has no column '{column}'{did_you_mean(column, known)}"
+        )
 
 
 class _UnionFind:

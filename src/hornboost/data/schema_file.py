@@ -10,7 +10,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, Folds, ForeignKey, Schema, TableSchema, Task, split_reference
+from hornboost.data.schema import (
+    COLUMN_TYPES,
+    ColumnSchema,
+    Folds,
+    ForeignKey,
+    Schema,
+    TableSchema,
+    Task,
+    split_reference,
+)
 from hornboost.data.values import value_text
 from hornboost.errors import DataError, did_you_mean
 
@@ -19,9 +28,22 @@ DOCUMENTARY = ("description", "doc", "notes", "title")
 
 FIELDS: Mapping[str, frozenset[str]] = {
     "the file": frozenset(
-        ["name", "target", "task", "folds", "tables", "foreign_keys", "provenance", "citation", "licence", "value_labels"]
+        [
+            "name",
+            "target",
+            "task",
+            "folds",
+            "tables",
+            "foreign_keys",
+            "provenance",
+            "citation",
+            "licence",
+            "value_labels",
+        ]
     ),
-    "task": frozenset(["name", "table", "key", "label", "positive", "negative", "where", "exclude_columns", "exclude_tables"])
+    "task": frozenset(
+        ["name", "table", "key", "label", "positive", "negative", "where", "exclude_columns", "exclude_tables"]
+    )
     | {"classes", "class_counts", "examples", "positives", "negatives"},
     "folds": frozenset(["name", "column", "columns", "values", "file", "kind"]),
     "table": frozenset(["file", "rows", "primary_key", "columns", "missing"]),
@@ -42,7 +64,9 @@ def read_schema(path: str | Path) -> Schema:
     except UnicodeDecodeError:
         raise DataError(f"{location}: the file is not UTF-8 text; save it in that encoding") from None
     except OSError as error:
-        raise DataError(f"{location}: the schema cannot be read ({error.strerror}); give the folder that holds schema.toml") from None
+        raise DataError(
+            f"{location}: the schema cannot be read ({error.strerror}); give the folder that holds schema.toml"
+        ) from None
     return parse_schema(text, location)
 
 
@@ -65,7 +89,10 @@ def parse_schema(text: str, location: str = "schema.toml") -> Schema:
         tables=tables,
         foreign_keys=tuple(reader.foreign_key(item, tables) for item in reader.items(raw, "foreign_keys")),
         target=reader.task(raw["target"], "[target]") if "target" in raw else None,
-        tasks=tuple(reader.task(item, f"[[task]] {position + 1}", named=True) for position, item in enumerate(reader.items(raw, "task"))),
+        tasks=tuple(
+            reader.task(item, f"[[task]] {position + 1}", named=True)
+            for position, item in enumerate(reader.items(raw, "task"))
+        ),
         folds=tuple(reader.folds(item) for item in reader.items(raw, "folds")),
         name=str(raw.get("name", "")),
         title=str(raw.get("title", "")),
@@ -126,10 +153,14 @@ class _Reader:
         self.check("table", place, item)
         columns = item.get("columns")
         if not isinstance(columns, list) or not columns:
-            raise self.error(place, "the field 'columns' is missing or empty; list the columns as { name = ..., type = ... }")
+            raise self.error(
+                place, "the field 'columns' is missing or empty; list the columns as { name = ..., type = ... }"
+            )
         return TableSchema(
             name=name,
-            columns=tuple(self.column(f"{place} column {position + 1}", column) for position, column in enumerate(columns)),
+            columns=tuple(
+                self.column(f"{place} column {position + 1}", column) for position, column in enumerate(columns)
+            ),
             primary_key=self.texts(place, item, "primary_key"),
             file=self.text(place, item, "file") if "file" in item else None,
             rows=self.number(place, item, "rows"),
@@ -142,7 +173,10 @@ class _Reader:
             raise self.error(place, f"unknown type '{kind}'{did_you_mean(kind, COLUMN_TYPES)}")
         domain = self.text(place, item, "domain") if "domain" in item else None
         if domain is not None and kind != "key":
-            raise self.error(place, f"only key columns have a domain, and this one has type '{kind}'; make it a key or remove the domain")
+            raise self.error(
+                place,
+                f"only key columns have a domain, and this one has type '{kind}'; make it a key or remove the domain",
+            )
         return ColumnSchema(self.text(place, item, "name"), kind, domain)  # type: ignore[arg-type]
 
     def foreign_key(self, item: Any, tables: Iterable[str]) -> ForeignKey:

@@ -43,7 +43,12 @@ class ArrowSource:
     """A table in memory; `columns` may name more columns than were read."""
 
     def __init__(
-        self, name: str, table: pa.Table, location: str, columns: Sequence[str] | None = None, stored: Mapping[str, str] | None = None
+        self,
+        name: str,
+        table: pa.Table,
+        location: str,
+        columns: Sequence[str] | None = None,
+        stored: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.stored: Mapping[str, str] = stored or {}

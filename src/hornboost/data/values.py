@@ -1,4 +1,7 @@
-"""What a value is: the type that a column is stored as, and the one text of every type. `docs/values.md` states the same in words."""
+"""What a value is: the type that a column is stored as, and the one text of every type.
+
+`docs/values.md` states the same in words.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,18 @@ LAST_DAY = 2**31 - 1
 """The day by which DuckDB writes the date `infinity`, its negative being `-infinity`."""
 
 
-_STORED = re.compile(r"text|boolean|integer|double|float|decimal(?:\([1-9]\d?\))?|date|timestamp|timestamptz|time|duration", re.ASCII)
+_STORED = re.compile(
+    r"text|boolean|integer|double|float|decimal(?:\([1-9]\d?\))?|date|timestamp|timestamptz|time|duration", re.ASCII
+)
 
 
 def stored_type(kind: pa.DataType) -> str | None:
-    """What an Arrow type holds, in the words that a model file uses; None for what can be neither nominal, key nor number.
+    """What an Arrow type holds, in the words that a model file uses;
+    None for what can be neither nominal, key nor number.
 
     >>> import pyarrow as pa
-    >>> [stored_type(kind) for kind in (pa.int8(), pa.float32(), pa.decimal128(10, 2), pa.timestamp("ns", "UTC"), pa.list_(pa.int8()))]
+    >>> kinds = (pa.int8(), pa.float32(), pa.decimal128(10, 2), pa.timestamp("ns", "UTC"), pa.list_(pa.int8()))
+    >>> [stored_type(kind) for kind in kinds]
     ['integer', 'float', 'decimal(2)', 'timestamptz', None]
     """
     import pyarrow as pa
@@ -65,7 +72,9 @@ def is_stored_type(text: str) -> bool:
 
 
 def natural_type(kind: pa.DataType) -> str | None:
-    """The column type that an Arrow type stands for unless another is declared: nominal, numeric or date; None when there is none."""
+    """The column type that an Arrow type stands for unless another is declared:
+    nominal, numeric or date; None when there is none.
+    """
     stored = stored_type(kind)
     if stored in ("text", "boolean"):
         return "nominal"
@@ -99,7 +108,9 @@ def to_text(distinct: pa.Array) -> pa.Array:
     elif pa.types.is_decimal(kind):
         texts = [format(value, "f") if value is not None else None for value in distinct.to_pylist()]
     elif stored == "time":
-        texts = [moment_text(count, day_only=False)[11:] for count in _counts(distinct.cast(pa.time64("us"), safe=False))]
+        texts = [
+            moment_text(count, day_only=False)[11:] for count in _counts(distinct.cast(pa.time64("us"), safe=False))
+        ]
     elif stored in ("date", "timestamp", "timestamptz"):
         texts = [moment_text(count, day_only=stored == "date") for count in moments(distinct)]
     else:
@@ -108,7 +119,8 @@ def to_text(distinct: pa.Array) -> pa.Array:
 
 
 def moments(values: pa.Array) -> NDArray[np.int64]:
-    """Dates and times as whole microseconds since 1970-01-01 in UTC, anything at a null; `LAST` and its negative are the infinities.
+    """Dates and times as whole microseconds since 1970-01-01 in UTC, anything at a null;
+    `LAST` and its negative are the infinities.
 
     What is finer than a microsecond is cut off, towards the past; what 64 bits cannot count is infinite.
     """
@@ -141,7 +153,9 @@ def nearest_doubles(decimals: pa.Array) -> NDArray[np.float64]:
 
     scale = max(decimals.type.scale, 0)
     try:
-        digits = pa.Array.from_buffers(pa.decimal128(38, 0), len(decimals), decimals.cast(pa.decimal128(38, scale)).buffers())
+        digits = pa.Array.from_buffers(
+            pa.decimal128(38, 0), len(decimals), decimals.cast(pa.decimal128(38, scale)).buffers()
+        )
         whole = _counts(digits.cast(pa.int64()))
         if scale <= 22 and int(np.abs(whole).max(initial=0)) < EXACT:
             return np.asarray(whole / 10.0**scale, np.float64)  # both sides are exact, so the quotient is rounded once
@@ -151,7 +165,9 @@ def nearest_doubles(decimals: pa.Array) -> NDArray[np.float64]:
 
 
 def _float_text(number: Any) -> str | None:
-    """The shortest text that reads back as the same number of its width; a whole one below 2^63 has neither point nor exponent."""
+    """The shortest text that reads back as the same number of its width;
+    a whole one below 2^63 has neither point nor exponent.
+    """
     if np.isnan(number):
         return None
     return str(int(number)) if abs(number) < 2**63 and number == int(number) else str(number)
@@ -174,7 +190,9 @@ def value_text(value: Any) -> str:
 
 
 def to_key_values(distinct: pa.Array) -> pa.Array:
-    """Distinct key values as int64 where all are whole numbers (also as text without leading zeros), otherwise as text."""
+    """Distinct key values as int64 where all are whole numbers (also as
+    text without leading zeros), otherwise as text.
+    """
     import pyarrow as pa
 
     kind = distinct.type
@@ -186,7 +204,9 @@ def to_key_values(distinct: pa.Array) -> pa.Array:
 
 
 def check_key(values: pa.ChunkedArray, place: str) -> None:
-    """Refuse values that cannot be keys: those without a text, and floats that may have been other whole numbers before."""
+    """Refuse values that cannot be keys: those without a text,
+    and floats that may have been other whole numbers before.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

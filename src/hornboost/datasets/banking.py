@@ -25,7 +25,12 @@ PLAN = Plan(
             "duration": NUMERIC,
             "risky": NOMINAL,
         },
-        "account": {"account_id": key("account"), "district_id": key("district"), "frequency": NOMINAL, "opened_year": NUMERIC},
+        "account": {
+            "account_id": key("account"),
+            "district_id": key("district"),
+            "frequency": NOMINAL,
+            "opened_year": NUMERIC,
+        },
         "client": {"client_id": key("client"), "district_id": key("district"), "gender": NOMINAL, "age": NUMERIC},
         "disp": {"disp_id": key("disp"), "client_id": key("client"), "account_id": key("account"), "type": NOMINAL},
         "order": {
@@ -67,7 +72,10 @@ PLAN = Plan(
     rules=(
         'risky="1" :- loan(account_id=A), trans(account_id=A, operation="cash", k_symbol="penalty", amount>=3000).',
         'risky="1" :- loan(account_id=A), order(account_id=A, amount>=5000, amount<=6500).',
-        'risky="1" :- loan(account_id=A), disp(client_id=C, account_id=A, type="disponent"), client(client_id=C, age<=40).',
+        (
+            'risky="1" :- loan(account_id=A), disp(client_id=C, account_id=A, type="disponent"), '
+            "client(client_id=C, age<=40)."
+        ),
     ),
 )
 
@@ -93,7 +101,8 @@ def bank(n: int, transactions: int = 60, noise: float = 0.0, seed: int = 0) -> G
 
 
 def write_bank(folder: str | Path, n: int, transactions: int = 60, noise: float = 0.0, seed: int = 0) -> Path:
-    """Write the tables of `bank` straight to Parquet, a row group a chunk, with memory for one chunk only; returns the folder.
+    """Write the tables of `bank` straight to Parquet, a row group a chunk,
+    with memory for one chunk only; returns the folder.
 
     Ten million rows are `n=93_500, transactions=100`.
     """
@@ -124,7 +133,8 @@ def _accounts(rng: np.random.Generator, start: int, n: int, transactions: int, n
     trans_of = children(rng, n, (transactions + 1) // 2, transactions + transactions // 2)
     size = len(trans_of)
     operation = nominal(rng, {"cash": 0.45, "transfer": 0.3, "card": 0.15, "cheque": 0.1}, size)
-    # about one penalty an account, however many transactions it has: a rule about a value that everybody has could not be found
+    # about one penalty an account, however many transactions it has: a rule about a value that everybody has could not
+    # be found
     symbols = {"none": 0.5, "household": 0.2, "pension": 0.15, "insurance": 0.15}
     symbol = nominal(rng, {**symbols, "penalty": 1 / transactions}, size)
     amount = _amounts(rng, size)
@@ -167,7 +177,9 @@ def _accounts(rng: np.random.Generator, start: int, n: int, transactions: int, n
                 "disp_id": client_id,
                 "client_id": client_id,
                 "account_id": account_id[holder],
-                "type": pa.DictionaryArray.from_arrays(disponent.astype(np.int8), ["owner", "disponent"]).cast(pa.string()),
+                "type": pa.DictionaryArray.from_arrays(disponent.astype(np.int8), ["owner", "disponent"]).cast(
+                    pa.string()
+                ),
             }
         ),
         "order": pa.table(
@@ -176,7 +188,9 @@ def _accounts(rng: np.random.Generator, start: int, n: int, transactions: int, n
                 "account_id": account_id[order_of],
                 "bank_to": nominal(rng, dict.fromkeys("ABCDEFGHIJKLM", 1), len(order_of)).arrow(),
                 "amount": order_amount,
-                "k_symbol": nominal(rng, {"household": 0.5, "insurance": 0.2, "leasing": 0.1, "loan": 0.2}, len(order_of)).arrow(),
+                "k_symbol": nominal(
+                    rng, {"household": 0.5, "insurance": 0.2, "leasing": 0.1, "loan": 0.2}, len(order_of)
+                ).arrow(),
             }
         ),
         "trans": pa.table(

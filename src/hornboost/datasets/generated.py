@@ -107,7 +107,9 @@ class Generated:
 
 
 def write_parquet(plan: Plan, chunks: Iterable[Mapping[str, pa.Table]], folder: str | Path) -> Path:
-    """Write chunk after chunk as row groups, so that memory holds one chunk; `schema.toml` comes last and marks a complete folder."""
+    """Write chunk after chunk as row groups, so that memory holds one chunk;
+    `schema.toml` comes last and marks a complete folder.
+    """
     import pyarrow.parquet as pq
 
     folder = Path(folder)

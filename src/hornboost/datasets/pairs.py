@@ -1,4 +1,6 @@
-"""Very skewed pairs: which of the persons of a laboratory advises which, among a few hundred times as many that do not."""
+"""Very skewed pairs: which of the persons of a laboratory advises which,
+among a few hundred times as many that do not.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,14 @@ PLAN = Plan(
             'advised="1" :- pair(person1=A, person2=B), publication(title=T, person=A, role="first"), '
             'publication(title=T, person=B, role="last", year>=2015).'
         ),
-        'advised="1" :- pair(person1=A, person2=B), ta(course=C, person=A, hours>=12, hours<=14), taught_by(course=C, person=B).',
-        'advised="1" :- pair(person1=A, person2=B), meeting(person1=A, person2=B, kind="private", place="office", minutes>=45).',
+        (
+            'advised="1" :- pair(person1=A, person2=B), ta(course=C, person=A, hours>=12, hours<=14), '
+            "taught_by(course=C, person=B)."
+        ),
+        (
+            'advised="1" :- pair(person1=A, person2=B), meeting(person1=A, person2=B, kind="private", '
+            'place="office", minutes>=45).'
+        ),
     ),
 )
 
@@ -59,7 +67,8 @@ _POOL = 1.25
 
 
 def skewed_pairs(n: int, skew: int = 150, related: int = 10, noise: float = 0.0, seed: int = 0) -> Generated:
-    """Generate `n` pairs of persons, one positive to `skew` (100 to 500) negatives, and about `n * related` rows about the persons.
+    """Generate `n` pairs of persons, one positive to `skew` (100 to 500) negatives,
+    and about `n * related` rows about the persons.
 
     `noise` is the share of the positives that are relabelled negative, and as many negatives positive: the skew stays.
 
@@ -71,7 +80,10 @@ def skewed_pairs(n: int, skew: int = 150, related: int = 10, noise: float = 0.0,
     if not 100 <= skew <= 500:
         raise DataError(f"The 'skew' parameter of skewed_pairs must be an int in [100, 500]. Got {skew!r} instead.")
     if n <= skew:
-        raise DataError(f"The 'n' parameter of skewed_pairs must be above skew={skew}, for one positive pair at least. Got {n!r} instead.")
+        raise DataError(
+            f"The 'n' parameter of skewed_pairs must be above skew={skew}, for one positive pair at least. "
+            f"Got {n!r} instead."
+        )
     rng = np.random.default_rng([seed, 5])
     # twenty laboratories more than needed, so that small samples have their positives too
     labs = 20 + int(_POOL * n) // (_LAB * (_LAB - 1))
@@ -96,7 +108,9 @@ def skewed_pairs(n: int, skew: int = 150, related: int = 10, noise: float = 0.0,
             "person": pa.table(
                 {
                     "person": np.arange(1, persons + 1),
-                    "position": nominal(rng, {"student": 0.5, "postdoc": 0.2, "professor": 0.2, "staff": 0.1}, persons).arrow(),
+                    "position": nominal(
+                        rng, {"student": 0.5, "postdoc": 0.2, "professor": 0.2, "staff": 0.1}, persons
+                    ).arrow(),
                     "years": rng.integers(1, 31, size=persons),
                 }
             ),
@@ -109,7 +123,9 @@ def skewed_pairs(n: int, skew: int = 150, related: int = 10, noise: float = 0.0,
 
 
 def _partners(rng: np.random.Generator, labs: int, inside: int, total: int) -> Pairs:
-    """Ordered pairs of distinct persons: `inside` of them within a laboratory, the rest up to `total` between any two persons."""
+    """Ordered pairs of distinct persons: `inside` of them within a laboratory,
+    the rest up to `total` between any two persons.
+    """
     persons = labs * _LAB
     across = max(0, total - inside)
     first = rng.integers(0, persons, size=inside + across)
@@ -142,7 +158,14 @@ def _courses(rng: np.random.Generator, assistant: Ints, teacher: Ints) -> tuple[
     course = np.arange(1, courses + 1)
     level = nominal(rng, {"basic": 0.5, "advanced": 0.35, "seminar": 0.15}, courses)
     hours = rng.integers(1, 21, size=courses)
-    taught_by = pa.table({"course": course, "person": teacher + 1, "level": level.arrow(), "year": rng.integers(2000, 2022, size=courses)})
+    taught_by = pa.table(
+        {
+            "course": course,
+            "person": teacher + 1,
+            "level": level.arrow(),
+            "year": rng.integers(2000, 2022, size=courses),
+        }
+    )
     ta = pa.table({"course": course, "person": assistant + 1, "hours": hours})
     hit = (hours >= 12) & (hours <= 14)
     return taught_by, ta, (assistant[hit], teacher[hit])
@@ -155,7 +178,15 @@ def _meetings(rng: np.random.Generator, person1: Ints, person2: Ints) -> tuple[p
     place = nominal(rng, {"office": 0.4, "laboratory": 0.3, "online": 0.3}, size)
     minutes = 5 * rng.integers(3, 15, size=size)
     hit = kind.equals("private") & place.equals("office") & (minutes >= 45)
-    table = pa.table({"person1": person1 + 1, "person2": person2 + 1, "kind": kind.arrow(), "place": place.arrow(), "minutes": minutes})
+    table = pa.table(
+        {
+            "person1": person1 + 1,
+            "person2": person2 + 1,
+            "kind": kind.arrow(),
+            "place": place.arrow(),
+            "minutes": minutes,
+        }
+    )
     return table, (person1[hit], person2[hit])
 
 

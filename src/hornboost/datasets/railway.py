@@ -89,6 +89,8 @@ def trains(n: int, noise: float = 0.0, seed: int = 0) -> Generated:
                     "capacity": capacity,
                 }
             ),
-            "load": pa.table({"load": np.arange(1, loads + 1), "car": car + 1, "shape": load_shape.arrow(), "weight": weight}),
+            "load": pa.table(
+                {"load": np.arange(1, loads + 1), "car": car + 1, "shape": load_shape.arrow(), "weight": weight}
+            ),
         },
     )

@@ -8,4 +8,15 @@ from hornboost.engine.state import State
 from hornboost.engine.tree import to_clause
 from hornboost.engine.weights import fixed_point
 
-__all__ = ["Chain", "Coverage", "Engine", "Frontier", "Refinement", "State", "Visible", "covers", "fixed_point", "to_clause"]
+__all__ = [
+    "Chain",
+    "Coverage",
+    "Engine",
+    "Frontier",
+    "Refinement",
+    "State",
+    "Visible",
+    "covers",
+    "fixed_point",
+    "to_clause",
+]

@@ -1,4 +1,6 @@
-"""Every attribute of a table as int32 codes in value order, so that one kernel scans nominal and numeric columns alike."""
+"""Every attribute of a table as int32 codes in value order,
+so that one kernel scans nominal and numeric columns alike.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,9 @@ class Layout(NamedTuple):
 class Attributes:
     """The codes of a table's attributes, encoded when first asked for.
 
-    A nominal attribute keeps its dictionary's codes; a numeric one is replaced by the rank of its value among the distinct
-    values of the column, so that every threshold is a code. Columns of a key domain in `constants` count as nominal.
+    A nominal attribute keeps its dictionary's codes; a numeric one is replaced by the rank of its value among the
+    distinct values of the column, so that every threshold is a code. Columns of a key domain in `constants` count as
+    nominal.
     """
 
     def __init__(self, table: Table, constants: Mapping[str, pa.Array] | None = None) -> None:
@@ -83,7 +86,9 @@ class Attributes:
             sizes, numeric = self.sizes[chosen], self.numeric[chosen]
             bases = 1 + _running(np.where(numeric, 2 * sizes, sizes) + 1)
             edges = np.stack([bases[:-1], bases[:-1] + sizes, bases[:-1] + 2 * sizes], axis=1)[numeric]
-            self._layouts[selected] = Layout(chosen, sizes, numeric, bases, _running(np.where(numeric, 0, sizes)), edges)
+            self._layouts[selected] = Layout(
+                chosen, sizes, numeric, bases, _running(np.where(numeric, 0, sizes)), edges
+            )
         return self._layouts[selected]
 
     def _encode(self, k: int) -> None:

@@ -1,4 +1,6 @@
-"""Blocks: which example satisfies which condition behind one join, learned in one pass and kept for every later weighting."""
+"""Blocks: which example satisfies which condition behind one join,
+learned in one pass and kept for every later weighting.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """(example, condition) pairs by segment; `conditions` are the raw numbers of `kernels.build_pairs`, in rising order.
+    """(example, condition) pairs by segment; `conditions` are the raw numbers
+    of `kernels.build_pairs`, in rising order.
 
     `starts` and `stops` are the ranges of conditions that are thresholds of one attribute in one direction.
     """
@@ -53,7 +56,9 @@ class Block:
         return self.attributes[k], raw - int(self.bases[k])
 
 
-def build_block(reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Executor | None, n_threads: int) -> Block | None:
+def build_block(
+    reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Executor | None, n_threads: int
+) -> Block | None:
     """One pass over the rows behind a join; None when the constraints of the join say nothing (they drop no row).
 
     `codes` is the matrix of the table's attributes in the order of the join's index.
@@ -63,12 +68,23 @@ def build_block(reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Ex
     if max(reach.example.size, reach.order.size) * width < LARGE and len(reach.cuts(width)) == 2:
         pairs, segment_example, segment_end, conditions, dropped = kernels.build_block(bare, *reach, *numbering)
     else:
-        pairs, segment_example, segment_end, conditions, dropped = _build_in_parts(reach, numbering, bare, pool, n_threads)
+        pairs, segment_example, segment_end, conditions, dropped = _build_in_parts(
+            reach, numbering, bare, pool, n_threads
+        )
     if reach.equal_columns.shape[0] > 0 and not dropped:
         return None
     at = conditions.searchsorted(layout.edges)
     starts, stops = at[:, :2].ravel(), at[:, 1:].ravel()
-    return Block(segment_example, segment_end, pairs, conditions, starts, stops, tuple(layout.selected.tolist()), layout.bases[:-1])
+    return Block(
+        segment_example,
+        segment_end,
+        pairs,
+        conditions,
+        starts,
+        stops,
+        tuple(layout.selected.tolist()),
+        layout.bases[:-1],
+    )
 
 
 def _build_in_parts(
@@ -85,7 +101,9 @@ def _build_in_parts(
     def build(lo: int, hi: int) -> tuple[Codes, Codes, Longs, bool]:
         size, *bounds = kernels.capacity(lo, hi, reach.example, reach.codes, reach.offsets, sizes, numeric)
         buffer = np.empty(size, CODE)
-        n_pairs, segment_example, segment_end, dropped = kernels.build_pairs(lo, hi, bare, *reach, *numbering, buffer, *bounds)
+        n_pairs, segment_example, segment_end, dropped = kernels.build_pairs(
+            lo, hi, bare, *reach, *numbering, buffer, *bounds
+        )
         kernels.mark(buffer[:n_pairs], present)
         return buffer[:n_pairs], segment_example, segment_end, dropped
 
@@ -104,7 +122,9 @@ def _build_in_parts(
 
 
 def _shared(pool: Executor | None, work: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
-    """The results of some calls, each made by this thread or one of the pool, whichever comes first; between two of them work may end."""
+    """The results of some calls, each made by this thread or one of the pool, whichever comes first;
+    between two of them work may end.
+    """
     calls = list(zip(*arguments, strict=True))
     if pool is None:
         return [_checked(work, call) for call in calls]
@@ -168,7 +188,9 @@ class Pairs:
     def score(self, weights: Longs, classes: Codes, out: Longs, pool: Executor | None, n_threads: int) -> None:
         """Write the weight of each condition by class into `out`, which must be zero."""
         if self.pairs.size < LARGE or (pool is None and self.pairs.size <= AT_ONCE):
-            kernels.weigh(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops, weights, classes, out)
+            kernels.weigh(
+                self.segment_example, self.segment_start, self.pairs, self.starts, self.stops, weights, classes, out
+            )
             return
 
         def add(lo: int, hi: int, into: Longs) -> None:

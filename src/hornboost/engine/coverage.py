@@ -1,7 +1,7 @@
 """What clauses cover: many clauses over many examples, each join followed once for all clauses that ask about its rows.
 
-Whoever asks what a clause covers, or which rows make it so, asks here. (A search that refines one clause again and again keeps the rows
-that live in a `State` instead, and follows joins with the same kernels.)
+Whoever asks what a clause covers, or which rows make it so, asks here. (A search that refines one clause again and
+again keeps the rows that live in a `State` instead, and follows joins with the same kernels.)
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def covers(database: Database, clause: Clause | str, examples: Table | None = No
     >>> molecules = pd.DataFrame({"m": ["a", "b"], "active": ["1", "0"]})
     >>> atoms = pd.DataFrame({"m": ["a", "a", "b"], "element": ["c", "n", "c"]})
     >>> db = hb.Database.from_frames(
-    ...     {"molecule": molecules, "atom": atoms}, target="molecule", key="m", label="active", foreign_keys=[("atom.m", "molecule.m")]
+    ...     {"molecule": molecules, "atom": atoms}, target="molecule", key="m", label="active",
+    ...     foreign_keys=[("atom.m", "molecule.m")],
     ... )
     >>> covers(db, 'active="1" :- molecule(m=M), atom(m=M, element="n").')
     array([ True, False])
@@ -74,7 +75,8 @@ class Level:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Visit:
-    """What one block of examples found in a group: the join that led there, and the rows with what lies below each, if something does.
+    """What one block of examples found in a group:
+    the join that led there, and the rows with what lies below each, if something does.
 
     `is_one` says that the same is found from every entry, and was looked for from the first alone.
     """
@@ -95,7 +97,10 @@ class _TooManyError(Exception):
 
 @dataclass(eq=False)
 class Coverage:
-    """Clauses bound to a database. What is prepared about its tables is kept, so that asking again costs the examples only."""
+    """Clauses bound to a database.
+
+    What is prepared about its tables is kept, so that asking again costs the examples only.
+    """
 
     database: Database
     plan: JoinPlan
@@ -137,7 +142,9 @@ class Coverage:
         return out
 
     def blocks(self, examples: Table) -> Iterator[tuple[int, Flags]]:
-        """Block by block where it begins and what is covered: a row for each example and a column for each distinct body."""
+        """Block by block where it begins and what is covered:
+        a row for each example and a column for each distinct body.
+        """
         for start in range(0, examples.n_rows, BLOCK):
             for at, _, found in self._halved(examples, start, min(start + BLOCK, examples.n_rows), None):
                 yield at, found
@@ -149,7 +156,9 @@ class Coverage:
             for at, few, found in self._halved(examples, start, min(start + TRACED, examples.n_rows), visits):
                 yield at, Trace(self, few, found, visits)
 
-    def _halved(self, examples: Table, start: int, stop: int, visits: dict[int, Visit] | None) -> Iterator[tuple[int, Table, Flags]]:
+    def _halved(
+        self, examples: Table, start: int, stop: int, visits: dict[int, Visit] | None
+    ) -> Iterator[tuple[int, Table, Flags]]:
         """A block, or its halves where the joins reach too many rows."""
         check()
         few = part(examples, start, stop)
@@ -160,7 +169,9 @@ class Coverage:
         except _TooManyError as error:
             if stop - start <= 1:
                 path = f"{error.join.table}.{error.join.column}"
-                raise LimitError(f"the join {path} reaches {error.count:,} rows from one example, too many to look at") from None
+                raise LimitError(
+                    f"the join {path} reaches {error.count:,} rows from one example, too many to look at"
+                ) from None
             middle = (start + stop) // 2
             yield from self._halved(examples, start, middle, visits)
             yield from self._halved(examples, middle, stop, visits)
@@ -202,7 +213,9 @@ class Coverage:
             count = int(kernels.count_reached(reach.codes, reach.offsets))
             if count > room:
                 raise _TooManyError(group.join, count)
-            level = Level(self.database.tables[group.table], *kernels.expand(*reach.edges, NO_MASK, matrix, *conditions.arrays))
+            level = Level(
+                self.database.tables[group.table], *kernels.expand(*reach.edges, NO_MASK, matrix, *conditions.arrays)
+            )
             below = self._below(group, [*path, level], room, visits)
             kernels.combine(level.rows, level.up, matrix, below, *conditions.arrays, out)
         if visits is not None:
@@ -244,7 +257,8 @@ class Trace:
     visits: dict[int, Visit]
 
     def witnesses(self, clause: int, covered: NDArray[np.int64]) -> dict[int, Codes]:
-        """For some examples that a clause covers one row for each of its literals, by position; together they satisfy it.
+        """For some examples that a clause covers one row for each of its literals,
+        by position; together they satisfy it.
 
         An entry is found where all that is needed below it is found, so the first one below each chosen one will do.
         """
@@ -259,7 +273,9 @@ class Trace:
                 rows.append(kernels.first_row(above, seat.feature, *visit.reach.edges, matrix, *conditions.arrays))
             else:
                 level = visit.level
-                found = kernels.first_below(above, seat.feature, level.rows, level.up, matrix, visit.below, *conditions.arrays)
+                found = kernels.first_below(
+                    above, seat.feature, level.rows, level.up, matrix, visit.below, *conditions.arrays
+                )
                 entries.append(found)
                 rows.append(level.rows[found])
         return {seat.literal: found for seat, found in zip(seats, rows, strict=True)}

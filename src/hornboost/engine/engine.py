@@ -36,7 +36,9 @@ BARE = -1
 
 
 class Workshop:
-    """What engines over several sets of examples share: memory for what is kept, threads, and a note of the joins that were refused."""
+    """What engines over several sets of examples share:
+    memory for what is kept, threads, and a note of the joins that were refused.
+    """
 
     def __init__(self, cache: Cache, n_jobs: int = 1) -> None:
         self.cache = cache
@@ -48,9 +50,9 @@ class Workshop:
 class Engine:
     """Scores and applies the refinements of clauses over a set of examples.
 
-    `examples` is the encoded root (`Database.encode`). A chain of joins that reaches more than `max_entries` rows is refused
-    and recorded in `refused`. Blocks and states are kept within `cache_bytes`. Keys of the domains in `constants` can be
-    tested like nominal attributes. Nothing depends on `n_jobs` or on what is kept but the time.
+    `examples` is the encoded root (`Database.encode`). A chain of joins that reaches more than `max_entries` rows is
+    refused and recorded in `refused`. Blocks and states are kept within `cache_bytes`. Keys of the domains in
+    `constants` can be tested like nominal attributes. Nothing depends on `n_jobs` or on what is kept but the time.
     """
 
     def __init__(
@@ -80,7 +82,9 @@ class Engine:
         self._root = root_state(examples.n_rows, examples.name)
 
     def over(self, examples: Table) -> Engine:
-        """An engine over other examples with the same limits and constants, which shares threads and memory with this one."""
+        """An engine over other examples with the same limits and constants,
+        which shares threads and memory with this one.
+        """
         return Engine(
             self.database,
             examples,
@@ -106,12 +110,16 @@ class Engine:
         return self._root
 
     def frontier(self, state: State, visible: Visible | None = None, nodes: Sequence[int] | None = None) -> Frontier:
-        """Every refinement of a clause, or those at some of its nodes; under `visible` only what the learner may see."""
+        """Every refinement of a clause, or those at some of its nodes;
+        under `visible` only what the learner may see.
+        """
         at = range(len(state.specs)) if nodes is None else nodes
         groups = tuple(self._group(state, node, visible) for node in at)
         return Frontier(state, groups, running(group.size for group in groups))
 
-    def score(self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int) -> NDArray[np.int64]:
+    def score(
+        self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int
+    ) -> NDArray[np.int64]:
         """The weight that each refinement covers, by class: an integer table of candidates by classes, exact."""
         live = weights * frontier.state.covered
         classes = writable(classes, CODE)
@@ -124,7 +132,9 @@ class Engine:
                 at += pairs.n_conditions
         return out
 
-    def covered_weight(self, state: State, weights: NDArray[np.int64], classes: Codes, n_classes: int) -> NDArray[np.int64]:
+    def covered_weight(
+        self, state: State, weights: NDArray[np.int64], classes: Codes, n_classes: int
+    ) -> NDArray[np.int64]:
         """The weight that a state covers, by class."""
         out = np.zeros(n_classes, np.int64)
         pair_kernels.class_totals(writable(weights, WEIGHT), writable(classes, CODE), state.covered, out)
@@ -154,7 +164,9 @@ class Engine:
         return (self.examples if is_root else self.database.tables[table]).columns[name]
 
     def entries(self, state: State, node: int, joins: tuple[Join, ...]) -> Entries:
-        """The entries that a chain of joins below a node reaches, over all of the node's entries; kept with the node."""
+        """The entries that a chain of joins below a node reaches,
+        over all of the node's entries; kept with the node.
+        """
         key = ("entries", state.entries[node].number, joins)
         known: Entries | None = self.cache.get(key)
         if known is None:
@@ -185,7 +197,9 @@ class Engine:
         return [Option(chain, block, attributes) for block in blocks if block is not None]
 
     def _kept_blocks(self, state: State, chain: Chain, attributes: Attributes, wanted: set[int]) -> list[Block | None]:
-        """Blocks that hold just the attributes wanted: those kept from before, and one for what has come into sight since."""
+        """Blocks that hold just the attributes wanted:
+        those kept from before, and one for what has come into sight since.
+        """
         key = ("blocks", state.entries[chain.node].number, chain.joins)
         kept: tuple[tuple[frozenset[int], Block | None], ...] = self.cache.get(key) or ()
         blocks, left = [], set(wanted)
@@ -200,14 +214,20 @@ class Engine:
             self.cache.put(key, kept, sum(block.nbytes for _, block in kept if block is not None))
         return blocks
 
-    def _block(self, state: State, chain: Chain, attributes: Attributes, selected: tuple[int, ...], bare: bool = True) -> Block | None:
-        """The conditions on some attributes behind a chain; None when it reaches too much, or its closing drops nothing."""
+    def _block(
+        self, state: State, chain: Chain, attributes: Attributes, selected: tuple[int, ...], bare: bool = True
+    ) -> Block | None:
+        """The conditions on some attributes behind a chain;
+        None when it reaches too much, or its closing drops nothing.
+        """
         check()
         if not chain.joins:
             entries = state.entries[chain.node]
             reach = Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS)
             codes = attributes.codes(selected)
-            return build_block(reach, codes, attributes.layout(selected), False, self.workshop.pool, self.workshop.n_jobs)
+            return build_block(
+                reach, codes, attributes.layout(selected), False, self.workshop.pool, self.workshop.n_jobs
+            )
         try:
             reach = self.checked_reach(state, chain.node, chain.joins)
         except LimitError:
@@ -227,7 +247,9 @@ class Engine:
         if count > self.max_entries:
             self.refused[joins] = count
             limit = f"more than max_entries={self.max_entries:,}"
-            raise LimitError(f"the join {path_text(joins)} reaches {count:,} rows, {limit}; raise max_entries to follow it")
+            raise LimitError(
+                f"the join {path_text(joins)} reaches {count:,} rows, {limit}; raise max_entries to follow it"
+            )
 
     def reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
         """The last join of a chain as the input of one pass, from the entries of what comes before it."""
@@ -244,7 +266,9 @@ class Engine:
                 if ref.node == FIRST_NEW - (len(joins) - 2):
                     return gathered(self.key(joins[-2].table, ref.column, False), above.rows)
                 if len(joins) > 2:
-                    raise ValueError("a chain of more than two literals may close on existing variables in its second one only")
+                    raise ValueError(
+                        "a chain of more than two literals may close on existing variables in its second one only"
+                    )
                 return gathered(state.codes(node, ref, self.key), above.up)
 
         return follow(self.database, self.facts, join, above.example, lookup)

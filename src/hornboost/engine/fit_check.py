@@ -1,4 +1,6 @@
-"""Whether a clause, or a tree of joins as from a checkpoint, fits the tables: the engine itself trusts what it is given."""
+"""Whether a clause, or a tree of joins as from a checkpoint, fits the tables:
+the engine itself trusts what it is given.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def check_clause(database: Database, clause: Clause) -> None:
     """
     n = len(clause.body)
     if n > MOST_LITERALS:
-        raise ClauseError(f"the clause has {n:,} literals, and at most {MOST_LITERALS} can be followed; split it into several")
+        raise ClauseError(
+            f"the clause has {n:,} literals, and at most {MOST_LITERALS} can be followed; split it into several"
+        )
     domains: dict[str, tuple[str | None, str]] = {}
     for k, literal in enumerate(clause.body):
         columns = _tables_columns(database, literal.table)
@@ -35,7 +39,10 @@ def check_clause(database: Database, clause: Clause) -> None:
                 raise ClauseError(f"table '{literal.table}': column '{name}' {kind}")
             domain, where = domains.setdefault(variable, (columns[name].domain, f"{literal.table}.{name}"))
             if domain != columns[name].domain:
-                raise ClauseError(f"variable '{variable}' joins {where} with {literal.table}.{name}, which are keys of different things")
+                raise ClauseError(
+                    f"variable '{variable}' joins {where} with {literal.table}.{name}, which are keys of "
+                    "different things"
+                )
         for test in literal.tests:
             if test.column in columns:
                 check_test(literal.table, columns[test.column], test)
@@ -46,17 +53,27 @@ def check_clause(database: Database, clause: Clause) -> None:
 def check_test(table: str, column: Column, test: Test) -> None:
     """Refuse a test that says nothing about values of the column's kind."""
     if test.op in (">=", "<=") and column.kind != "numeric":
-        raise ClauseError(f"table '{table}': column '{column.name}' is {column.kind}, so it has no order for '{test.op}'; use = instead")
+        raise ClauseError(
+            f"table '{table}': column '{column.name}' is {column.kind}, so it has no order for '{test.op}'; "
+            "use = instead"
+        )
     if test.op == "=" and column.kind == "numeric":
         try:
             float(test.value or "")
         except ValueError:
-            raise ClauseError(f"table '{table}': column '{column.name}' is numeric, and {test.value!r} is no number") from None
+            raise ClauseError(
+                f"table '{table}': column '{column.name}' is numeric, and {test.value!r} is no number"
+            ) from None
 
 
 def check_specs(engine: Engine, specs: Sequence[Spec]) -> None:
     """Refuse, in one sentence, a tree that does not hang together or names what the tables do not have."""
-    if not specs or specs[0].parent != -1 or specs[0].join is not None or specs[0].table != engine.database.target.table:
+    if (
+        not specs
+        or specs[0].parent != -1
+        or specs[0].join is not None
+        or specs[0].table != engine.database.target.table
+    ):
         raise ClauseError("the tree does not begin with the target table")
     for k, spec in enumerate(specs):
         if k > 0:
@@ -80,7 +97,8 @@ def _check_join(engine: Engine, specs: Sequence[Spec], k: int, join: Join) -> No
         theirs = _key(specs[ref.node].table, ref.column, _node_columns(engine, specs, ref.node))
         if mine.domain != theirs.domain:
             raise ClauseError(
-                f"{specs[ref.node].table}.{ref.column} is joined with {join.table}.{name}, which are keys of different things"
+                f"{specs[ref.node].table}.{ref.column} is joined with {join.table}.{name}, which are keys of "
+                "different things"
             )
 
 
@@ -95,7 +113,9 @@ def _key(table: str, name: str, columns: dict[str, Column]) -> Column:
     if name not in columns:
         raise DataError.unknown_column(table, name, columns)
     if columns[name].kind != "key":
-        raise ClauseError(f"table '{table}': column '{name}' is {columns[name].kind}, not a key, so it cannot be joined")
+        raise ClauseError(
+            f"table '{table}': column '{name}' is {columns[name].kind}, not a key, so it cannot be joined"
+        )
     return columns[name]
 
 

@@ -21,7 +21,9 @@ MERGE_LIMIT = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One step from a clause to a more special one: a test on a node, or new literals with or without a test on the last."""
+    """One step from a clause to a more special one:
+    a test on a node, or new literals with or without a test on the last.
+    """
 
     node: int
     joins: tuple[Join, ...] = ()
@@ -45,7 +47,8 @@ class NodeOptions:
     pairs: tuple[Pairs, ...]
     bounds: NDArray[np.int64]
     ranks: tuple[int, ...]
-    """Of each option the number of the first one of its chain: several blocks of a chain share its place in schema order."""
+    """Of each option the number of the first one of its chain:
+    several blocks of a chain share its place in schema order."""
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> NodeOptions:
@@ -104,7 +107,9 @@ class Frontier:
 
         Within a block conditions are in that order, so only the first candidate of each block is compared.
         """
-        starts = np.concatenate([group.bounds[:-1] + shift for group, shift in zip(self.groups, self.bounds, strict=False)])
+        starts = np.concatenate(
+            [group.bounds[:-1] + shift for group, shift in zip(self.groups, self.bounds, strict=False)]
+        )
         at = np.unique(np.searchsorted(candidates, starts))
         firsts: list[int] = candidates[at[at < candidates.size]].tolist()
         return min(firsts, key=self._order)

@@ -1,9 +1,10 @@
 """Numba kernels that follow joins, and nothing else: which rows lie behind which entries, and which of them live.
 
-An *entry* is a row bound at a node of a tree of joins; `up` leads from an entry to the one above it, in whose order entries are sorted.
-What a key reaches and what equals or differs is said in `key_kernels`. A row has a *feature* when it passes each of its
-conditions: those of feature f are numbered `first[f]` to `first[f + 1]`, a row of `what` holds a kind, a column of the
-matrix of doubles (or of the flags below) and another column, and a row of `bounds` the ends of an interval. NaN is missing.
+An *entry* is a row bound at a node of a tree of joins; `up` leads from an entry to the one above it, in whose order
+entries are sorted. What a key reaches and what equals or differs is said in `key_kernels`. A row has a *feature* when
+it passes each of its conditions: those of feature f are numbered `first[f]` to `first[f + 1]`, a row of `what` holds a
+kind, a column of the matrix of doubles (or of the flags below) and another column, and a row of `bounds` the ends of an
+interval. NaN is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ INTERVAL, MISSING, SAME, DIFFER, NEEDS = 0, 1, 2, 3, 4
 
 @inner
 def _has(row: Int, entry: Int, f: Int, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats) -> bool:
-    """Whether a row has a feature; what it needs below is left out for an entry of -1, below which nothing is known yet."""
+    """Whether a row has a feature; what it needs below is left out for an entry of -1,
+    below which nothing is known yet.
+    """
     for c in range(first[f], first[f + 1]):
         kind = what[c, 0]
         if kind == NEEDS:
@@ -85,10 +88,11 @@ def expand(
     what: Longs,
     bounds: Floats,
 ) -> tuple[Codes, Codes]:
-    """The entries of a new node: every row behind each entry that fits the join; rows, and the entry that each lies behind.
+    """The entries of a new node: every row behind each entry that fits the join;
+    rows, and the entry that each lies behind.
 
-    `allowed` is a mask over the rows of the table, or empty when all are allowed. If there are features, a row must have one of them, as
-    far as that is about the row itself.
+    `allowed` is a mask over the rows of the table, or empty when all are allowed. If there are features, a row must
+    have one of them, as far as that is about the row itself.
     """
     constrained = equal_columns.shape[0] + unequal_columns.shape[0] > 0
     filtered = allowed.size > 0
@@ -149,7 +153,9 @@ def drops_within(example: Codes, alive: Mask, covered: Mask) -> bool:
 
 
 @jit
-def compact(example: Codes, rows: Codes, up: Codes, alive: Mask, parent_map: Codes) -> tuple[Codes, Codes, Codes, Codes]:
+def compact(
+    example: Codes, rows: Codes, up: Codes, alive: Mask, parent_map: Codes
+) -> tuple[Codes, Codes, Codes, Codes]:
     """The live entries of a node, with `up` renumbered by `parent_map` (empty: parents keep their numbers)."""
     n = 0
     for entry in range(alive.size):
@@ -206,7 +212,9 @@ def exists(
 
 
 @jit
-def combine(rows: Codes, up: Codes, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats, out: Mask) -> None:
+def combine(
+    rows: Codes, up: Codes, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats, out: Mask
+) -> None:
     """Set out[up, f] where an entry has feature f, with `flags` telling what was found below each entry."""
     for entry in range(rows.size):
         above = up[entry]
@@ -217,7 +225,15 @@ def combine(rows: Codes, up: Codes, matrix: Floats, flags: Mask, first: Longs, w
 
 @jit
 def first_below(
-    parents: Longs, f: Int, rows: Codes, up: Codes, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats
+    parents: Longs,
+    f: Int,
+    rows: Codes,
+    up: Codes,
+    matrix: Floats,
+    flags: Mask,
+    first: Longs,
+    what: Longs,
+    bounds: Floats,
 ) -> Longs:
     """Below each of some entries the first one that has feature f; there is one."""
     found = np.empty(parents.size, np.int64)

@@ -1,4 +1,6 @@
-"""Which literals may be added to a clause: joins over key columns of one domain, with look-ahead and closing variables."""
+"""Which literals may be added to a clause: joins over key columns of one domain,
+with look-ahead and closing variables.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ class JoinGraph:
                 self._by_domain.setdefault(column.domain or "", []).append((table.name, column.name))
         self._chains: dict[tuple[Any, ...], tuple[Chain, ...]] = {}
 
-    def chains(self, state: State, node: int, visible: Visible | None, max_depth: int, look_ahead: int) -> tuple[Chain, ...]:
+    def chains(
+        self, state: State, node: int, visible: Visible | None, max_depth: int, look_ahead: int
+    ) -> tuple[Chain, ...]:
         """Every chain of at most `look_ahead` literals that starts from a variable of the node, shorter ones first."""
         room = min(look_ahead, max_depth - state.depth(node))
         tables = None if visible is None else visible.tables
@@ -68,7 +72,11 @@ class JoinGraph:
         if room < 1:
             return
         spec = state.specs[node]
-        singles = [join for column in self._own_columns(spec, node == 0) for join in self.joins(spec.table, Ref(node, column), node == 0)]
+        singles = [
+            join
+            for column in self._own_columns(spec, node == 0)
+            for join in self.joins(spec.table, Ref(node, column), node == 0)
+        ]
         singles = [join for join in singles if visible is None or join.table in visible.tables]
         for join in singles:
             yield Chain(node, (join,))
@@ -101,7 +109,9 @@ class JoinGraph:
             if not same_row:
                 yield Join(other, column, source)
 
-    def _closings(self, state: State, node: int, join: Join, source: Spec | None, barred: Ref | None = None) -> Iterator[Join]:
+    def _closings(
+        self, state: State, node: int, join: Join, source: Spec | None, barred: Ref | None = None
+    ) -> Iterator[Join]:
         """The same join with one more key of the literal equal to another variable on the path."""
         for column in self.tables[join.table].keys:
             if column.name == join.column:
@@ -122,7 +132,9 @@ class JoinGraph:
         assert join.source is not None
         if source.join is None or source.join.source != variable:
             return False
-        return self.facts.determines(source.table, join.source.column, source.join.column, join.table, join.column, column)
+        return self.facts.determines(
+            source.table, join.source.column, source.join.column, join.table, join.column, column
+        )
 
     def _is_detour(self, first: Join, second: Join) -> bool:
         """Whether the second literal's rows are those that a direct join with the first one's source reaches."""
@@ -131,6 +143,8 @@ class JoinGraph:
         return any(
             column.domain == domain
             and column.name != second.column
-            and self.facts.determines(first.table, second.source.column, first.column, second.table, second.column, column.name)
+            and self.facts.determines(
+                first.table, second.source.column, first.column, second.table, second.column, column.name
+            )
             for column in self.tables[second.table].keys
         )

@@ -1,8 +1,8 @@
 """What keys mean in a join, stated once for every kernel that follows one.
 
-A key is a code. A negative one is null: it reaches no row, equals nothing and differs from nothing, itself included. One beyond the
-domain is a key that the database does not know, and reaches no row either. In matrices of doubles null is NaN, for which the same
-comparisons hold.
+A key is a code. A negative one is null: it reaches no row, equals nothing and differs from nothing, itself included.
+One beyond the domain is a key that the database does not know, and reaches no row either. In matrices of doubles null
+is NaN, for which the same comparisons hold.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def distinct(key: Any, other: Any) -> bool:
 
 
 @shared
-def fits(row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes) -> bool:
+def fits(
+    row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes
+) -> bool:
     """Whether a row meets the constraints of a join from an entry.
 
     A row of the matrices is a column of the table, or what that must (or must not) equal for each entry.

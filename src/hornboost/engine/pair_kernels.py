@@ -1,9 +1,10 @@
 """Numba kernels that turn the rows behind a join into pairs and weigh them, and nothing else.
 
-An *entry* is a row bound at a node of the join tree; entries are sorted by example. A *segment* is the run of entries of
-one example. A *pair* says that an example satisfies a condition; the pairs of all conditions behind one join are kept by
-segment, so that weighted coverage is one histogram. Every attribute is an int32 code, negative for no value. Indices in the
-inner loops are unsigned, which spares the check for negative ones: it makes the histogram three times as fast.
+An *entry* is a row bound at a node of the join tree; entries are sorted by example. A *segment* is the run of entries
+of one example. A *pair* says that an example satisfies a condition; the pairs of all conditions behind one join are
+kept by segment, so that weighted coverage is one histogram. Every attribute is an int32 code, negative for no value.
+Indices in the inner loops are unsigned, which spares the check for negative ones: it makes the histogram three times as
+fast.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, fits, leads
 
 
 @jit
-def capacity(lo: Int, hi: Int, example: Codes, codes: Codes, offsets: Longs, sizes: Longs, numeric: Mask) -> tuple[Int, Int, Int]:
+def capacity(
+    lo: Int, hi: Int, example: Codes, codes: Codes, offsets: Longs, sizes: Longs, numeric: Mask
+) -> tuple[Int, Int, Int]:
     """Bounds for `build_pairs` on entries lo..hi: pairs, segments, and the longest segment in rows."""
     n_codes = offsets.size - 1
     pairs = 1
@@ -65,14 +68,13 @@ def build_pairs(
 ) -> tuple[Int, Codes, Longs, bool]:
     """All (example, condition) pairs behind one join, for all selected attributes, in one pass over the entries lo..hi.
 
-    Conditions are numbered: 0 the bare literal (when `bare`); then for each attribute from its base on, a nominal one its
-    values and then `is missing`; a numeric one `>=` by falling value, `<=` by rising value and then `is missing`. For a
-    numeric attribute only the tightest satisfied threshold is emitted (the largest and the smallest value of the example);
-    a cumulative sum gives the others. A row of `attributes` holds the codes in the order of the index, so that the rows of
-    one key lie side by side; with `offsets` empty the entries' own rows (`codes`) are looked at. `pairs` is filled; its
-    size and the last two arguments come from `capacity`.
-    Returns how many pairs there are, the example of each segment and where its pairs end, and whether the constraints
-    dropped a row.
+    Conditions are numbered: 0 the bare literal (when `bare`); then for each attribute from its base on, a nominal one
+    its values and then `is missing`; a numeric one `>=` by falling value, `<=` by rising value and then `is missing`.
+    For a numeric attribute only the tightest satisfied threshold is emitted (the largest and the smallest value of the
+    example); a cumulative sum gives the others. A row of `attributes` holds the codes in the order of the index, so
+    that the rows of one key lie side by side; with `offsets` empty the entries' own rows (`codes`) are looked at.
+    `pairs` is filled; its size and the last two arguments come from `capacity`. Returns how many pairs there are, the
+    example of each segment and where its pairs end, and whether the constraints dropped a row.
     """
     n_codes = offsets.size - 1
     constrained = equal_columns.shape[0] + unequal_columns.shape[0] > 0
@@ -108,7 +110,9 @@ def build_pairs(
                 if key_stamp.size:
                     key_stamp[code] = who
                 for at in range(offsets[code], offsets[code + 1]):
-                    if not constrained or fits(order[at], entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
+                    if not constrained or fits(
+                        order[at], entry, equal_columns, equal_codes, unequal_columns, unequal_codes
+                    ):
                         positions[length] = at
                         length += 1
                     else:
@@ -129,7 +133,9 @@ def build_pairs(
             if numeric[a]:
                 n_pairs = _extremes(source, row, first, length, bases[a], sizes[a], pairs, n_pairs)
             else:
-                n_pairs = _distinct(source, row, first, length, bases[a], sizes[a], stamp, stamp_bases[a], who, pairs, n_pairs)
+                n_pairs = _distinct(
+                    source, row, first, length, bases[a], sizes[a], stamp, stamp_bases[a], who, pairs, n_pairs
+                )
         segment_example[segment] = who
         segment_end[segment] = n_pairs
         segment += 1
@@ -308,7 +314,14 @@ def build_block(
 
 @jit
 def histogram(
-    lo: Int, hi: Int, segment_example: Codes, segment_start: Longs, pairs: Codes, weights: Longs, classes: Codes, out: Longs
+    lo: Int,
+    hi: Int,
+    segment_example: Codes,
+    segment_start: Longs,
+    pairs: Codes,
+    weights: Longs,
+    classes: Codes,
+    out: Longs,
 ) -> None:
     """Add each example's weight to every condition that it satisfies, by class; segments lo..hi."""
     n_classes = np.uint64(out.shape[1])
@@ -333,7 +346,14 @@ def cumulate(out: Longs, starts: Longs, stops: Longs) -> None:
 
 @jit
 def weigh(
-    segment_example: Codes, segment_start: Longs, pairs: Codes, starts: Longs, stops: Longs, weights: Longs, classes: Codes, out: Longs
+    segment_example: Codes,
+    segment_start: Longs,
+    pairs: Codes,
+    starts: Longs,
+    stops: Longs,
+    weights: Longs,
+    classes: Codes,
+    out: Longs,
 ) -> None:
     """`histogram` over all segments and `cumulate` in one call."""
     histogram(np.int64(0), segment_example.size, segment_example, segment_start, pairs, weights, classes, out)

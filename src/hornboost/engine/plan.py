@@ -1,4 +1,6 @@
-"""The bodies of many clauses as one tree of joins in which equal parts stand once: what coverage, witnesses and SQL share."""
+"""The bodies of many clauses as one tree of joins in which equal parts stand once:
+what coverage, witnesses and SQL share.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from hornboost.logic.clause import Clause, Test
 
 @dataclass(frozen=True, slots=True)
 class RowFeature:
-    """What one row must satisfy: tests, pairs of its key columns that are equal or differ, and features of groups below it."""
+    """What one row must satisfy: tests, pairs of its key columns that are equal or differ,
+    and features of groups below it.
+    """
 
     tests: tuple[Test, ...] = ()
     same: tuple[tuple[str, str], ...] = ()
@@ -23,7 +27,8 @@ class RowFeature:
 class JoinGroup:
     """The rows of a table that a join reaches from the row above, and all that the clauses ask about them.
 
-    In `join` a `Ref.node` counts levels upwards: 1 is the row above. `needs` of a feature are (group, feature) positions below.
+    In `join` a `Ref.node` counts levels upwards: 1 is the row above. `needs` of a feature are (group, feature)
+    positions below.
     """
 
     table: str
@@ -49,7 +54,9 @@ class JoinGroup:
 
     @property
     def is_local(self) -> bool:
-        """Whether the join looks at the row above only, by equalities, so that the group can be aggregated without it."""
+        """Whether the join looks at the row above only, by equalities,
+        so that the group can be aggregated without it.
+        """
         if self.join is None or self.join.source is None or self.join.unequal:
             return False
         return all(ref.node == 1 for ref in (self.join.source, *(ref for _, ref in self.join.equal)))
@@ -64,7 +71,9 @@ class JoinGroup:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Seat:
-    """Where a literal of a clause stands in the plan: its position in the body, the seat of the literal above, and what is asked there."""
+    """Where a literal of a clause stands in the plan:
+    its position in the body, the seat of the literal above, and what is asked there.
+    """
 
     literal: int
     parent: int
@@ -74,7 +83,9 @@ class Seat:
 
 @dataclass(frozen=True, eq=False)
 class JoinPlan:
-    """`of_clause[k]` is the position in `root.features` of the k-th clause's body, `seats[k]` are those of its literals, the root first."""
+    """`of_clause[k]` is the position in `root.features` of the k-th clause's body,
+    `seats[k]` are those of its literals, the root first.
+    """
 
     root: JoinGroup
     of_clause: tuple[int, ...]
@@ -84,7 +95,11 @@ class JoinPlan:
     def of(cls, clauses: Iterable[Clause], target: str) -> JoinPlan:
         """Place every clause in the tree.
 
-        >>> rules = ['y="1" :- a(id=K), b(a=K, x>=1).', 'y="1" :- a(id=K, z>=2), b(a=K, x>=1).', 'y="1" :- a(id=K), b(a=K, x>=3).']
+        >>> rules = [
+        ...     'y="1" :- a(id=K), b(a=K, x>=1).',
+        ...     'y="1" :- a(id=K, z>=2), b(a=K, x>=1).',
+        ...     'y="1" :- a(id=K), b(a=K, x>=3).',
+        ... ]
         >>> plan = JoinPlan.of(map(Clause.parse, rules), "a")
         >>> len(plan.root.features), len(plan.root.groups), len(plan.root.groups[0].features)
         (3, 1, 2)

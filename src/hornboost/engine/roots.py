@@ -1,7 +1,9 @@
-"""What can be added at the root, learned once for all rounds: over distinct keys where examples share them, not walking long chains.
+"""What can be added at the root, learned once for all rounds:
+over distinct keys where examples share them, not walking long chains.
 
-The conditions behind two joins are the union of those behind the second one over the keys that the first one reaches; and
-a second join that closes on another key of the example meets the first one half-way. So the cost of a chain is that of its parts.
+The conditions behind two joins are the union of those behind the second one over the keys that the first one reaches;
+and a second join that closes on another key of the example meets the first one half-way. So the cost of a chain is that
+of its parts.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from hornboost.stopping import check
 class Part:
     """Options at the root whose pairs tell about the examples, or about the distinct values of one of their keys.
 
-    `holder` is the number of each example's key among the distinct ones, `places` the place of each option in schema order.
+    `holder` is the number of each example's key among the distinct ones, `places` the place of each option in schema
+    order.
     """
 
     group: NodeOptions
@@ -60,11 +63,15 @@ class RootBuilder:
         for column, options in found.items():
             over_keys, holder = (engine, None) if column is None else self._over_keys(column)
             places = np.array([place for place, _ in options], np.int64)
-            result.append(Part(NodeOptions.of([option for _, option in options]), places, over_keys.examples.n_rows, holder))
+            result.append(
+                Part(NodeOptions.of([option for _, option in options]), places, over_keys.examples.n_rows, holder)
+            )
         return result
 
     def _over_keys(self, column: str) -> tuple[Engine, Codes | None]:
-        """The engine over the distinct keys of a column, and which of them each example has (None: too few examples share a key)."""
+        """The engine over the distinct keys of a column, and which of them each example has (None:
+        too few examples share a key).
+        """
         if column not in self._keys:
             codes, holder = np.unique(self.engine.examples.columns[column].codes, return_inverse=True)
             if 2 * codes.size > self.engine.examples.n_rows:
@@ -122,7 +129,9 @@ class RootBuilder:
         return Block(segment_example, segment_end, pairs, raw, starts, stops, near.attributes, near.bases)
 
     def _behind(self, join: Join) -> tuple[Block, Codes]:
-        """The block of a literal over all keys of the domain that it is joined on, and the segment of each key (-1: none)."""
+        """The block of a literal over all keys of the domain that it is joined on,
+        and the segment of each key (-1: none).
+        """
         at = (join.table, join.column)
         if at not in self._near:
             index = self.engine.database.index(join.table, join.column)
@@ -131,7 +140,9 @@ class RootBuilder:
             codes = attributes.codes_by(join.column, index.rows, selected)
             keys = np.arange(index.size, dtype=CODE)
             reach = Reach(keys, keys, index.offsets, index.rows)
-            block = build_block(reach, codes, attributes.layout(selected), True, self.engine.workshop.pool, self.engine.workshop.n_jobs)
+            block = build_block(
+                reach, codes, attributes.layout(selected), True, self.engine.workshop.pool, self.engine.workshop.n_jobs
+            )
             assert block is not None
             segment = np.full(index.size, -1, CODE)
             segment[block.segment_example] = np.arange(block.segment_example.size, dtype=CODE)
@@ -139,7 +150,9 @@ class RootBuilder:
         return self._near[at]
 
     def _closed(self, joins: tuple[Join, ...]) -> Block:
-        """The block of a second literal that closes on another key of the example: its rows are looked up by that key."""
+        """The block of a second literal that closes on another key of the example:
+        its rows are looked up by that key.
+        """
         first, second = joins
         ((column, closing),) = second.equal
         assert first.source is not None
@@ -163,7 +176,9 @@ class RootBuilder:
         selected = tuple(range(len(attributes.columns)))
         codes = attributes.codes(selected)
         reach = Reach(example, rows, NO_OFFSETS, NO_ROWS)
-        block = build_block(reach, codes, attributes.layout(selected), True, engine.workshop.pool, engine.workshop.n_jobs)
+        block = build_block(
+            reach, codes, attributes.layout(selected), True, engine.workshop.pool, engine.workshop.n_jobs
+        )
         assert block is not None
         return block
 

@@ -53,10 +53,19 @@ class RowConditions:
             what += [(kernels.NEEDS, below[at] + number, 0) for at, number in feature.needs]
             bounds += [(0.0, 0.0)] * (len(what) - len(bounds))
             first.append(len(what))
-        return cls(np.array(first, np.int64), np.array(what, np.int64).reshape(-1, 3), np.array(bounds, np.float64).reshape(-1, 2))
+        return cls(
+            np.array(first, np.int64),
+            np.array(what, np.int64).reshape(-1, 3),
+            np.array(bounds, np.float64).reshape(-1, 2),
+        )
 
 
-NO_CONDITIONS = (np.empty((0, 0), np.float64), np.zeros(1, np.int64), np.empty((0, 3), np.int64), np.empty((0, 2), np.float64))
+NO_CONDITIONS = (
+    np.empty((0, 0), np.float64),
+    np.zeros(1, np.int64),
+    np.empty((0, 3), np.int64),
+    np.empty((0, 2), np.float64),
+)
 """A matrix without columns and no features: nothing is asked of a row."""
 
 

@@ -1,7 +1,8 @@
-"""Refinements that are true of one example, the seed: its bottom clause, read off the rows that it reaches (seed 003, section 3).
+"""Refinements that are true of one example, the seed:
+its bottom clause, read off the rows that it reaches (seed 003, section 3).
 
-The search starts from the empty clause again and again: what can be added at the root is learned once (`roots`), and an engine over the
-covered examples alone goes on from there.
+The search starts from the empty clause again and again: what can be added at the root is learned once (`roots`), and an
+engine over the covered examples alone goes on from there.
 """
 
 from __future__ import annotations
@@ -58,15 +59,19 @@ class Position:
     def nbytes(self) -> int:
         if self.tree is None:
             return self.covered.nbytes
-        return self.covered.nbytes + 2 * self.tree.examples.nbytes + sum(entries.nbytes for entries in self.tree.state.entries)
+        return (
+            self.covered.nbytes
+            + 2 * self.tree.examples.nbytes
+            + sum(entries.nbytes for entries in self.tree.state.entries)
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Literals:
     """The legal literals of a clause, in the order of the tie-break: fewer new literals, schema order, value order.
 
-    `option` is the option of each, `raw` its condition as `pair_kernels` numbers it, `candidate` its row in the table of weights;
-    the first `n_tests` are tests on the example itself and have no such row.
+    `option` is the option of each, `raw` its condition as `pair_kernels` numbers it, `candidate` its row in the table
+    of weights; the first `n_tests` are tests on the example itself and have no such row.
     """
 
     options: Sequence[Option]
@@ -81,7 +86,9 @@ class Literals:
 
     def first(self, n: int) -> Literals:
         """The first n of them."""
-        return replace(self, option=self.option[:n], raw=self.raw[:n], candidate=self.candidate[:n], n_tests=min(n, self.n_tests))
+        return replace(
+            self, option=self.option[:n], raw=self.raw[:n], candidate=self.candidate[:n], n_tests=min(n, self.n_tests)
+        )
 
     def refinement(self, i: int) -> Refinement:
         """The step that a literal stands for, a threshold being the seed's own value."""
@@ -94,7 +101,10 @@ class Literals:
 
 
 class SeededEngine:
-    """Legal literals and their weights for clauses over the examples of an engine. Before each pass over rows or pairs work may end."""
+    """Legal literals and their weights for clauses over the examples of an engine.
+
+    Before each pass over rows or pairs work may end.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -112,7 +122,9 @@ class SeededEngine:
         return self._everything
 
     def literals(self, position: Position, seed: int) -> Literals:
-        """The refinements of a clause that hold for an example that it covers, thresholds at the example's own values."""
+        """The refinements of a clause that hold for an example that it covers,
+        thresholds at the example's own values.
+        """
         self._root_parts()
         parts = [self._at_root(seed)]
         options = list(self._root_options)
@@ -169,7 +181,9 @@ class SeededEngine:
     def _add(self, group: NodeOptions, live: Longs, classes: Codes, out: Longs, at: int) -> None:
         for pairs in group.pairs:
             check()
-            pairs.score(live, classes, out[at : at + pairs.n_conditions], self.engine.workshop.pool, self.engine.workshop.n_jobs)
+            pairs.score(
+                live, classes, out[at : at + pairs.n_conditions], self.engine.workshop.pool, self.engine.workshop.n_jobs
+            )
             at += pairs.n_conditions
 
     def refine(self, position: Position, literals: Literals, i: int) -> Position:
@@ -216,13 +230,19 @@ class SeededEngine:
         if self._parts is None:
             self._parts = RootBuilder(self.engine).parts()
             self._bounds = np.cumsum([0, *(part.group.size for part in self._parts)])
-            placed = [(place, option) for part in self._parts for place, option in zip(part.places, part.group.options, strict=True)]
+            placed = [
+                (place, option)
+                for part in self._parts
+                for place, option in zip(part.places, part.group.options, strict=True)
+            ]
             chains = [option for _, option in sorted(placed, key=lambda pair: int(pair[0]))]
             self._root_options = chains if self._tests is None else [self._tests.option, *chains]
         return self._parts
 
     def expect(self, seeds: Sequence[int]) -> None:
-        """Say which seeds come next: what holds for them is looked up together, which takes little longer than for one."""
+        """Say which seeds come next: what holds for them is looked up together,
+        which takes little longer than for one.
+        """
         self._expected, self._expected_literals = tuple(seeds), {}
 
     def _at_root(self, seed: int) -> Found:
@@ -248,7 +268,9 @@ class SeededEngine:
         found: list[tuple[Longs, Longs, Longs, Longs]] = []
         if self._tests is not None:
             raw, counts = self._tests.conditions(chosen)
-            found.append((np.repeat(np.arange(n), counts), np.zeros(raw.size, np.int64), raw, np.zeros(raw.size, np.int64)))
+            found.append(
+                (np.repeat(np.arange(n), counts), np.zeros(raw.size, np.int64), raw, np.zeros(raw.size, np.int64))
+            )
         for part, at in zip(self._root_parts(), self._bounds, strict=False):
             ranks = np.array([rank[id(option)] for option in part.group.options], np.int64)
             who, number, raw, candidate = self._conditions(self.engine, alone, part.group, n)
@@ -265,10 +287,17 @@ class SeededEngine:
         known: NodeOptions | None = engine.cache.get(key)
         if known is None:
             options: list[Option] = []
-            for chain in (Chain(node, ()), *engine.graph.chains(state, node, None, engine.max_depth, engine.look_ahead)):
+            for chain in (
+                Chain(node, ()),
+                *engine.graph.chains(state, node, None, engine.max_depth, engine.look_ahead),
+            ):
                 check()
                 known_closing = self._closings.knows(chain)
-                options += self._closings.options(engine, state, chain) if known_closing else engine.options(state, chain, None)
+                options += (
+                    self._closings.options(engine, state, chain)
+                    if known_closing
+                    else engine.options(state, chain, None)
+                )
             known = NodeOptions.of(options)
             engine.cache.put(key, known, known.nbytes)
         return known
@@ -281,8 +310,12 @@ class SeededEngine:
             self.engine.cache.put(key, known, sum(column.nbytes for column in known))
         return known
 
-    def _conditions(self, engine: Engine, state: State, group: NodeOptions, n: int) -> tuple[Longs, Longs, Longs, Longs]:
-        """The conditions of a group that hold on the rows of the examples 0..n: example, option, raw number, row in the group's table."""
+    def _conditions(
+        self, engine: Engine, state: State, group: NodeOptions, n: int
+    ) -> tuple[Longs, Longs, Longs, Longs]:
+        """The conditions of a group that hold on the rows of the examples 0..n:
+        example, option, raw number, row in the group's table.
+        """
         whose, numbers, raws, candidates = [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS]
         for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
             check()

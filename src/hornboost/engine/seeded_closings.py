@@ -1,4 +1,6 @@
-"""Joins that close on a second key: few of the rows that the first key reaches have it, and marks tell where to look at all."""
+"""Joins that close on a second key: few of the rows that the first key reaches have it,
+and marks tell where to look at all.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Closings:
         attributes = engine.attributes(join.table, False)
         selected = tuple(range(len(attributes.columns)))
         codes, layout = attributes.codes(selected), attributes.layout(selected)
-        block = build_block(Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine.workshop.pool, engine.workshop.n_jobs)
+        block = build_block(
+            Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine.workshop.pool, engine.workshop.n_jobs
+        )
         assert block is not None
         return [Option(chain, block, attributes)]
 

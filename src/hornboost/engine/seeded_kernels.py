@@ -1,4 +1,6 @@
-"""Numba kernels of the seeded search, and nothing else; conditions are numbered as `pair_kernels.build_pairs` numbers them."""
+"""Numba kernels of the seeded search, and nothing else;
+conditions are numbered as `pair_kernels.build_pairs` numbers them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def _doubled(array: Codes) -> Codes:
 
 
 @jit
-def own_conditions(rows: Codes, bare: bool, attributes: Codes, selected: Longs, sizes: Longs, numeric: Mask, bases: Longs) -> Longs:
+def own_conditions(
+    rows: Codes, bare: bool, attributes: Codes, selected: Longs, sizes: Longs, numeric: Mask, bases: Longs
+) -> Longs:
     """The conditions that hold on some of the rows, with thresholds at the rows' own values only, in rising order."""
     out = np.empty(1 + 2 * rows.size * selected.size, np.int64)
     n = 0
@@ -55,9 +59,19 @@ def own_conditions(rows: Codes, bare: bool, attributes: Codes, selected: Longs, 
 
 @jit
 def own_conditions_each(
-    n: Int, example: Codes, rows: Codes, bare: bool, attributes: Codes, selected: Longs, sizes: Longs, numeric: Mask, bases: Longs
+    n: Int,
+    example: Codes,
+    rows: Codes,
+    bare: bool,
+    attributes: Codes,
+    selected: Longs,
+    sizes: Longs,
+    numeric: Mask,
+    bases: Longs,
 ) -> tuple[Longs, Longs]:
-    """`own_conditions` of each of the examples 0..n on its rows, one after the other, and how many there are of each."""
+    """`own_conditions` of each of the examples 0..n on its rows, one after the other,
+    and how many there are of each.
+    """
     counts = np.zeros(n, np.int64)
     out = np.empty(256, np.int64)
     n_out = 0
@@ -80,9 +94,19 @@ def own_conditions_each(
 
 @jit
 def weigh_tests(
-    raw: Longs, attributes: Codes, selected: Longs, sizes: Longs, numeric: Mask, bases: Longs, at: Longs, weights: Longs, out: Longs
+    raw: Longs,
+    attributes: Codes,
+    selected: Longs,
+    sizes: Longs,
+    numeric: Mask,
+    bases: Longs,
+    at: Longs,
+    weights: Longs,
+    out: Longs,
 ) -> None:
-    """The weight of the rows `at` (empty: of all rows) that satisfy each condition; every condition is a range of codes."""
+    """The weight of the rows `at` (empty: of all rows) that satisfy each condition;
+    every condition is a range of codes.
+    """
     a = 0
     for k in range(raw.size):
         while bases[a + 1] <= raw[k]:
@@ -171,8 +195,9 @@ def union_pairs(
 ) -> tuple[Codes, Codes, Longs, Codes]:
     """For each example the union of the pairs of the keys that its entries reach, of thresholds the tightest only.
 
-    `segment` is the segment of each key, `threshold` the range of thresholds to which a condition belongs (-1: none). Returns pairs, the
-    example of each segment, where its pairs end, and the conditions that occur, by which the pairs are renumbered.
+    `segment` is the segment of each key, `threshold` the range of thresholds to which a condition belongs (-1: none).
+    Returns pairs, the example of each segment, where its pairs end, and the conditions that occur, by which the pairs
+    are renumbered.
     """
     n_conditions = threshold.size
     out = np.empty(1024, np.int32)
@@ -245,9 +270,11 @@ def meet(
     joined: Codes,
     n_keys: Int,
 ) -> tuple[Codes, Codes]:
-    """For each example the rows of a second table, found by its `closing` key, that share a key with a row found by its first key.
+    """For each example the rows of a second table, found by its `closing` key,
+    that share a key with a row found by its first key.
 
-    `onward` is the shared key of each row of the first table, `joined` that of each row of the second. Returns examples and rows.
+    `onward` is the shared key of each row of the first table, `joined` that of each row of the second. Returns examples
+    and rows.
     """
     stamp = np.full(n_keys, -1, np.int32)
     examples = np.empty(1024, np.int32)
@@ -292,7 +319,8 @@ def mark_pairs(left: Codes, right: Codes, marks: Mask) -> None:
 def closing_rows(
     example: Codes, codes: Codes, offsets: Longs, order: Codes, column: Codes, others: Codes, marks: Mask
 ) -> tuple[Codes, Codes, bool]:
-    """The rows that a join reaches and whose `column` equals what each entry asks for; keys that no row has together are not followed.
+    """The rows that a join reaches and whose `column` equals what each entry asks for;
+    keys that no row has together are not followed.
 
     Returns examples, rows, and whether the equality dropped a row.
     """

@@ -1,4 +1,6 @@
-"""Tests on the seed's own attributes, weighed value by value: of a column of thousands of numbers only the seed's own one is asked for."""
+"""Tests on the seed's own attributes, weighed value by value:
+of a column of thousands of numbers only the seed's own one is asked for.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class OwnTests:
         return cls(Option(Chain(0, ()), block, attributes), codes, layout)
 
     def conditions(self, seeds: Codes) -> tuple[Longs, Longs]:
-        """The raw numbers of the conditions that hold for each of some examples, thresholds at its own values, and how many they are."""
+        """The raw numbers of the conditions that hold for each of some examples,
+        thresholds at its own values, and how many they are.
+        """
         places, layout = np.arange(seeds.size, dtype=np.int32), self.layout
         return kernels.own_conditions_each(
             seeds.size, places, seeds, False, self.codes, layout.selected, layout.sizes, layout.numeric, layout.bases
@@ -49,5 +53,7 @@ class OwnTests:
             at = np.flatnonzero(weights)
             everywhere = 4 * at.size > weights.size
             at, weights = (NO_OFFSETS, weights) if everywhere else (at, weights[at])
-            kernels.weigh_tests(raw, self.codes, layout.selected, layout.sizes, layout.numeric, layout.bases, at, weights, out[:, label])
+            kernels.weigh_tests(
+                raw, self.codes, layout.selected, layout.sizes, layout.numeric, layout.bases, at, weights, out[:, label]
+            )
         return out

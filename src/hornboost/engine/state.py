@@ -1,7 +1,7 @@
 """A clause over the examples: each node of its tree keeps the rows still alive on its paths from the examples.
 
-Branches never multiply each other: a filter is propagated up (an entry lives while each child has a live entry below it)
-and down, so the state is linear in the paths. An example is covered while its root entry lives.
+Branches never multiply each other: a filter is propagated up (an entry lives while each child has a live entry below
+it) and down, so the state is linear in the paths. An example is covered while its root entry lives.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _numbers = count()
 class Entries:
     """The rows bound at a node: example, row, and the parent's entry, sorted by example.
 
-    Entries of examples that are no longer covered may remain: only filters *within* an example make new entries, so that
-    what was computed about them (kept under their `number`) is shared by all states that see the same entries.
+    Entries of examples that are no longer covered may remain: only filters *within* an example make new entries, so
+    that what was computed about them (kept under their `number`) is shared by all states that see the same entries.
     """
 
     example: Codes
@@ -131,7 +131,9 @@ def _compacted(
             mask = np.ones(len(entries[k]), np.bool_)
         if parent_map.size:
             mask = mask & (parent_map[entries[k].up] >= 0)
-        example, rows, up, entry_map = kernels.compact(entries[k].example, entries[k].rows, entries[k].up, mask, parent_map)
+        example, rows, up, entry_map = kernels.compact(
+            entries[k].example, entries[k].rows, entries[k].up, mask, parent_map
+        )
         result.append(Entries(example, rows, up))
         maps.append(entry_map)
     return tuple(result)

@@ -1,4 +1,6 @@
-"""The structure of a clause: a tree of joins in which each literal is a node, made from a clause and turned into one."""
+"""The structure of a clause: a tree of joins in which each literal is a node,
+made from a clause and turned into one.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,13 @@ class Join:
         return self._hash
 
     def __reduce__(self) -> tuple[type[Join], tuple[Any, ...]]:
-        return Join, (self.table, self.column, self.source, self.equal, self.unequal)  # another process hashes text otherwise
+        return Join, (
+            self.table,
+            self.column,
+            self.source,
+            self.equal,
+            self.unequal,
+        )  # another process hashes text otherwise
 
 
 def path_text(joins: Sequence[Join]) -> str:
@@ -50,7 +58,9 @@ def path_text(joins: Sequence[Join]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The structure of a node: its table, where it hangs, its tests, and pairs of its own key columns that are equal or differ."""
+    """The structure of a node: its table, where it hangs, its tests,
+    and pairs of its own key columns that are equal or differ.
+    """
 
     table: str
     parent: int
@@ -61,10 +71,12 @@ class Spec:
 
 
 def clause_tree(clause: Clause) -> tuple[tuple[Spec, ...], list[int]]:
-    """A clause as a tree in which everything related lies on one path, and which literal each node is; its first literal is the root.
+    """A clause as a tree in which everything related lies on one path, and which literal each node is;
+    its first literal is the root.
 
-    A depth-first search of the graph "shares a variable, or must differ" has no edge between branches, so each literal finds
-    its equalities and inequalities among its ancestors. A variable links its literals to the one that brings it in first.
+    A depth-first search of the graph "shares a variable, or must differ" has no edge between branches, so each literal
+    finds its equalities and inequalities among its ancestors. A variable links its literals to the one that brings it
+    in first.
     """
     homes: dict[str, int] = {}
     for k, literal in enumerate(clause.body):
@@ -72,7 +84,9 @@ def clause_tree(clause: Clause) -> tuple[tuple[Spec, ...], list[int]]:
             homes.setdefault(variable, k)
     for variable in {name for pair in clause.unequal for name in pair}:
         if variable not in homes:
-            raise ClauseError(f"variable '{variable}' occurs in an inequality but in no literal{did_you_mean(variable, homes)}")
+            raise ClauseError(
+                f"variable '{variable}' occurs in an inequality but in no literal{did_you_mean(variable, homes)}"
+            )
     links = [(k, homes[variable]) for k, literal in enumerate(clause.body) for _, variable in literal.bindings]
     links += [(homes[left], homes[right]) for left, right in clause.unequal]
     near: list[set[int]] = [set() for _ in clause.body]
@@ -124,7 +138,14 @@ def _spec(clause: Clause, order: list[int], parents: list[int], n: int) -> Spec:
     pairs = [*clause.unequal, *((right, left) for left, right in clause.unequal)]
     unequal = tuple((own[mine], known[theirs]) for mine, theirs in pairs if mine in own and theirs in known)
     column, source = links[0] if links else ("", None)
-    return Spec(literal.table, parents[n], Join(literal.table, column, source, tuple(links[1:]), unequal), literal.tests, same, differ)
+    return Spec(
+        literal.table,
+        parents[n],
+        Join(literal.table, column, source, tuple(links[1:]), unequal),
+        literal.tests,
+        same,
+        differ,
+    )
 
 
 def _within(clause: Clause, literal: Literal) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
@@ -147,7 +168,9 @@ def to_clause(specs: Sequence[Spec], head: Head, keys: Sequence[str]) -> Clause:
     def name(ref: Ref) -> str:
         if ref not in names:
             letter = next((c for c in ref.column if c.isascii() and c.isalpha()), "x").upper()
-            names[ref] = next(v for v in (letter + (str(i) if i > 1 else "") for i in range(1, 10_000)) if v not in taken)
+            names[ref] = next(
+                v for v in (letter + (str(i) if i > 1 else "") for i in range(1, 10_000)) if v not in taken
+            )
             taken.add(names[ref])
         return names[ref]
 

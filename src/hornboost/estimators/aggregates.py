@@ -28,22 +28,27 @@ if TYPE_CHECKING:
 
 
 class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The examples with further columns: aggregates of the rows of other tables that each example reaches over foreign keys.
+    """The examples with further columns: aggregates of the rows of other tables
+    that each example reaches over foreign keys.
 
-    A table that an example reaches at most one row of gives its columns as they are. A row that is reached in two ways counts twice. What
-    reaches nothing has a count of 0 and otherwise missing values.
+    A table that an example reaches at most one row of gives its columns as they are. A row that is reached in two ways
+    counts twice. What reaches nothing has a count of 0 and otherwise missing values.
 
     Parameters
     ----------
     database : the `Database` with the other tables.
     max_depth : the longest path, in foreign keys followed in either direction; no path visits a table twice.
-    functions : some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share"; "last" is the
+    functions : some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share";
+    "last" is the
         value in the latest row of a table with a date in `as_of`.
-    where : for each nominal column, also aggregate the rows with each of this many of its values: those that most training examples reach.
-    as_of : date columns by table, among them the target's: rows of a table named here count only if dated strictly before the example,
+    where : for each nominal column, also aggregate the rows with each of this many of its values: those that most
+    training examples reach.
+    as_of : date columns by table, among them the target's: rows of a table named here count only if dated strictly
+    before the example,
         and dates become days before the example's date.
 
-    max_entries : largest number of rows that the training examples may reach over a path; paths over it are left out and listed in
+    max_entries : largest number of rows that the training examples may reach over a path; paths over it are left out
+    and listed in
         `refused_`.
 
     Attributes
@@ -56,7 +61,9 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
     >>> loan = pd.DataFrame({"loan": [1, 2], "paid": ["yes", "no"]})
     >>> item = pd.DataFrame({"item": [7, 8, 9], "loan": [1, 1, 3], "price": [2.0, 4.0, 8.0]})
     >>> links = [("item.loan", "loan.loan")]
-    >>> db = Database.from_frames({"loan": loan, "item": item}, target="loan", key="loan", label="paid", foreign_keys=links)
+    >>> db = Database.from_frames(
+    ...     {"loan": loan, "item": item}, target="loan", key="loan", label="paid", foreign_keys=links
+    ... )
     >>> X, y = db.examples()
     >>> RelationalAggregates(db, functions=("count", "mean")).fit_transform(X)
        loan  count(item)  mean(item.price)
@@ -111,13 +118,17 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def transform(self, X: Any) -> Any:
-        """The columns of X and the aggregates, in the kind of frame that came in unless `set_output` asked for another."""
+        """The columns of X and the aggregates, in the kind of frame that
+        came in unless `set_output` asked for another.
+        """
         import narwhals as nw
 
         check_is_fitted(self)
         frame = eager(X)
         if list(frame.columns) != list(self.feature_names_in_):
-            raise DataError(f"the rows passed in have the columns {frame.columns} where {list(self.feature_names_in_)} were fitted")
+            raise DataError(
+                f"the rows passed in have the columns {frame.columns} where {list(self.feature_names_in_)} were fitted"
+            )
         values = self._aggregator().compute(self.database.encode(X), self.aggregates_)
         backend = frame.implementation
         added = [
@@ -143,9 +154,8 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         if self.refused_:
             named = [f"'{path.label}' ({count:,} rows)" for path, count in self.refused_.items()]
             warnings.warn(
-                f"{len(named)} paths reach more than max_entries={self.max_entries:,} rows and are left out (see refused_): "
-                + ", ".join(named[:5])
-                + (", …" if len(named) > 5 else ""),
+                f"{len(named)} paths reach more than max_entries={self.max_entries:,} rows and are left out "
+                "(see refused_): " + ", ".join(named[:5]) + (", …" if len(named) > 5 else ""),
                 stacklevel=4,
             )
         return [path for path in paths if path not in self.refused_]
@@ -164,9 +174,12 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
             if column not in tables[table].columns:
                 raise DataError.unknown_column(table, column, tables[table].columns)
             if tables[table].columns[column].kind != "numeric":
-                raise DataError(f"table '{table}': the column '{column}' is neither date nor number; 'as_of' compares dates")
+                raise DataError(
+                    f"table '{table}': the column '{column}' is neither date nor number; 'as_of' compares dates"
+                )
         if target not in self.as_of:
             raise DataError(
-                f"'as_of' names no date of the target table '{target}'; add one, as the dates of other rows are compared with it"
+                f"'as_of' names no date of the target table '{target}'; "
+                "add one, as the dates of other rows are compared with it"
             )
         return f"{target}.{self.as_of[target]}"

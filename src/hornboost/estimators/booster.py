@@ -33,9 +33,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RESUMABLE = frozenset(
-    {"database", "rounds", "random_state", "class_weight", "callbacks", "checkpoint", "time_limit", "n_jobs", "cache_bytes"}
+    {
+        "database",
+        "rounds",
+        "random_state",
+        "class_weight",
+        "callbacks",
+        "checkpoint",
+        "time_limit",
+        "n_jobs",
+        "cache_bytes",
+    }
 )
-"""Parameters that may change before a fit goes on from a checkpoint: no round depends on them, or the examples tell already."""
+"""Parameters that may change before a fit goes on from a checkpoint:
+no round depends on them, or the examples tell already."""
 
 N_JOBS = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
 
@@ -52,8 +63,9 @@ class Scaling(NamedTuple):
 class Booster(RelationalClassifier):
     """What all boosters have in common: their parameters, `fit`, and the attributes that it sets.
 
-    A booster is a subclass with its own parameters and `_boost`, a generator that yields a `Round` at a time. One that tells one
-    class from the others says so by `against_the_rest`: its votes have one column, and it is run once for each class.
+    A booster is a subclass with its own parameters and `_boost`, a generator that yields a `Round` at a time. One that
+    tells one class from the others says so by `against_the_rest`: its votes have one column, and it is run once for
+    each class.
 
     Parameters
     ----------
@@ -66,8 +78,8 @@ class Booster(RelationalClassifier):
     max_depth : int
         Joins between an example and a row that a rule may look at.
     early_stopping : int or None
-        Rounds without a smaller loss on held-out examples after which boosting ends, keeping the rounds up to the smallest.
-        None learns all rounds.
+        Rounds without a smaller loss on held-out examples after which boosting ends, keeping the rounds up to the
+        smallest. None learns all rounds.
     validation_fraction : float
         The share of the examples that early stopping holds out.
     class_weight : dict, "balanced" or None
@@ -81,9 +93,9 @@ class Booster(RelationalClassifier):
     callbacks : sequence of functions
         Called after each round with its row of the history; boosting ends when one returns True.
     checkpoint : path or None
-        A file that keeps what was found, one for each fit. Where it exists, a fit of the same data and settings goes on from it, to
-        the model that it would have learned without a break; `rounds`, `time_limit` and `n_jobs` may be others. It needs a number as
-        `random_state`.
+        A file that keeps what was found, one for each fit. Where it exists, a fit of the same data and settings goes on
+        from it, to the model that it would have learned without a break; `rounds`, `time_limit` and `n_jobs` may be
+        others. It needs a number as `random_state`.
     n_jobs : int or None
         Threads; the model does not depend on it.
     random_state : int, RandomState or None
@@ -180,7 +192,9 @@ class Booster(RelationalClassifier):
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: tuple[Any, Any] | None = None) -> Self:
-        """Learn from the examples X of classes y. Ctrl-C keeps what was learned so far, and raises KeyboardInterrupt then.
+        """Learn from the examples X of classes y.
+
+        Ctrl-C keeps what was learned so far, and raises KeyboardInterrupt then.
 
         Parameters
         ----------
@@ -211,7 +225,9 @@ class Booster(RelationalClassifier):
         """The parameter that ended boosting, if one did."""
         return limit(reason)
 
-    def _runs(self, training: Training, held_out: Training | None, seed: int, checkpoint: Checkpoint | None) -> list[Run]:
+    def _runs(
+        self, training: Training, held_out: Training | None, seed: int, checkpoint: Checkpoint | None
+    ) -> list[Run]:
         n_classes = len(training.labels)
         targets: Sequence[int | None] = [None]
         if self.against_the_rest:
@@ -235,28 +251,38 @@ class Booster(RelationalClassifier):
         of_run = y if positive is None else (y == positive).astype(np.intp)
         return Watched(rows, of_run, weights, self._start(training), self._measure)
 
-    def _shown(self, training: Training, runs: list[Run], eval_set: tuple[Any, Any] | None) -> Iterator[tuple[Run, Watched]]:
+    def _shown(
+        self, training: Training, runs: list[Run], eval_set: tuple[Any, Any] | None
+    ) -> Iterator[tuple[Run, Watched]]:
         if eval_set is None:
             return
         rows, labels = self._rows(eval_set[0]), column_or_1d(eval_set[1])
         if len(labels) != len(rows):
-            raise DataError(f"eval_set: X has {len(rows)} rows and y has {len(labels)}; they must have the same number.")
+            raise DataError(
+                f"eval_set: X has {len(rows)} rows and y has {len(labels)}; they must have the same number."
+            )
         places = np.searchsorted(self.classes_, labels).clip(0, len(self.classes_) - 1)
         if (self.classes_[places] != labels).any():
             unknown = labels[self.classes_[places] != labels][0]
             raise DataError(f"eval_set: the class {unknown!r} does not occur in y; leave such examples out.")
         for run in runs:
             if run.positive is not None and not (places == run.positive).any():
-                raise DataError(f"eval_set: there is no example of the class {training.labels[run.positive]!r}; add some.")
+                raise DataError(
+                    f"eval_set: there is no example of the class {training.labels[run.positive]!r}; add some."
+                )
             yield run, self._watched(training, run.positive, rows, places, np.ones(len(places)))
 
     def _checkpoint(self, training: Training) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         if training.problem is None:
-            raise ModelError(f"{self.checkpoint}: a checkpoint keeps clauses; leave it out, or learn with base='clause'")
+            raise ModelError(
+                f"{self.checkpoint}: a checkpoint keeps clauses; leave it out, or learn with base='clause'"
+            )
         if not isinstance(self.random_state, Integral):
-            raise ModelError(f"{self.checkpoint}: a fit without a seed cannot be gone on with; set random_state to a number")
+            raise ModelError(
+                f"{self.checkpoint}: a fit without a seed cannot be gone on with; set random_state to a number"
+            )
         idle = RESUMABLE | self._idle_parameters()
         told = {name: value for name, value in self.get_params(deep=False).items() if name not in idle}
         told |= {"booster": type(self).__name__, "seed": int(self.random_state)}
@@ -267,7 +293,9 @@ class Booster(RelationalClassifier):
         return frozenset({"validation_fraction"} if self.early_stopping is None else ())
 
     def _learn(self, training: Training, runs: list[Run], checkpoint: Checkpoint | None) -> str | None:
-        """Take round after round, the classes in turn, so that whatever ends it leaves about as many for each; tells what did."""
+        """Take round after round, the classes in turn, so that whatever ends it
+        leaves about as many for each; tells what did.
+        """
         loops = [self._boost(training, run) for run in runs]
         try:
             with learning() as ending:
@@ -292,7 +320,9 @@ class Booster(RelationalClassifier):
         self.stopped_ = "; ".join(dict.fromkeys(reasons))
         self.n_rounds_ = max((run.n_learned for run in runs), default=0)
         rows = [row for run in runs for row in run.history]
-        self.history_: pd.DataFrame = pd.DataFrame(rows, columns=None if rows else ["round", *self.history_columns, "seconds"])
+        self.history_: pd.DataFrame = pd.DataFrame(
+            rows, columns=None if rows else ["round", *self.history_columns, "seconds"]
+        )
         one_by_one, self._votes = self._models(training, runs)
         if training.problem is not None:
             self.refused_ = dict(training.problem.engine.refused)
@@ -333,7 +363,9 @@ class Booster(RelationalClassifier):
         if votes.is_of_clauses:
             problem = training.problem
             assert problem is not None
-            self.ensemble_ = votes.ensemble(problem.label, training.rows, training.y, training.weights, keep_heads=self.against_the_rest)
+            self.ensemble_ = votes.ensemble(
+                problem.label, training.rows, training.y, training.weights, keep_heads=self.against_the_rest
+            )
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """`decision_function` after each round."""
@@ -341,7 +373,8 @@ class Booster(RelationalClassifier):
             yield self._votes.decision(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """`predict_proba` after each round (with prior knowledge: first after that alone); the last is that of the model.
+        """`predict_proba` after each round (with prior knowledge: first after that alone);
+        the last is that of the model.
 
         >>> from sklearn.datasets import load_iris
         >>> import hornboost as hb

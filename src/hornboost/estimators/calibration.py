@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 from hornboost import exact
 
 
-def sigmoid_calibration(scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]) -> tuple[float, float]:
-    """(a, b) of p = 1/(1 + exp(−(a·s + b))) by Newton's method on the log-loss; a > 0, so that the order of the scores is kept.
+def sigmoid_calibration(
+    scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> tuple[float, float]:
+    """(a, b) of p = 1/(1 + exp(−(a·s + b))) by Newton's method on the log-loss;
+    a > 0, so that the order of the scores is kept.
 
     >>> a, b = sigmoid_calibration(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True]), np.ones(4))
     >>> a > 0, abs(b) < 1e-6
@@ -32,7 +35,11 @@ def sigmoid_calibration(scores: NDArray[np.float64], positive: NDArray[np.bool_]
         p = exact.sigmoids(a * x + b)
         residual, curvature = weights * (p - target), weights * p * (1.0 - p)
         by_a, by_b = float(np.sum(residual * x)), float(np.sum(residual))
-        aa, ab, bb = float(np.sum(curvature * x * x)) + 1e-9, float(np.sum(curvature * x)), float(np.sum(curvature)) + 1e-9
+        aa, ab, bb = (
+            float(np.sum(curvature * x * x)) + 1e-9,
+            float(np.sum(curvature * x)),
+            float(np.sum(curvature)) + 1e-9,
+        )
         determinant = aa * bb - ab * ab
         step_a, step_b = (bb * by_a - ab * by_b) / determinant, (aa * by_b - ab * by_a) / determinant
         size = 1.0
@@ -46,12 +53,16 @@ def sigmoid_calibration(scores: NDArray[np.float64], positive: NDArray[np.bool_]
 
 
 def common_slope(
-    scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64], noise: NDArray[np.float64] | None = None
+    scores: NDArray[np.float64],
+    positive: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    noise: NDArray[np.float64] | None = None,
 ) -> float:
-    """The slope a of p = 1/(1 + exp(−a·s)), one for all columns of scores: what the scores decide is what the probabilities decide.
+    """The slope a of p = 1/(1 + exp(−a·s)), one for all columns of scores:
+    what the scores decide is what the probabilities decide.
 
-    `noise` is the variance of the error of each score. Errors in what is regressed on flatten the slope by the share of the
-    scores' variance that is not noise, so the slope is divided by that share.
+    `noise` is the variance of the error of each score. Errors in what is regressed on flatten the slope by the share of
+    the scores' variance that is not noise, so the slope is divided by that share.
 
     >>> scores, positive = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([[False], [False], [True], [True]])
     >>> round(common_slope(scores, positive, np.ones(4)), 3)  # Platt's targets are 3/4 and 1/4
@@ -74,5 +85,7 @@ def common_slope(
             low = a
     slope = max(0.5 * (low + high), 1e-3) / scale
     spread = float(np.average(scores**2, weights=np.broadcast_to(mass, scores.shape)))
-    share = 1.0 if noise is None else 1.0 - float(np.average(noise, weights=np.broadcast_to(mass, noise.shape))) / spread
+    share = (
+        1.0 if noise is None else 1.0 - float(np.average(noise, weights=np.broadcast_to(mass, noise.shape))) / spread
+    )
     return slope / max(share, 0.1)

@@ -17,12 +17,14 @@ def check_classes(y: NDArray[Any], estimator: Any) -> None:
     missing = _missing(y)
     if missing:
         raise DataError(
-            f"Input y contains NaN: {missing} of {len(y)} labels are missing; leave those rows out, as 'Database.examples' does."
+            f"Input y contains NaN: {missing} of {len(y)} labels are missing; "
+            "leave those rows out, as 'Database.examples' does."
         )
     if label_kind(y) == "numbers":
         count = f"{np.unique(y).size:,} distinct numbers" if y.dtype.kind in "iuf" else "numbers or dates"
         raise DataError(
-            f"Unknown label type: y holds {count} and {type(estimator).__name__} predicts classes; cut them into ranges, or pass them as "
+            f"Unknown label type: y holds {count} and {type(estimator).__name__} predicts classes; "
+            "cut them into ranges, or pass them as "
             "text if each of them is a class."
         )
     check_classification_targets(y)

@@ -73,7 +73,8 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
 
     @property
     def positive_(self) -> Any:
-        """The class of `classes_` that explanations, SQL, files and reports speak of: the stated positive one of two, or the second.
+        """The class of `classes_` that explanations, SQL, files and reports speak of:
+        the stated positive one of two, or the second.
 
         `decision_function` and `predict_proba` keep to scikit-learn's order of the classes, whichever is positive.
         """
@@ -121,10 +122,11 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         return pd.DataFrame(rows, columns=columns)
 
     def explain(self, X: Any, missed: int = 3) -> Explanations:
-        """For each example the rules that fired, their votes and one witness row per literal, and the nearest rules that did not fire.
+        """For each example the rules that fired, their votes and one witness row per literal,
+        and the nearest rules that did not fire.
 
-        Print the result, or take `frame()` and `witnesses()` of it. Score, probability and votes are of the class `about`: the positive
-        one of two classes, otherwise the predicted one.
+        Print the result, or take `frame()` and `witnesses()` of it. Score, probability and votes are of the class
+        `about`: the positive one of two classes, otherwise the predicted one.
 
         >>> import hornboost as hb
         >>> db = hb.datasets.trains(100, seed=1).database()
@@ -153,7 +155,9 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         from hornboost.model.diagnosis import diagnose
 
         fresh: Any = clone(self)
-        limits = {name: value for name, value in fresh.get_params(deep=False).items() if name in ("max_entries", "max_depth")}
+        limits = {
+            name: value for name, value in fresh.get_params(deep=False).items() if name in ("max_entries", "max_depth")
+        }
         problem = fresh._problem(X, y, None, **limits)
         problem.engine.frontier(problem.engine.root())
         return diagnose(problem)
@@ -169,16 +173,17 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
     ) -> str:
         """One SELECT that scores every row of the target table: its keys, score, probability, prediction.
 
-        With two classes the score and the probability are those of the positive class, which their columns name (`score_of_bad`,
-        `probability_of_bad`); with more each class has a column of both.
+        With two classes the score and the probability are those of the positive class, which their columns name
+        (`score_of_bad`, `probability_of_bad`); with more each class has a column of both.
 
-        `table` is the name of the target table where the statement will run, `key` the columns that identify its rows, and `schema` the
-        schema that holds the tables, if they are others than the model's. Dialects: duckdb, sqlite, postgres, spark, bigquery. SQLite
-        computes `probability` only where its mathematical functions are compiled in; leave it out elsewhere.
+        `table` is the name of the target table where the statement will run, `key` the columns that identify its rows,
+        and `schema` the schema that holds the tables, if they are others than the model's. Dialects: duckdb, sqlite,
+        postgres, spark, bigquery. SQLite computes `probability` only where its mathematical functions are compiled in;
+        leave it out elsewhere.
 
-        The statement compares as Python does, by the types that the columns had where the model learned; a column that a database cannot
-        compare so is refused. An older model file does not tell the types: its rules are taken to look at text, at numbers, and at times
-        without a zone.
+        The statement compares as Python does, by the types that the columns had where the model learned; a column that
+        a database cannot compare so is refused. An older model file does not tell the types: its rules are taken to
+        look at text, at numbers, and at times without a zone.
         """
         from hornboost.model.sql import model_to_sql
 
@@ -188,7 +193,9 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
             raise ModelError("a rule of the model nests too deep for SQL; learn shorter rules") from None
 
     def to_prolog(self) -> str:
-        """The rules as Prolog clauses, each after a comment with its vote; the first comments name the arguments of the facts."""
+        """The rules as Prolog clauses, each after a comment with its vote;
+        the first comments name the arguments of the facts.
+        """
         model = self._saved()
         columns = {table: [column.name for column in found] for table, found in model.schema.items()}
         lines: list[str] = []
@@ -212,7 +219,12 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
 
         self._check_rules()
         target = self._database.target
-        training = {"hornboost": __version__, "estimator": type(self).__name__, "parameters": _parameters(self), "history": _rounds(self)}
+        training = {
+            "hornboost": __version__,
+            "estimator": type(self).__name__,
+            "parameters": _parameters(self),
+            "history": _rounds(self),
+        }
         return SavedModel(
             self.ensemble_,
             np.asarray(self.classes_),
@@ -226,7 +238,9 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
 
 
 def _given(ensemble: Ensemble, database: Database) -> dict[str, str]:
-    """The columns of the examples that rules test and the database does not have, with the type that the tests imply."""
+    """The columns of the examples that rules test and the database does not have,
+    with the type that the tests imply.
+    """
     known = database.tables[database.target.table].columns
     given: dict[str, str] = {}
     for rule in ensemble.rules:
@@ -259,7 +273,10 @@ def _rounds(estimator: Any) -> list[dict[str, Any]]:
     if history is None:
         return []
     rows = history[[name for name in ROUND_COLUMNS if name in history.columns]].to_dict("records")
-    return [{name: list(value) if isinstance(value, tuple) else value for name, value in row.items() if _is_told(value)} for row in rows]
+    return [
+        {name: list(value) if isinstance(value, tuple) else value for name, value in row.items() if _is_told(value)}
+        for row in rows
+    ]
 
 
 def _is_told(value: Any) -> bool:

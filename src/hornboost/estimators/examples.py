@@ -1,4 +1,6 @@
-"""Examples in: frames and arrays with a database behind them, checked, labelled, weighted and encoded, for every estimator."""
+"""Examples in: frames and arrays with a database behind them, checked, labelled,
+weighted and encoded, for every estimator.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ from hornboost.learners.problem import Problem
 class Training:
     """The training examples of positive weight, in the forms that learners ask for.
 
-    `y` are positions in `labels`, the class values as text; `content` is a hash of each example with its class, from which every
-    random choice about it comes; `problem` is there where clauses are learned.
+    `y` are positions in `labels`, the class values as text; `content` is a hash of each example with its class, from
+    which every random choice about it comes; `problem` is there where clauses are learned.
     """
 
     rows: Rows
@@ -39,16 +41,20 @@ class Training:
     content: NDArray[np.uint64]
     problem: Problem | None = None
     pseudo_weight: float = 0.0
-    """Where classes are weighted, the share of the weight that half an example stands for. A cell may then hold next to no weight,
-    and what it says is drawn to what all cells say by so much."""
+    """Where classes are weighted, the share of the weight that half an example stands for. A cell may then hold next to
+    no weight, and what it says is drawn to what all cells say by so much."""
 
     @property
     def size(self) -> float:
-        """The number of examples that the weights stand for: an integer weight is a repetition; scaling all down loses nothing."""
+        """The number of examples that the weights stand for: an integer weight is a repetition;
+        scaling all down loses nothing.
+        """
         return float(max(len(self.weights), self.weights.sum()))
 
     def split(self, share: float, seed: int, **engine: Any) -> tuple[Training, Training]:
-        """The examples that are learned from, and those held out: in each class the first by hash, up to this share of its weight."""
+        """The examples that are learned from, and those held out:
+        in each class the first by hash, up to this share of its weight.
+        """
         held_out = _held_out(self.y, self.weights, share, seed, self.content)
         kept, held = self._take(np.flatnonzero(~held_out)), self._take(np.flatnonzero(held_out))
         if kept.problem is not None:
@@ -80,7 +86,8 @@ class Training:
 class RelationalExamples(BaseEstimator):  # type: ignore[misc]
     """An estimator that takes examples with a database behind them; a subclass has the parameter `database`.
 
-    With `database=None` the rows of X are the only table, and every scikit-learn convention for arrays and frames holds.
+    With `database=None` the rows of X are the only table, and every scikit-learn convention for arrays and frames
+    holds.
     """
 
     database: Database | None
@@ -108,16 +115,22 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
         )
         rows = Rows(X, np.empty((problem.n, 0)), self._database, examples)
         content = tell_apart(splitmix64(problem.content ^ problem.classes.astype(np.uint64)))
-        return Training(rows, classes, problem.labels, weights, content, problem, self._pseudo_weight(len(classes))), problem
+        return Training(
+            rows, classes, problem.labels, weights, content, problem, self._pseudo_weight(len(classes))
+        ), problem
 
     def _pseudo_weight(self, n: int) -> float:
         return 0.0 if getattr(self, "class_weight", None) is None else 0.5 / n
 
     def _labelled(self, n: int, y: Any, sample_weight: Any) -> tuple[NDArray[np.intp], Codes, Floats]:
-        """Check labels and weights of n examples, and set `classes_`: which have a weight, their class codes, their weights."""
+        """Check labels and weights of n examples, and set `classes_`:
+        which have a weight, their class codes, their weights.
+        """
         name = type(self).__name__
         if y is None:
-            raise ValueError(f"requires y to be passed, but the target y is None; give {name}.fit the classes of the examples.")
+            raise ValueError(
+                f"requires y to be passed, but the target y is None; give {name}.fit the classes of the examples."
+            )
         labels = column_or_1d(y, warn=True)
         check_classes(labels, self)
         if len(labels) != n:
@@ -142,7 +155,8 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             return X
         if self.database is not None:
             raise DataError(
-                f"with a database X must be a data frame with the columns of table '{self.database.target.table}'; got {type(X).__name__}"
+                "with a database X must be a data frame with the columns of table "
+                f"'{self.database.target.table}'; got {type(X).__name__}"
             )
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
@@ -199,7 +213,9 @@ def class_text(value: Any) -> str:
 
 
 def _held_out(y: Codes, weights: Floats, share: float, seed: int, content: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """In each class the examples that come first by hash, up to this share of the weight; one of each class at least stays in."""
+    """In each class the examples that come first by hash, up to this share of the weight;
+    one of each class at least stays in.
+    """
     order = np.lexsort((example_hash(seed, 0, content), y))
     before = np.cumsum(weights[order]) - weights[order]
     starts = np.searchsorted(y[order], np.arange(y.max() + 1))
@@ -209,6 +225,7 @@ def _held_out(y: Codes, weights: Floats, share: float, seed: int, content: NDArr
     held_out[order] = within + weights[order] <= share * class_weight[y[order]]
     if not held_out.any():
         raise DataError(
-            f"there are too few examples to hold some out, n_samples={len(y)}; set early_stopping=None or a larger validation_fraction."
+            f"there are too few examples to hold some out, n_samples={len(y)}; "
+            "set early_stopping=None or a larger validation_fraction."
         )
     return held_out

@@ -39,8 +39,9 @@ def load(path: str | Path, database: Database | None = None) -> FittedModel:
 class FittedModel(RelationalClassifier):
     """A classifier read from a file: it predicts, explains and exports, and is not fitted again.
 
-    `model` is the content of the file (`load` reads it), `database` holds the tables behind the examples, in the types that the model
-    knows (text files are read again where other types were inferred); `training_` tells how it was fitted.
+    `model` is the content of the file (`load` reads it), `database` holds the tables behind the examples, in the types
+    that the model knows (text files are read again where other types were inferred); `training_` tells how it was
+    fitted.
     """
 
     def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:
@@ -51,13 +52,17 @@ class FittedModel(RelationalClassifier):
         self.training_ = dict(model.training)
         self.n_features_in_ = len(model.schema[model.target.table])
         if database is not None and not model.is_relational and not database.is_single_table:
-            raise ModelError("the model was fitted on a single table; load it without a database and pass that table's rows")
+            raise ModelError(
+                "the model was fitted on a single table; load it without a database and pass that table's rows"
+            )
         if database is None and not model.is_relational:
             self._database = _of_constants(model)
         elif database is not None:
             self.database = database.read_as(model.columns())
             model.check_schema(self.database)
-            self._database = mirrored(self.database, {name: pair for name, pair in model.symmetric.items() if name in model.schema})
+            self._database = mirrored(
+                self.database, {name: pair for name, pair in model.symmetric.items() if name in model.schema}
+            )
             self._prepare()
 
     def _prepare(self) -> None:
@@ -68,7 +73,9 @@ class FittedModel(RelationalClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NoReturn:
         """A model from a file is not fitted again."""
-        raise ModelError(f"the model was loaded from a file; fit a new {self.training_.get('estimator', 'estimator')} instead")
+        raise ModelError(
+            f"the model was loaded from a file; fit a new {self.training_.get('estimator', 'estimator')} instead"
+        )
 
     @property
     def positive_(self) -> Any:
@@ -90,7 +97,9 @@ class FittedModel(RelationalClassifier):
             return X
         if self.database is not None:
             table = self.model.target.table
-            raise DataError(f"with a database X must be a data frame with the columns of table '{table}'; got {type(X).__name__}")
+            raise DataError(
+                f"with a database X must be a data frame with the columns of table '{table}'; got {type(X).__name__}"
+            )
         return np.asarray(X)
 
     def _scores(self, X: Any) -> Any:
@@ -99,7 +108,9 @@ class FittedModel(RelationalClassifier):
 
 
 def _of_constants(model: file.SavedModel) -> Database:
-    """A table with the columns of the training data that holds the constants of the rules: enough to encode rows as training did."""
+    """A table with the columns of the training data that holds the constants of the rules:
+    enough to encode rows as training did.
+    """
     import pyarrow as pa
 
     table = model.target.table

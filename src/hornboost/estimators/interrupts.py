@@ -14,10 +14,11 @@ ALL_DONE = "all rounds done"
 
 
 def ends_early(fit: Fit) -> Fit:
-    """A `fit` whose search ends, at the next safe point, at the `time_limit` or on Ctrl-C, and which makes a model of what was found.
+    """A `fit` whose search ends, at the next safe point, at the `time_limit` or on Ctrl-C,
+    and which makes a model of what was found.
 
-    Ctrl-C is raised as KeyboardInterrupt when the model is in place; before the first rule, or where Ctrl-C was pressed again and the fit
-    broken off, the estimator is left as one that was not fitted.
+    Ctrl-C is raised as KeyboardInterrupt when the model is in place; before the first rule, or where Ctrl-C was pressed
+    again and the fit broken off, the estimator is left as one that was not fitted.
     """
 
     @wraps(fit)

@@ -15,11 +15,12 @@ _MAX_VALUES = 255
 
 
 class MatrixEncoder:
-    """Numeric, boolean and date columns become one column each; a nominal one becomes a 0/1 column for each of its values.
+    """Numeric, boolean and date columns become one column each;
+    a nominal one becomes a 0/1 column for each of its values.
 
-    Of a nominal column with more than 255 values the most frequent ones are kept. A missing number is NaN; a missing nominal value has a
-    0/1 column of its own where the training rows have one. Values that training did not see are 0 in all columns. Columns in `leave_out`
-    (keys) are not looked at.
+    Of a nominal column with more than 255 values the most frequent ones are kept. A missing number is NaN; a missing
+    nominal value has a 0/1 column of its own where the training rows have one. Values that training did not see are 0
+    in all columns. Columns in `leave_out` (keys) are not looked at.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.5, None, 2.0], "colour": ["red", "blue", "green"]})
@@ -91,7 +92,9 @@ def _numbers(column: Any, name: str) -> NDArray[np.float64]:
             return _days(column)
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
     except Exception as error:
-        raise DataError(f"column '{name}' was numeric when the model was fitted and now holds {column.dtype}; convert it first.") from error
+        raise DataError(
+            f"column '{name}' was numeric when the model was fitted and now holds {column.dtype}; convert it first."
+        ) from error
 
 
 def _days(column: Any) -> NDArray[np.float64]:

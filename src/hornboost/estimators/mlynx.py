@@ -1,4 +1,6 @@
-"""`MLynxClassifier`: frequent queries, stochastic selection by mutual information, and a Bernoulli Bayes classifier (Di Mauro et al.)."""
+"""`MLynxClassifier`: frequent queries, stochastic selection by mutual information,
+and a Bernoulli Bayes classifier (Di Mauro et al.).
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,16 @@ if TYPE_CHECKING:
 
 
 class MLynxClassifier(RelationalClassifier):
-    """mLynx (Di Mauro, Basile, Ferilli and Esposito): Bayes on the frequent queries that together tell most about the class.
+    """mLynx (Di Mauro, Basile, Ferilli and Esposito):
+    Bayes on the frequent queries that together tell most about the class.
 
     Parameters
     ----------
     database, min_support, max_length, oi, connected, symmetric, bins, support : as in `RelationalPatterns`.
     alpha : a selection ends when no query's mRMR is above it, in nats.
     restarts, walk_probability : of the stochastic selection (Di Mauro et al., Algorithm 1).
-    average : rather than the best selection keep them all, and take the mean of their log-posteriors: a query counts by the share of the
+    average : rather than the best selection keep them all, and take the mean of their log-posteriors: a query counts by
+    the share of the
         selections that hold it. It ranks better, with many more rules.
     max_queries : queries that a selection takes at most.
     max_pool : queries that the selection chooses from at most: those that tell most about the class.
@@ -49,7 +53,8 @@ class MLynxClassifier(RelationalClassifier):
 
     Attributes
     ----------
-    rules_ : the selected queries; a rule votes log p(q | class) where it holds and log (1 - p(q | class)) where it does not, by its share.
+    rules_ : the selected queries; a rule votes log p(q | class) where it holds and log (1 - p(q | class)) where it does
+    not, by its share.
     shares_ : of each rule, the share of the averaged selections that hold its query; 1 where there is one selection.
     n_patterns_ : frequent queries that were mined.
     left_out_ : what the limits left out, a sentence for each kind of thing.
@@ -160,7 +165,9 @@ class MLynxClassifier(RelationalClassifier):
 
     def _selected(self, problem: Problem, found: Patterns) -> dict[int, float]:
         columns = selection.BooleanColumns(found.blocks(), problem.weights)
-        information = selection.Information.of(columns, problem.classes.astype(np.int64), len(problem.labels), problem.weights)
+        information = selection.Information.of(
+            columns, problem.classes.astype(np.int64), len(problem.labels), problem.weights
+        )
         pool = np.arange(len(found))
         if self.max_pool is not None and len(pool) > self.max_pool:
             pool = selection.most_relevant(information.relevance, self.max_pool)
@@ -175,7 +182,9 @@ class MLynxClassifier(RelationalClassifier):
                 history.append(restart)
         if ending.reason is not None:
             self.stopped_ = ending.reason
-            self.left_out_.append(f"{ending.reason}: {len(history):,} of {self.restarts:,} restarts of the selection were made")
+            self.left_out_.append(
+                f"{ending.reason}: {len(history):,} of {self.restarts:,} restarts of the selection were made"
+            )
         share = selection.shares(history) if self.average else dict.fromkeys(selection.best_of(history).columns, 1.0)
         return {int(pool[k]): part for k, part in share.items()}
 
@@ -190,7 +199,9 @@ class MLynxClassifier(RelationalClassifier):
         )
 
     def rules_frame(self) -> pd.DataFrame:
-        """The rules as a table, with p(q | class) and the log-odds ln p/(1 - p) of each class, and their shares where there are several."""
+        """The rules as a table, with p(q | class) and the log-odds ln p/(1 - p) of each class,
+        and their shares where there are several.
+        """
         frame = super().rules_frame()
         if self.average:
             frame["share"] = self.shares_

@@ -44,15 +44,17 @@ MINING_CONSTRAINTS: dict[str, Any] = {
 def mining_settings(estimator: Any) -> MiningSettings:
     """The mining parameters of an estimator."""
     names = [name for name in MINING_CONSTRAINTS if name not in ("database", "symmetric", "time_limit")]
-    return MiningSettings(symmetric=dict(estimator.symmetric or {}), **{name: getattr(estimator, name) for name in names})
+    return MiningSettings(
+        symmetric=dict(estimator.symmetric or {}), **{name: getattr(estimator, name) for name in names}
+    )
 
 
 class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[misc]
     """Boolean columns: which frequent queries over the related tables hold for an example (Di Mauro et al., section 2).
 
-    A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of equal frequency of
-    numeric ones. All key columns of a literal hold variables. Queries that differ in names or order only are one, and so are those that
-    hold for the same training examples.
+    A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of
+    equal frequency of numeric ones. All key columns of a literal hold variables. Queries that differ in names or order
+    only are one, and so are those that hold for the same training examples.
 
     Parameters
     ----------
@@ -60,11 +62,15 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
     min_support : the share of examples for which a query holds at least.
     max_length : conditions of a query at most; a literal without conditions counts as one.
     oi : object identity: distinct variables stand for distinct objects.
-    connected : literals hang together through variables that are not the example's own; literals over the example's keys alone may join.
-    symmetric : relations that hold in both directions, by table the two key columns, as in `{"bond": ("atom1", "atom2")}`.
+    connected : literals hang together through variables that are not the example's own; literals over the example's
+    keys alone may join.
+    symmetric : relations that hold in both directions, by table the two key columns, as in `{"bond": ("atom1",
+    "atom2")}`.
     bins : intervals of a numeric column, cut on the rows that the training examples reach.
-    support : the examples that count: "overall" all of them, "any_class" those of some class, "positive" those of the positive class.
-    max_columns : columns that conditions are made of at most: those that tell most about the classes, or, without classes, those that
+    support : the examples that count: "overall" all of them, "any_class" those of some class, "positive" those of the
+    positive class.
+    max_columns : columns that conditions are made of at most: those that tell most about the classes, or, without
+    classes, those that
         divide the examples most evenly.
     max_rows : rows that joins look at over all queries, about; the joins that look at most rows are left out.
     max_patterns : queries at most; of the longest ones those that extend the queries that tell most about the classes.
@@ -140,7 +146,9 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
     def _mine(self, X: Any, y: Any, sample_weight: Any) -> None:
         if y is None:
             if self.support == "positive":
-                raise ValueError("support='positive' needs the classes y of the examples; pass them, or use support='overall'")
+                raise ValueError(
+                    "support='positive' needs the classes y of the examples; pass them, or use support='overall'"
+                )
             y = np.zeros(len(X), dtype=np.int64)
         problem = self._problem(X, y, sample_weight)
         self._database = mirrored(problem.database, self.symmetric or {})

@@ -46,9 +46,9 @@ class Watched:
 class Run:
     """One loop, for all classes at once or for the class `positive` against the others.
 
-    `seed` is the loop's own, `memory` what its searches found. With `held_out` examples the loop ends after `patience` rounds
-    without a smaller loss on them, and the rounds up to the smallest are kept. The figures of `shown` examples are told only. A loop
-    may leave its `state` here for what comes after it.
+    `seed` is the loop's own, `memory` what its searches found. With `held_out` examples the loop ends after `patience`
+    rounds without a smaller loss on them, and the rounds up to the smallest are kept. The figures of `shown` examples
+    are told only. A loop may leave its `state` here for what comes after it.
     """
 
     positive: int | None
@@ -84,7 +84,13 @@ class Run:
                 if found.is_learned:
                     break
                 self.history.append({**self.about, "round": 0, **found.row, **self._watch()})
-        row = {**self.about, "round": self.n_learned, **found.row, **self._watch(), "seconds": time.perf_counter() - started}
+        row = {
+            **self.about,
+            "round": self.n_learned,
+            **found.row,
+            **self._watch(),
+            "seconds": time.perf_counter() - started,
+        }
         self.history.append(row)
         answers = [callback(row) for callback in callbacks]
         if any(answer is True for answer in answers):

@@ -1,4 +1,6 @@
-"""A scikit-learn selector by mutual information: mRMR, and the stochastic search of mLynx (Di Mauro et al., Algorithm 1)."""
+"""A scikit-learn selector by mutual information:
+mRMR, and the stochastic search of mLynx (Di Mauro et al., Algorithm 1).
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,10 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
 
     Parameters
     ----------
-    method : "stochastic" is Algorithm 1 of mLynx: restarts from a random column, mRMR steps, random walk steps, and the training error of a
-        Bayes classifier as judge after each addition, its log-loss where errors are equal. "mrmr" is one greedy construction from the most
-        relevant column on.
+    method : "stochastic" is Algorithm 1 of mLynx: restarts from a random column, mRMR steps, random walk steps, and the
+    training error of a
+        Bayes classifier as judge after each addition, its log-loss where errors are equal. "mrmr" is one greedy
+        construction from the most relevant column on.
     alpha : a construction ends when no column's mRMR is above it; None for no threshold. Natural logarithms.
     max_features : a construction ends at this many columns; None for no limit.
     restarts, walk_probability, random_state : of "stochastic" only.
@@ -83,7 +86,9 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         """Choose the columns; examples of weight 0 count as absent."""
         from hornboost.mining import selection
 
-        X, y = validate_data(self, X, y, dtype=None, accept_sparse=("csc", "csr"), ensure_all_finite="allow-nan", y_numeric=False)
+        X, y = validate_data(
+            self, X, y, dtype=None, accept_sparse=("csc", "csr"), ensure_all_finite="allow-nan", y_numeric=False
+        )
         check_classes(np.asarray(y), self)
         weights = checked_weights(sample_weight, X.shape[0])
         present = np.flatnonzero(weights)
@@ -114,7 +119,8 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         if len(many):
             name = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))[many[0]]
             raise ValueError(
-                f"column '{name}' has {columns.n_values[many[0]]} distinct values, but MutualInformationSelector takes boolean or discrete "
+                f"column '{name}' has {columns.n_values[many[0]]} distinct values, but "
+                "MutualInformationSelector takes boolean or discrete "
                 "columns; bin it first, with KBinsDiscretizer for instance"
             )
 

@@ -17,12 +17,15 @@ SMALLEST, LARGEST = 1e-150, 1e150
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """The weights of n examples; scikit-learn's check finds what is no finite number or negative."""
-    weights: NDArray[np.float64] = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    weights: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
+    )
     return _with_sum(weights, "sample_weight")
 
 
 def class_weighted(weights: NDArray[np.float64], class_weight: Any, labels: NDArray[Any]) -> NDArray[np.float64]:
-    """The weights times those of the classes: a dictionary (classes that it leaves out weigh 1), "balanced", or None for none.
+    """The weights times those of the classes: a dictionary (classes that it leaves out weigh 1),
+    "balanced", or None for none.
 
     >>> class_weighted(np.ones(3), {"1": 5.0}, np.array(["0", "1", "1"], dtype=object))
     array([1., 5., 5.])
@@ -38,9 +41,13 @@ def class_weighted(weights: NDArray[np.float64], class_weight: Any, labels: NDAr
     of_class = np.ones(len(classes))
     for name, weight in class_weight.items():
         if isinstance(weight, bool) or not isinstance(weight, Real) or not 0.0 <= float(weight) < np.inf:
-            raise DataError(f"class_weight: the class {name!r} has the weight {weight!r}; give finite numbers of at least 0")
+            raise DataError(
+                f"class_weight: the class {name!r} has the weight {weight!r}; give finite numbers of at least 0"
+            )
         if not np.any(classes == name):
-            raise DataError(f"class_weight: there is no class {name!r} in 'y'{did_you_mean(str(name), map(str, classes))}")
+            raise DataError(
+                f"class_weight: there is no class {name!r} in 'y'{did_you_mean(str(name), map(str, classes))}"
+            )
         of_class[classes == name] = weight
     return _with_sum(weights * of_class[codes], "class_weight")
 
@@ -51,5 +58,7 @@ def _with_sum(weights: NDArray[np.float64], what: str) -> NDArray[np.float64]:
     if not weights.any():
         raise DataError(f"every example has a {what} of 0; at least one must be positive.")
     if not SMALLEST <= total <= LARGEST:
-        raise DataError(f"{what}: the weights sum to {total:g}; scale them to a sum between {SMALLEST:g} and {LARGEST:g}")
+        raise DataError(
+            f"{what}: the weights sum to {total:g}; scale them to a sum between {SMALLEST:g} and {LARGEST:g}"
+        )
     return weights

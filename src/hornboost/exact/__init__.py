@@ -1,8 +1,9 @@
 """Functions with the same bits on every processor, for whatever decides what is learned or is saved with a model.
 
-Safe without them are numpy's and Python's + - * / and square roots (IEEE 754 fixes them), `np.sum`, `np.cumsum` and `np.bincount` (which
-add in one order everywhere), and sums of integers. Not safe are `np.log`, `math.log`, `exp`, `log1p`, `**` with a broken exponent, and
-matrix products, `np.dot`, `np.einsum` and `np.linalg`, whose order of summation is that of the processor's own code.
+Safe without them are numpy's and Python's + - * / and square roots (IEEE 754 fixes them), `np.sum`, `np.cumsum` and
+`np.bincount` (which add in one order everywhere), and sums of integers. Not safe are `np.log`, `math.log`, `exp`,
+`log1p`, `**` with a broken exponent, and matrix products, `np.dot`, `np.einsum` and `np.linalg`, whose order of
+summation is that of the processor's own code.
 """
 
 from __future__ import annotations
@@ -16,7 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from hornboost.exact.scalars import exp, log, log1p
 
-__all__ = ["dot", "exp", "exps", "log", "log1p", "log1ps", "logs", "sigmoids", "softmax", "softpluses", "total", "x_log_x"]
+__all__ = [
+    "dot",
+    "exp",
+    "exps",
+    "log",
+    "log1p",
+    "log1ps",
+    "logs",
+    "sigmoids",
+    "softmax",
+    "softpluses",
+    "total",
+    "x_log_x",
+]
 
 Floats = NDArray[np.float64]
 

@@ -1,6 +1,7 @@
 """The scalar functions compiled, for other kernels to call, and loops over arrays of them.
 
-A kernel that calls these is compiled again when its own file changes, not when `scalars` does: who edits that file empties numba's cache.
+A kernel that calls these is compiled again when its own file changes, not when `scalars` does: who edits that file
+empties numba's cache.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Logarithms and exponentials from additions, multiplications and divisions alone.
 
-The C library and numpy choose other code on other processors (with or without fused multiplication, with short or long vectors), and
-that code differs in the last bit. IEEE 754 fixes every operation used here, and neither Python nor numba (without `fastmath`) fuses or
-reorders them, so these functions have one result, interpreted or compiled. `exp` and `log` are less than one unit in the last place
-from the true value, `log1p` less than two (tests/test_exact.py measures it).
+The C library and numpy choose other code on other processors (with or without fused multiplication, with short or long
+vectors), and that code differs in the last bit. IEEE 754 fixes every operation used here, and neither Python nor numba
+(without `fastmath`) fuses or reorders them, so these functions have one result, interpreted or compiled. `exp` and
+`log` are less than one unit in the last place from the true value, `log1p` less than two (tests/test_exact.py measures
+it).
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _SQRT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))
 _SMALLEST_NORMAL = 2.0**-1022
 _NORMALISING = 54
 
-_LOG_1, _LOG_2, _LOG_3, _LOG_4, _LOG_5, _LOG_6, _LOG_7, _LOG_8, _LOG_9, _LOG_10 = (2.0 / (2 * n + 1) for n in range(1, 11))
+_LOG_1, _LOG_2, _LOG_3, _LOG_4, _LOG_5, _LOG_6, _LOG_7, _LOG_8, _LOG_9, _LOG_10 = (
+    2.0 / (2 * n + 1) for n in range(1, 11)
+)
 """Taylor coefficients of 2·artanh(s)/s in s²; s² is at most 0.0295."""
 _EXP_2, _EXP_3, _EXP_4, _EXP_5, _EXP_6, _EXP_7, _EXP_8, _EXP_9, _EXP_10, _EXP_11, _EXP_12, _EXP_13 = (
     1.0 / math.factorial(n) for n in range(2, 14)

@@ -54,7 +54,9 @@ class _GreedyLearner:
 
 
 class ClauseLearner(_GreedyLearner):
-    """Finds the clause with the largest |WRAcc| for any class, greedily; its head is the class with the largest WRAcc."""
+    """Finds the clause with the largest |WRAcc| for any class, greedily;
+    its head is the class with the largest WRAcc.
+    """
 
     def _search(self, target: NDArray[Any], weights: Floats) -> State | None:
         engine, classes, n_classes = self.problem.engine, self.problem.classes, len(self.problem.labels)
@@ -86,7 +88,9 @@ class ClauseRegressor(_GreedyLearner):
     """Finds the clause whose two means explain most of the responses' weighted variance, greedily."""
 
     def _search(self, target: NDArray[Any], weights: Floats) -> State | None:
-        """Greedy refinement by two scores of every candidate: its weight, and its weighted responses apart by their sign."""
+        """Greedy refinement by two scores of every candidate:
+        its weight, and its weighted responses apart by their sign.
+        """
         engine, n = self.problem.engine, self.problem.n
         one_class, sign = np.zeros(n, np.int32), (target > 0).astype(np.int32)
         weight_units = weights_in_units(weights, self.problem.weights)
@@ -102,7 +106,9 @@ class ClauseRegressor(_GreedyLearner):
             by_sign = engine.score(frontier, response_units, sign, 2)
             response = (by_sign[:, 1] - by_sign[:, 0]).astype(np.float64)
             scale = float(WEIGHT_ONE)
-            scores = comparable(explained_squares(weight / scale, response / scale, total_weight / scale, total_response / scale))
+            scores = comparable(
+                explained_squares(weight / scale, response / scale, total_weight / scale, total_response / scale)
+            )
             if not scores.max() > best:
                 break
             best = float(scores.max())

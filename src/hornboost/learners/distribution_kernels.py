@@ -36,9 +36,9 @@ def fixed_weights(density: Floats, sample: Floats, one: float) -> tuple[Ints, An
 def growing_set(W: Ints, y: NDArray[np.int32], hashes: Hashes, total: int) -> tuple[Mask, Ints]:
     """The prefix in hash order whose weight comes closest to 2/3 of the total, and the weights restricted to it.
 
-    The hash at which 2/3 is reached is found digit by digit, so that nothing is sorted. Equal hashes stay together; of two prefixes
-    equally close the shorter is taken. Where so few contents occur that the prefix lacks a class, 2/3 of every example's weight is
-    taken instead.
+    The hash at which 2/3 is reached is found digit by digit, so that nothing is sorted. Equal hashes stay together; of
+    two prefixes equally close the shorter is taken. Where so few contents occur that the prefix lacks a class, 2/3 of
+    every example's weight is taken instead.
     """
     members = np.empty(W.size, np.int64)
     for i in range(W.size):

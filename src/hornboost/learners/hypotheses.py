@@ -23,9 +23,11 @@ Codes = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Examples in the forms that hypotheses ask for: as the user gave them, as a matrix of numbers, and as the root of clauses.
+    """Examples in the forms that hypotheses ask for:
+    as the user gave them, as a matrix of numbers, and as the root of clauses.
 
-    A matrix without columns is enough for clauses; `encoded` is made from `given` and `database` when it is not there and asked for.
+    A matrix without columns is enough for clauses; `encoded` is made from `given` and `database` when it is not there
+    and asked for.
     """
 
     given: Any
@@ -76,10 +78,11 @@ class Hypothesis(Protocol):
 
 
 class WeakLearner(Protocol):
-    """Finds a hypothesis for weighted examples: one that tells classes apart, or one whose means explain numeric responses.
+    """Finds a hypothesis for weighted examples:
+    one that tells classes apart, or one whose means explain numeric responses.
 
-    `round` and `output` tell calls apart, for learners that draw random numbers. Votes of an additive learner's hypotheses
-    are added on all examples, so that no round may silence later ones.
+    `round` and `output` tell calls apart, for learners that draw random numbers. Votes of an additive learner's
+    hypotheses are added on all examples, so that no round may silence later ones.
     """
 
     is_additive: bool
@@ -89,7 +92,10 @@ class WeakLearner(Protocol):
 
 
 class ClauseCells:
-    """The cells of a clause: 0 is not covered, 1 is covered. What it covers of the training examples is kept while it boosts."""
+    """The cells of a clause: 0 is not covered, 1 is covered.
+
+    What it covers of the training examples is kept while it boosts.
+    """
 
     n_cells = 2
     predicted: Codes | None = None
@@ -179,7 +185,10 @@ class KnownCells:
     def _values(self, X: Rows) -> NDArray[Any]:
         values = np.asarray(self.function(X.given))
         if values.shape != (len(X),):
-            raise DataError(f"prior knowledge must give one value for each of the {len(X)} rows. Got an array of shape {values.shape}.")
+            raise DataError(
+                f"prior knowledge must give one value for each of the {len(X)} rows. "
+                f"Got an array of shape {values.shape}."
+            )
         return values.astype(str) if values.dtype.kind == "O" else values
 
 

@@ -37,13 +37,17 @@ class Memory:
         """Whether the next result is known."""
         return self.recalled < len(self.found)
 
-    def recall(self, search: Callable[[], Result], written: Callable[[Result], Outcome], read: Callable[[Outcome], Result]) -> Result:
+    def recall(
+        self, search: Callable[[], Result], written: Callable[[Result], Outcome], read: Callable[[Outcome], Result]
+    ) -> Result:
         """The next result: read from what is known, or searched for."""
         if self.knows_more:
             try:
                 result = read(self.found[self.recalled])
             except (IndexError, TypeError, ValueError):
-                raise ModelError("the checkpoint holds something else than this booster finds; delete it to begin anew") from None
+                raise ModelError(
+                    "the checkpoint holds something else than this booster finds; delete it to begin anew"
+                ) from None
         else:
             result = search()
             self.found.append(written(result))

@@ -1,7 +1,7 @@
 """Objectives: what searches maximise, as vectorised functions of the weight that candidates cover.
 
-Confidence-rated boosting asks for √w₊ − √w₋, knowledge-based sampling for WRAcc, ranking for areas in recall-precision space,
-regression for the squared error that two means explain.
+Confidence-rated boosting asks for √w₊ − √w₋, knowledge-based sampling for WRAcc, ranking for areas in recall-precision
+space, regression for the squared error that two means explain.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def wracc(stats: Weights, totals: Weights, label: int) -> Floats:
 
 
 def largest_wracc(stats: Weights, totals: Weights) -> Floats:
-    """The largest |WRAcc| for any class, what a classifier's clause is chosen by; that of two classes differs in sign only."""
+    """The largest |WRAcc| for any class, what a classifier's clause is chosen by;
+    that of two classes differs in sign only.
+    """
     n_classes = stats.shape[1]
     best = np.zeros(len(stats))
     for label in range(n_classes if n_classes > 2 else 1):
@@ -95,7 +97,8 @@ QUALITIES: dict[str, Callable[[Weights, Weights], Floats]] = {"wracc": target_wr
 
 
 def explained_squares(weight: Floats, response: Floats, total_weight: float, total_response: float) -> Floats:
-    """By how much two means instead of one lower the weighted squared error; `weight` and `response` are sums over the covered examples.
+    """By how much two means instead of one lower the weighted squared error;
+    `weight` and `response` are sums over the covered examples.
 
     >>> explained_squares(np.array([0.5, 0.0]), np.array([1.0, 0.0]), 1.0, 0.0)
     array([4., 0.])
@@ -168,8 +171,8 @@ def areas(path: Sequence[Point]) -> list[float]:
 def levels(path: Sequence[Point], excess: bool) -> list[float]:
     """h of an example by how many clauses of the path cover it, from 0 clauses (h = 0) to all of them (h = 1).
 
-    With i of the m clauses after the empty one, it is the share of the area right of the next clause's recall (seed 003, Figure 1).
-    With `excess` the area above the precision of the empty clause counts instead of the total.
+    With i of the m clauses after the empty one, it is the share of the area right of the next clause's recall (seed
+    003, Figure 1). With `excess` the area above the precision of the empty clause counts instead of the total.
 
     >>> [round(h, 4) for h in levels([Point(1.0, 3.0), Point(0.75, 1.0), Point(0.5, 0.0)], excess=False)]
     [0.0, 0.3142, 1.0]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Problem:
     """The training examples of positive weight.
 
-    `classes` are positions in `labels` (the class values as text), `weights` the sample weights, `content` a hash of each
-    example's row, from which every random choice about it comes. `label` is the name in the head of the rules.
+    `classes` are positions in `labels` (the class values as text), `weights` the sample weights, `content` a hash of
+    each example's row, from which every random choice about it comes. `label` is the name in the head of the rules.
     """
 
     database: Database
@@ -46,7 +46,9 @@ class Problem:
         return self.labels.index(named) if named in self.labels else len(self.labels) - 1
 
     def state(self, specs: tuple[Spec, ...]) -> State:
-        """A clause that was found before: its structure and what it covers, without the rows that a search goes on from."""
+        """A clause that was found before: its structure and what it covers,
+        without the rows that a search goes on from.
+        """
         return State(specs, (), Coverage.of_trees(self.database, [specs]).covered(self.examples)[:, 0])
 
     def clause(self, state: State, label: int) -> Clause:

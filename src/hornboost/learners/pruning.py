@@ -1,4 +1,6 @@
-"""Pessimistic pruning of a grown decision tree, as C4.5 does it (Quinlan 1993, section 4.2), without its subtree raising."""
+"""Pessimistic pruning of a grown decision tree, as C4.5 does it (Quinlan 1993, section 4.2),
+without its subtree raising.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,11 @@ from numpy.typing import NDArray
 
 
 def pessimistic_collapse(tree: Any, confidence: float = 0.25) -> NDArray[np.intp]:
-    """For each node of a fitted scikit-learn `tree_` the node whose leaf it belongs to after pruning: itself, or a pruned ancestor.
+    """For each node of a fitted scikit-learn `tree_` the node whose leaf it belongs to after pruning:
+    itself, or a pruned ancestor.
 
-    A subtree becomes a leaf where the upper confidence limit of the leaf's errors is not above the sum of its leaves' limits.
+    A subtree becomes a leaf where the upper confidence limit of the leaf's errors is not above the sum of its leaves'
+    limits.
     """
     left, right = tree.children_left, tree.children_right
     size = tree.weighted_n_node_samples

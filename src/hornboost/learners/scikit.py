@@ -10,19 +10,39 @@ from numpy.typing import NDArray
 
 from hornboost import exact
 from hornboost.engine.sampling import example_hash, uniform
-from hornboost.learners.hypotheses import ClassCells, Codes, Floats, Graded, Hypothesis, LeafCells, MergedCells, OneCell, Rows
+from hornboost.learners.hypotheses import (
+    ClassCells,
+    Codes,
+    Floats,
+    Graded,
+    Hypothesis,
+    LeafCells,
+    MergedCells,
+    OneCell,
+    Rows,
+)
 from hornboost.learners.pruning import pessimistic_collapse
 
 _MAX_PASSES = 64
 
 
 class ClassifierLearner:
-    """A scikit-learn classifier as weak learner; one whose `fit` takes no `sample_weight` is given a rejection sample."""
+    """A scikit-learn classifier as weak learner;
+    one whose `fit` takes no `sample_weight` is given a rejection sample.
+    """
 
     is_additive = False
 
     def __init__(
-        self, base: Any, n_classes: int, *, leaves: bool, pruned: bool, seed: int, multiplicity: Floats, content: NDArray[np.uint64]
+        self,
+        base: Any,
+        n_classes: int,
+        *,
+        leaves: bool,
+        pruned: bool,
+        seed: int,
+        multiplicity: Floats,
+        content: NDArray[np.uint64],
     ) -> None:
         from sklearn.tree import DecisionTreeClassifier
         from sklearn.utils.validation import has_fit_parameter
@@ -41,7 +61,11 @@ class ClassifierLearner:
     def fit(self, X: Rows, target: Codes, weights: Floats, round: int, output: int = 0) -> Hypothesis:
         from sklearn.base import clone
 
-        rows = np.flatnonzero(weights > 0) if self.takes_weights else rejection_sample(weights, self.seed, round, self.content)
+        rows = (
+            np.flatnonzero(weights > 0)
+            if self.takes_weights
+            else rejection_sample(weights, self.seed, round, self.content)
+        )
         if len(rows) == 0 or (target[rows] == target[rows[0]]).all():
             return OneCell(int(target[rows[0]]) if len(rows) else 0)
         model = clone(self.base)
@@ -73,7 +97,9 @@ class RegressorLearner:
 
     is_additive = False
 
-    def __init__(self, base: Any, *, bound: float, seed: int, multiplicity: Floats, content: NDArray[np.uint64]) -> None:
+    def __init__(
+        self, base: Any, *, bound: float, seed: int, multiplicity: Floats, content: NDArray[np.uint64]
+    ) -> None:
         from sklearn.tree import DecisionTreeRegressor
         from sklearn.utils.validation import has_fit_parameter
 
@@ -99,7 +125,8 @@ class RegressorLearner:
         if not self.is_tree:
             model.fit(X.matrix, target, sample_weight=summable(weights, self.multiplicity))
             return Graded(model, self.bound)
-        # weights and responses of few bits have exact sums, so that ties are ties; the means of the leaves are taken from the unrounded
+        # weights and responses of few bits have exact sums, so that ties are ties; the means of the leaves are taken
+        # from the unrounded
         rounded = np.ldexp(np.rint(np.ldexp(target, 18)), -18)
         model.fit(X.matrix, rounded, summable(weights, self.multiplicity, bits=30), check_input=X.has_missing)
         return LeafCells(model)
@@ -111,7 +138,8 @@ def round_seed(seed: int, round: int) -> int:
 
 
 def summable(weights: Floats, multiplicity: Floats, bits: int = 40) -> Floats:
-    """Weights on the scale of counts, rounded for each single example to so many bits of the total: sums are exact in any order.
+    """Weights on the scale of counts, rounded for each single example to so many bits of the total:
+    sums are exact in any order.
 
     So a base learner meets the same ties whether an example is given twice or with a weight of 2.
 
@@ -124,9 +152,11 @@ def summable(weights: Floats, multiplicity: Floats, bits: int = 40) -> Floats:
 
 
 def rejection_sample(weights: Floats, seed: int, round: int, content: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Rows accepted with probability weight / largest weight, in passes until there are as many as examples (at most 64 passes).
+    """Rows accepted with probability weight / largest weight,
+    in passes until there are as many as examples (at most 64 passes).
 
-    Each pass has a counter of its own in the hash, so that a row may be accepted again, as by sampling with replacement.
+    Each pass has a counter of its own in the hash, so that a row may be accepted again, as by sampling with
+    replacement.
 
     >>> rows = rejection_sample(np.array([1.0, 0.0, 1.0]), 0, 1, np.arange(3, dtype=np.uint64))
     >>> rows.tolist()  # the heaviest are accepted by every pass

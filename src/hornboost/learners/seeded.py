@@ -45,7 +45,8 @@ class Climb:
 class SeededSearch:
     """Hill-climbing under one weighting of the examples.
 
-    `weights` are in fixed point, `classes` 1 for positives; `point` turns the weight covered by class into true and false positives.
+    `weights` are in fixed point, `classes` 1 for positives; `point` turns the weight covered by class into true and
+    false positives.
     """
 
     engine: SeededEngine
@@ -57,7 +58,9 @@ class SeededSearch:
     budget: Budget = field(default_factory=Budget)
 
     def climb(self, seed: int) -> Climb:
-        """Add the legal literal that improves the score most, until none does, or no negative weight or budget is left."""
+        """Add the legal literal that improves the score most, until none does,
+        or no negative weight or budget is left.
+        """
         totals = np.array([[self.weights[self.classes == label].sum() for label in (0, 1)]])
         tp, fp = self.point(totals)
         path = Climb([self.engine.root()], [Point(float(tp[0]), float(fp[0]))], 0.0)

@@ -1,7 +1,7 @@
 """One form for all clauses that differ only in the names of variables or in the order of their parts.
 
-Literals and variables are coloured by what they look like and what they touch, until the colours tell all literals apart; where they
-cannot, each literal of a class of equals is tried as its first, and the least outcome wins.
+Literals and variables are coloured by what they look like and what they touch, until the colours tell all literals
+apart; where they cannot, each literal of a class of equals is tried as its first, and the least outcome wins.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from hornboost.logic.text import print_literal, print_test
 
 
 class _Shape(NamedTuple):
-    """A literal apart from its variables: `text` tells all of it, `variables` stand in the order of the sorted `columns`."""
+    """A literal apart from its variables: `text` tells all of it,
+    `variables` stand in the order of the sorted `columns`.
+    """
 
     text: str
     columns: tuple[str, ...]
@@ -27,7 +29,8 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 def canonical(clause: Clause) -> Clause:
-    """The same clause for all clauses that differ in names of variables, or order of literals, arguments and inequalities.
+    """The same clause for all clauses that differ in names of variables, or order of literals,
+    arguments and inequalities.
 
     >>> one = canonical(Clause.parse('y="1" :- a(k=K), b(k=K, x=U), b(x=V, k=K, c="u"), V != U.'))
     >>> one == canonical(Clause.parse('y="1" :- a(k=Z), b(c="u", k=Z, x=B), b(k=Z, x=A), A != B.'))
@@ -44,7 +47,12 @@ def canonical(clause: Clause) -> Clause:
     body = []
     for position in order:
         shape = shapes[position]
-        bindings = tuple([(column, _NAMES[numbers[variable]]) for column, variable in zip(shape.columns, shape.variables, strict=True)])
+        bindings = tuple(
+            [
+                (column, _NAMES[numbers[variable]])
+                for column, variable in zip(shape.columns, shape.variables, strict=True)
+            ]
+        )
         body.append(Literal(clause.body[position].table, bindings, shape.tests))
     unequal = tuple([(_NAMES[left], _NAMES[right]) for left, right in _numbered_pairs(clause.unequal, numbers)])
     return Clause(clause.head, tuple(body), unequal)
@@ -71,7 +79,10 @@ def _shape(literal: Literal) -> _Shape:
 def _order(shapes: list[_Shape], texts: list[str], colours: dict[str, int], unequal: Pairs) -> list[int]:
     """The canonical order of the literals, as positions; `texts` and `colours` hold what is told apart so far."""
     while True:
-        looks = [(text, tuple([colours[variable] for variable in shape.variables])) for text, shape in zip(texts, shapes, strict=True)]
+        looks = [
+            (text, tuple([colours[variable] for variable in shape.variables]))
+            for text, shape in zip(texts, shapes, strict=True)
+        ]
         kinds = sorted(set(looks))
         if len(kinds) == len(looks):
             return sorted(range(len(looks)), key=looks.__getitem__)
@@ -101,7 +112,9 @@ def _refined(shapes: list[_Shape], places: list[int], colours: dict[str, int], u
     return {variable: ranks[look] for variable, look in looks.items()}
 
 
-def _broken_tie(shapes: list[_Shape], texts: list[str], places: list[int], colours: dict[str, int], unequal: Pairs) -> list[int]:
+def _broken_tie(
+    shapes: list[_Shape], texts: list[str], places: list[int], colours: dict[str, int], unequal: Pairs
+) -> list[int]:
     """The best order over all ways of putting one of the first class of equals before the others."""
     classes = defaultdict(list)
     for position, place in enumerate(places):
@@ -115,12 +128,17 @@ def _broken_tie(shapes: list[_Shape], texts: list[str], places: list[int], colou
     for position in members:
         if not any(_interchangeable(shapes, texts, unequal, position, other) for other in tried):
             tried.append(position)
-    orders = [_order(shapes, [*texts[:position], texts[position] + "!", *texts[position + 1 :]], colours, unequal) for position in tried]
+    orders = [
+        _order(shapes, [*texts[:position], texts[position] + "!", *texts[position + 1 :]], colours, unequal)
+        for position in tried
+    ]
     return orders[0] if len(orders) == 1 else min(orders, key=lambda order: _encoding(shapes, order, unequal))
 
 
 def _interchangeable(shapes: list[_Shape], texts: list[str], unequal: Pairs, one: int, other: int) -> bool:
-    """Whether swapping the variables of two literals of equal shape gives the same clause, so that one of them need not be tried."""
+    """Whether swapping the variables of two literals of equal shape gives the same clause,
+    so that one of them need not be tried.
+    """
     swap: dict[str, str] = {}
     for left, right in zip(shapes[one].variables, shapes[other].variables, strict=True):
         if swap.setdefault(left, right) != right or swap.setdefault(right, left) != left:
@@ -128,12 +146,19 @@ def _interchangeable(shapes: list[_Shape], texts: list[str], unequal: Pairs, one
     literals = list(zip(texts, [shape.variables for shape in shapes], strict=True))
     swapped = [(text, tuple([swap.get(variable, variable) for variable in variables])) for text, variables in literals]
     pairs = {frozenset(pair) for pair in unequal}
-    return Counter(swapped) == Counter(literals) and {frozenset(swap.get(name, name) for name in pair) for pair in pairs} == pairs
+    return (
+        Counter(swapped) == Counter(literals)
+        and {frozenset(swap.get(name, name) for name in pair) for pair in pairs} == pairs
+    )
 
 
-def _encoding(shapes: list[_Shape], order: list[int], unequal: Pairs) -> tuple[list[tuple[str, list[int]]], list[tuple[int, int]]]:
+def _encoding(
+    shapes: list[_Shape], order: list[int], unequal: Pairs
+) -> tuple[list[tuple[str, list[int]]], list[tuple[int, int]]]:
     numbers = _numbers(shapes, order)
-    literals = [(shapes[position].text, [numbers[variable] for variable in shapes[position].variables]) for position in order]
+    literals = [
+        (shapes[position].text, [numbers[variable] for variable in shapes[position].variables]) for position in order
+    ]
     return literals, _numbered_pairs(unequal, numbers)
 
 

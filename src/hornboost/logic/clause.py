@@ -64,9 +64,9 @@ class Head:
 class Clause:
     """`head :- body.`; `body[0]` is the literal of the target table.
 
-    It covers the target row of `body[0]` when each other literal finds a row such that all tests hold, a variable that occurs more than
-    once has one non-null value, and the variables of each pair in `unequal` have distinct non-null values. Two literals may find the
-    same row.
+    It covers the target row of `body[0]` when each other literal finds a row such that all tests hold, a variable that
+    occurs more than once has one non-null value, and the variables of each pair in `unequal` have distinct non-null
+    values. Two literals may find the same row.
 
     >>> clause = Clause.parse('active="1" :- drug(drug=D, lumo<=-1.2), atom(drug=D, element="c", charge>=0.142).')
     >>> print(clause)
@@ -108,7 +108,9 @@ class Clause:
 
     @property
     def length(self) -> int:
-        """The root's tests, and for each other literal its tests or 1 when it has none (seed 001, and DESIGN's `max_length`)."""
+        """The root's tests, and for each other literal its tests or 1 when it has none (seed 001,
+        and DESIGN's `max_length`).
+        """
         return len(self.root.tests) + sum(max(1, len(literal.tests)) for literal in self.literals)
 
     def with_head(self, label: str, value: str) -> Clause:
@@ -127,7 +129,11 @@ class Clause:
         """
         for position, literal in enumerate(self.body):
             if literal.table == target:
-                return self if position == 0 else replace(self, body=(literal, *self.body[:position], *self.body[position + 1 :]))
+                return (
+                    self
+                    if position == 0
+                    else replace(self, body=(literal, *self.body[:position], *self.body[position + 1 :]))
+                )
         raise ClauseError(
             f"the clause '{self}' has no literal over the target table '{target}'"
             + did_you_mean(target, [literal.table for literal in self.body])
@@ -142,12 +148,15 @@ class Clause:
     def to_sql(self, dialect: str = "duckdb", key: str | Sequence[str] | None = None) -> str:
         """One SELECT of the key columns of the target rows that the clause covers.
 
-        A clause does not know the types of the columns: they are taken for text, numbers or times without a zone, as its tests ask for,
-        and keys are compared as the database does. The SQL of a model (`to_sql` of an estimator) goes by the types.
+        A clause does not know the types of the columns: they are taken for text, numbers or times without a zone, as
+        its tests ask for, and keys are compared as the database does. The SQL of a model (`to_sql` of an estimator)
+        goes by the types.
         """
         from hornboost.sql.clause import clause_to_sql
 
         try:
             return clause_to_sql(self, dialect, key)
         except RecursionError:
-            raise ClauseError(f"a chain of {len(self.body)} literals nests too deep for SQL; shorten the clause") from None
+            raise ClauseError(
+                f"a chain of {len(self.body)} literals nests too deep for SQL; shorten the clause"
+            ) from None

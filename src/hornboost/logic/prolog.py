@@ -1,4 +1,7 @@
-"""Clauses as Prolog. A row is a fact; in it a key or nominal value is an atom, a date its ISO text, a missing value `[]`."""
+"""Clauses as Prolog.
+
+A row is a fact; in it a key or nominal value is an atom, a date its ISO text, a missing value `[]`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ def clause_to_prolog(clause: Clause, columns: Mapping[str, Sequence[str]] | None
     % atom(drug, element)
     active(D, '1') :- drug(D, V1), number(V1), V1 =< -1.2, atom(D, c), D \== [].
     """
-    arguments = _mentioned(clause) if columns is None else {literal.table: columns[literal.table] for literal in clause.body}
+    arguments = (
+        _mentioned(clause) if columns is None else {literal.table: columns[literal.table] for literal in clause.body}
+    )
     fresh = (name for name in _numbered("V") if name not in clause.variables)
     goals: list[str] = []
     for literal in clause.body:
@@ -70,9 +75,13 @@ def _mentioned(clause: Clause) -> dict[str, list[str]]:
 
 def _goals(literal: Literal, columns: Sequence[str], fresh: Iterator[str]) -> list[str]:
     """The literal as a fact's pattern, followed by what a pattern cannot say."""
-    unknown = {column for column, _ in literal.bindings}.union(test.column for test in literal.tests).difference(columns)
+    unknown = {column for column, _ in literal.bindings}.union(test.column for test in literal.tests).difference(
+        columns
+    )
     if unknown:
-        raise ClauseError(f"the clause names the column '{min(unknown)}' of table '{literal.table}', which 'columns' does not list")
+        raise ClauseError(
+            f"the clause names the column '{min(unknown)}' of table '{literal.table}', which 'columns' does not list"
+        )
     variables = dict(literal.bindings)
     arguments: list[str] = []
     conditions: list[str] = []

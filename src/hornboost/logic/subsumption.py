@@ -14,8 +14,9 @@ Object = str | tuple[int, str]
 def subsumes(general: Clause, special: Clause, *, oi: bool = True) -> bool:
     """Whether a substitution maps `general`, root to root, into `special`; then it covers whatever `special` covers.
 
-    With `oi` distinct variables go to distinct objects. A threshold is implied by a sharper one. A column that a literal leaves out holds
-    an object of its own. A variable that may be null (it occurs once) is no image for one that may not.
+    With `oi` distinct variables go to distinct objects. A threshold is implied by a sharper one. A column that a
+    literal leaves out holds an object of its own. A variable that may be null (it occurs once) is no image for one that
+    may not.
 
     >>> general = Clause.parse('y="1" :- a(k=K), b(k=K, x>=3).')
     >>> subsumes(general, Clause.parse('y="1" :- a(k=K), b(k=K, x>=5, c="u").'))
@@ -37,7 +38,11 @@ class _Search:
         self._demanding, self._solid = _never_null(general), _never_null(special)
         self._unequal = {frozenset(pair) for pair in special.unequal}
         self._candidates = [
-            [place for place, other in enumerate(special.body) if other.table == literal.table and _tests_follow(literal, other)]
+            [
+                place
+                for place, other in enumerate(special.body)
+                if other.table == literal.table and _tests_follow(literal, other)
+            ]
             for literal in general.body
         ]
 

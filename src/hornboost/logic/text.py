@@ -1,8 +1,9 @@
 r"""Clauses as text: `head :- literal, ..., A != B.`, parsed and printed so that each undoes the other.
 
-Names and constants share the double quotes, since a constant stands only after an operator and a name only before one. A name that is an
-identifier other than `is` and `missing` may go without them. A variable is an unquoted name that starts with an upper-case letter.
-Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have their usual meaning.
+Names and constants share the double quotes, since a constant stands only after an operator and a name only before one.
+A name that is an identifier other than `is` and `missing` may go without them. A variable is an unquoted name that
+starts with an upper-case letter. Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have their
+usual meaning.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from hornboost.logic.clause import Clause, Head, Literal, Op, Test
 from hornboost.logic.moment import is_moment
 
 MOST_LITERALS = 500
-"""More than any rule has that a person could read, and few enough for functions that follow one literal after the other."""
+"""More than any rule has that a person could read,
+and few enough for functions that follow one literal after the other."""
 
 _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.)*")
@@ -53,7 +55,8 @@ def print_literal(literal: Literal) -> str:
 def print_test(test: Test) -> str:
     if test.op == "missing":
         return f"{_print_name(test.column)} is missing"
-    return f"{_print_name(test.column)}{test.op}{_quote(test.value) if isinstance(test.value, str) else print_number(test.value)}"
+    value = _quote(test.value) if isinstance(test.value, str) else print_number(test.value)
+    return f"{_print_name(test.column)}{test.op}{value}"
 
 
 def print_number(value: float | None) -> str:
@@ -86,7 +89,8 @@ def _print_character(character: str) -> str:
 def parse_clause(text: str) -> Clause:
     """The clause that `text` spells.
 
-    >>> parse_clause('good="1" :- loan(account=A, "paid on">="1998-01-01"), card(account=A, kind is missing).').body[1].tests
+    >>> text = 'good="1" :- loan(account=A, "paid on">="1998-01-01"), card(account=A, kind is missing).'
+    >>> parse_clause(text).body[1].tests
     (Test(column='kind', op='missing', value=None),)
     """
     return _Parser(text).clause()
@@ -131,12 +135,20 @@ class _Parser:
         if self.kind != "end":
             self._fail("the end of the text after the final '.'")
         if not body:
-            raise ClauseError("the clause has no literal; write at least the target table's, as in 'class=\"1\" :- examples().'")
+            raise ClauseError(
+                "the clause has no literal; write at least the target table's, as in 'class=\"1\" :- examples().'"
+            )
         if len(body) > MOST_LITERALS:
-            raise ClauseError(f"the clause has {len(body):,} literals, and at most {MOST_LITERALS} can be followed; split it into several")
+            raise ClauseError(
+                f"the clause has {len(body):,} literals, and at most {MOST_LITERALS} can be followed; "
+                "split it into several"
+            )
         clause = Clause(head, tuple(body), tuple(unequal))
         for variable in sorted(places.keys() - set(clause.variables), key=places.__getitem__):
-            raise ClauseError(f"clause, position {places[variable]}: the variable {variable} is bound to no column; bind it in a literal")
+            raise ClauseError(
+                f"clause, position {places[variable]}: the variable {variable} is bound to no column; "
+                "bind it in a literal"
+            )
         return clause
 
     def _head(self) -> Head:
@@ -185,7 +197,9 @@ class _Parser:
             else:
                 bindings.append((column, self._variable("a variable, as in 'A', or a constant in double quotes")))
                 if column in [name for name, _ in bindings[:-1]]:
-                    raise ClauseError(f"clause: the column '{column}' of '{table}' is bound twice; use one variable in both places")
+                    raise ClauseError(
+                        f"clause: the column '{column}' of '{table}' is bound twice; use one variable in both places"
+                    )
         elif operator in (">=", "<="):
             self._next += 1
             op: Op = ">=" if operator == ">=" else "<="

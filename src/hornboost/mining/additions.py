@@ -1,4 +1,6 @@
-"""Literals that may be added to queries, as the kernels see them: which index to follow, and what must be equal or differ."""
+"""Literals that may be added to queries, as the kernels see them:
+which index to follow, and what must be equal or differ.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ Shape = tuple[int, tuple[int, ...]]
 
 @dataclass(eq=False, slots=True)
 class Addition:
-    """A literal that may be added to all queries of one skeleton: as the kernels see it, and under the names that the longer query has.
+    """A literal that may be added to all queries of one skeleton:
+    as the kernels see it, and under the names that the longer query has.
 
     A binding joins about `fan_out` rows: so many stand on average beside a row of the relation.
     """
@@ -55,7 +58,9 @@ def _prepared(language: Language, skeleton: Skeleton, shape: Shape) -> kernels.P
     if language.oi:
         domains = language.domains(skeleton)
         differ = [(k, v) for k in new for v, domain in domains.items() if domain == relation.domains[k]]
-        apart = [(k, other) for k in new for other in new if k < other and relation.domains[k] == relation.domains[other]]
+        apart = [
+            (k, other) for k in new for other in new if k < other and relation.domains[k] == relation.domains[other]
+        ]
     free = {v for _, variables in skeleton for v in variables if v >= language.n_root}
     used = sorted(free & {pattern[column], *(v for _, v in (*equal, *differ))})
     return kernels.Prepared(

@@ -1,4 +1,6 @@
-"""The Bernoulli Bayes classifier of mLynx (Di Mauro et al., section 2), and how well it fits the examples on a subset of the columns."""
+"""The Bernoulli Bayes classifier of mLynx (Di Mauro et al., section 2),
+and how well it fits the examples on a subset of the columns.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ class BernoulliBayes:
     p: NDArray[np.float64]
 
     @classmethod
-    def fit(cls, X: Any, classes: ArrayLike, n_classes: int, weights: ArrayLike | None = None, laplace: float = 1.0) -> BernoulliBayes:
-        """Count on a boolean matrix, dense or sparse, with class codes 0 … n_classes - 1; `laplace` is added to either outcome."""
+    def fit(
+        cls, X: Any, classes: ArrayLike, n_classes: int, weights: ArrayLike | None = None, laplace: float = 1.0
+    ) -> BernoulliBayes:
+        """Count on a boolean matrix, dense or sparse, with class codes 0 … n_classes - 1;
+        `laplace` is added to either outcome.
+        """
         labels = np.asarray(classes)
         mass = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
         by_class = np.bincount(labels, mass, minlength=n_classes).astype(np.float64)
@@ -59,7 +65,8 @@ class BernoulliBayes:
 
 
 def weight_by_class(X: Any, classes: NDArray[Any], n_classes: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each column of a boolean matrix, dense or sparse, the weight by class of the rows where it is true, added in row order.
+    """For each column of a boolean matrix, dense or sparse,
+    the weight by class of the rows where it is true, added in row order.
 
     >>> weight_by_class(np.array([[1, 0], [1, 1]]), np.array([0, 1]), 2, np.array([0.5, 1.0]))
     array([[0.5, 1. ],
@@ -77,12 +84,18 @@ def weight_by_class(X: Any, classes: NDArray[Any], n_classes: int, weights: NDAr
 
 
 def best_prefix(
-    codes: NDArray[Any], n_values: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]
+    codes: NDArray[Any],
+    n_values: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    n_classes: int,
+    weights: NDArray[np.float64],
 ) -> tuple[int, float, float]:
-    """How many of the columns, in their order, Bayes does best with on these examples, the weight that it gets wrong, and its log-loss.
+    """How many of the columns, in their order, Bayes does best with on these examples,
+    the weight that it gets wrong, and its log-loss.
 
-    The weight that it gets wrong is err_D(S) of Di Mauro et al., section 3. `codes` holds a column a row; the first is not judged alone
-    unless it is the only one. A column of two values is Bernoulli; one of v values has Laplace 1 on each of the v.
+    The weight that it gets wrong is err_D(S) of Di Mauro et al., section 3. `codes` holds a column a row; the first is
+    not judged alone unless it is the only one. A column of two values is Bernoulli; one of v values has Laplace 1 on
+    each of the v.
 
     >>> codes = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]], dtype=np.uint16)
     >>> best_prefix(codes, np.array([2, 2, 2]), np.array([0, 0, 1, 0]), 2, np.ones(4))

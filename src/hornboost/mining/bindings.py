@@ -1,4 +1,6 @@
-"""The ways to bind a query, and what a new literal makes of them; long passes are made in parts, between which work may end."""
+"""The ways to bind a query, and what a new literal makes of them;
+long passes are made in parts, between which work may end.
+"""
 
 from __future__ import annotations
 
@@ -46,21 +48,28 @@ class Bindings:
     def reach(self, literal: kernels.Prepared, slots: kernels.Slots, held: Codes, known: Words) -> Words:
         """The conditions of a new literal that each example reaches under each slot (see `kernels.reach_literal`)."""
         first, *others = (
-            kernels.reach_literal(part.example, part.variables, part.rows, slots, literal, held, known) for part in self._parts(literal)
+            kernels.reach_literal(part.example, part.variables, part.rows, slots, literal, held, known)
+            for part in self._parts(literal)
         )
         for other in others:
             first |= other
         return first
 
     def extended(self, literal: kernels.Prepared, held: Codes, attribute: int, condition: int, limit: int) -> Bindings:
-        """The bindings that a new literal gives, one more than `limit` at most; an `attribute` of -1 asks for no condition."""
+        """The bindings that a new literal gives, one more than `limit` at most;
+        an `attribute` of -1 asks for no condition.
+        """
         made = []
         for part in self._parts(literal):
             made.append(kernels.extend(part.example, part.variables, literal, held, attribute, condition, limit))
             limit -= len(made[-1][0])
             if limit < 0:
                 break
-        return Bindings(*made[0]) if len(made) == 1 else Bindings(*(np.concatenate(column) for column in zip(*made, strict=True)))
+        return (
+            Bindings(*made[0])
+            if len(made) == 1
+            else Bindings(*(np.concatenate(column) for column in zip(*made, strict=True)))
+        )
 
     def with_condition(self, held: Codes, attribute: int, condition: int) -> Bindings:
         """The bindings whose last row holds a condition."""

@@ -26,9 +26,14 @@ def within_columns(
 ) -> Language:
     """The language with conditions on so many columns at most: those whose best condition tells most about the class.
 
-    A column is judged on the shortest ways from the examples to its table. Columns that tell the same keep the order of the tables.
+    A column is judged on the shortest ways from the examples to its table. Columns that tell the same keep the order of
+    the tables.
     """
-    columns = [(number, int(a)) for number, relation in enumerate(language.relations) for a in np.unique(relation.attribute[1:])]
+    columns = [
+        (number, int(a))
+        for number, relation in enumerate(language.relations)
+        for a in np.unique(relation.attribute[1:])
+    ]
     if max_columns is None or len(columns) <= max_columns:
         return language
     information = dict.fromkeys(columns, 0.0)
@@ -39,10 +44,13 @@ def within_columns(
     best = [columns[k] for k in order[:max_columns]]
     kept = [sorted(a for number, a in best if number == n) for n in range(len(language.relations))]
     left_out = (
-        f"conditions on {len(columns) - max_columns:,} of {len(columns):,} columns, those that tell least about the class, were left out "
+        f"conditions on {len(columns) - max_columns:,} of {len(columns):,} columns, those that tell least "
+        "about the class, were left out "
         f"(max_columns={max_columns:,})"
     )
-    relations = [relation.with_attributes(attributes) for relation, attributes in zip(language.relations, kept, strict=True)]
+    relations = [
+        relation.with_attributes(attributes) for relation, attributes in zip(language.relations, kept, strict=True)
+    ]
     return replace(language, relations=relations, left_out=[*language.left_out, left_out])
 
 
@@ -64,7 +72,9 @@ def _by_attribute(
 
 
 def _reached(language: Language, n: int, steps: int, max_bindings: int) -> Iterator[tuple[int, Words]]:
-    """The conditions of each relation that each example reaches, as bits, on each of the shortest ways there that are not too wide."""
+    """The conditions of each relation that each example reaches, as bits,
+    on each of the shortest ways there that are not too wide.
+    """
     root = language.relations[0]
     everyone, nothing = np.arange(n, dtype=np.int32), np.full(root.n_conditions, -1, np.int32)
     yield 0, kernels.reach_tests(everyone, everyone, root.held, nothing, 0, 1, n, root.n_words)

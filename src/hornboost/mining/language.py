@@ -1,7 +1,8 @@
-"""The language of the queries: tables as the miner sees them, queries as tuples of numbers, their canonical form and their clauses.
+"""The language of the queries: tables as the miner sees them, queries as tuples of numbers,
+their canonical form and their clauses.
 
-A query is a tuple of literals (relation, variables, conditions): relation 0 is the example itself, each key column of a literal holds a
-variable (the examples' keys come first), and conditions are numbers of tests on its columns.
+A query is a tuple of literals (relation, variables, conditions): relation 0 is the example itself, each key column of a
+literal holds a variable (the examples' keys come first), and conditions are numbers of tests on its columns.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ NEW = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table: key columns and their domains, and its conditions; `held` are those of each row, an attribute a column (0 is none)."""
+    """A table: key columns and their domains, and its conditions;
+    `held` are those of each row, an attribute a column (0 is none).
+    """
 
     name: str
     columns: tuple[str, ...]
@@ -95,9 +98,9 @@ class Relation:
 class Structure:
     """What queries with the same literals share, whatever their conditions.
 
-    `form` is the same for all renamings, and numbered; `orders` put conditions of the literals into its order. `overlaps` are pairs
-    (i, j, like) where literal i says no more than j: both are of one relation and have the same variables (`like`), or i, if bare, follows
-    from j.
+    `form` is the same for all renamings, and numbered; `orders` put conditions of the literals into its order.
+    `overlaps` are pairs (i, j, like) where literal i says no more than j: both are of one relation and have the same
+    variables (`like`), or i, if bare, follows from j.
     """
 
     form: Skeleton
@@ -107,7 +110,9 @@ class Structure:
     overlaps: tuple[tuple[int, int, bool], ...]
 
     def key(self, conditions: ConditionSets) -> QueryKey:
-        """The same for all queries that differ in names of variables, order of literals, or direction of symmetric ones."""
+        """The same for all queries that differ in names of variables, order of literals,
+        or direction of symmetric ones.
+        """
         if self.repeats:
             return self.number, min([self._sorted(order(conditions)) for order in self.orders])
         if len(self.orders) == 1:
@@ -118,7 +123,8 @@ class Structure:
         return tuple([tests for _, tests in sorted(zip(self.form, conditions, strict=True))])
 
     def redundancy(self, conditions: ConditionSets) -> Choice["", "so far", "for good"]:
-        """Whether some literal follows from another: from one with more conditions on the same variables, or, bare, from the data.
+        """Whether some literal follows from another:
+        from one with more conditions on the same variables, or, bare, from the data.
 
         "so far" where it is the last one, which may get further conditions.
         """
@@ -185,14 +191,17 @@ class Language:
     def domains(self, skeleton: Skeleton) -> dict[int, str]:
         """The domain of each variable."""
         return {
-            v: domain for relation, variables in skeleton for v, domain in zip(variables, self.relations[relation].domains, strict=True)
+            v: domain
+            for relation, variables in skeleton
+            for v, domain in zip(variables, self.relations[relation].domains, strict=True)
         }
 
     def shapes(self, skeleton: Skeleton, connected: bool) -> list[tuple[int, tuple[int, ...]]]:
-        """Every literal that may be added, as its relation and variables, -1 for a new one; symmetric relations in one direction.
+        """Every literal that may be added, as its relation and variables, -1 for a new one;
+        symmetric relations in one direction.
 
-        One that could stand before the last literal is left out where it is less than that (see `Miner`), and with object identity one
-        whose new variable would have to be another of the query's.
+        One that could stand before the last literal is left out where it is less than that (see `Miner`), and with
+        object identity one whose new variable would have to be another of the query's.
         """
         domains = self.domains(skeleton)
         grown = any(v >= self.n_root for v in domains)
@@ -208,7 +217,9 @@ class Language:
                     continue
                 if max(bound) < earlier and (number, _with_new(shape)) < last:
                     continue
-                if not self._same_row(number, shape, skeleton) and not (self.oi and self._must_be_known(number, shape, skeleton)):
+                if not self._same_row(number, shape, skeleton) and not (
+                    self.oi and self._must_be_known(number, shape, skeleton)
+                ):
                     found.append((number, shape))
         return sorted(found, key=lambda found: (found[0], _with_new(found[1])))
 
@@ -233,7 +244,9 @@ class Language:
         root = self.relations[0]
         for other, variables in skeleton:
             if other == number:
-                if any(variables[k] == shape[k] for k in relation.unique) or (relation.rows_unique and variables == shape):
+                if any(variables[k] == shape[k] for k in relation.unique) or (
+                    relation.rows_unique and variables == shape
+                ):
                     return True
             elif other == 0 and relation.name == root.name:
                 same = dict(zip(root.columns, variables, strict=True))
@@ -242,7 +255,9 @@ class Language:
         return False
 
     def _must_be_known(self, number: int, shape: tuple[int, ...], skeleton: Skeleton) -> bool:
-        """Whether a new variable could only be one of the query's: as the molecule of an atom whose molecule is known."""
+        """Whether a new variable could only be one of the query's:
+        as the molecule of an atom whose molecule is known.
+        """
         domains = self.relations[number].domains
         return any(
             variables[other_key] == shape[key]
@@ -260,12 +275,16 @@ class Language:
             one, two = self._function(place), self._function(other)
             n = 0 if one is None or two is None else min(len(one), len(two))
             self._agreements[place, other] = (
-                one is not None and two is not None and bool(((one[:n] == two[:n]) | (one[:n] < 0) | (two[:n] < 0)).all())
+                one is not None
+                and two is not None
+                and bool(((one[:n] == two[:n]) | (one[:n] < 0) | (two[:n] < 0)).all())
             )
         return self._agreements[place, other]
 
     def _function(self, place: Place) -> NDArray[np.int32] | None:
-        """What the second column of a place holds for each key in the first, -1 for nothing; None where that is not one thing."""
+        """What the second column of a place holds for each key in the first, -1 for nothing;
+        None where that is not one thing.
+        """
         if place not in self._functions:
             number, key, column = place
             pairs = (self.relations[number].keys if number else self.root_keys)[:, [key, column]]
@@ -297,12 +316,18 @@ class Language:
                         yield i, j, like
 
     def is_core(self, body: Body) -> bool:
-        """Without object identity: whether no literal can be folded onto the others, so that no shorter query says the same."""
+        """Without object identity: whether no literal can be folded onto the others,
+        so that no shorter query says the same.
+        """
         numbers = [number for number, _, _ in body]
-        return len(set(numbers)) == len(numbers) or not any(self._maps(body, (*body[:k], *body[k + 1 :])) for k in range(1, len(body)))
+        return len(set(numbers)) == len(numbers) or not any(
+            self._maps(body, (*body[:k], *body[k + 1 :])) for k in range(1, len(body))
+        )
 
     def _maps(self, body: Body, onto: Body) -> bool:
-        """Whether a substitution that keeps the example's variables takes each literal to one with all of its conditions."""
+        """Whether a substitution that keeps the example's variables takes each
+        literal to one with all of its conditions.
+        """
 
         def extends(theta: dict[int, int], k: int) -> bool:
             if k == len(body):
@@ -312,9 +337,9 @@ class Language:
                 if other == relation and set(tests) <= set(more):
                     for turned in self._directions(relation, images):
                         longer = dict(theta)
-                        if all(longer.setdefault(v, image) == image for v, image in zip(variables, turned, strict=True)) and extends(
-                            longer, k + 1
-                        ):
+                        if all(
+                            longer.setdefault(v, image) == image for v, image in zip(variables, turned, strict=True)
+                        ) and extends(longer, k + 1):
                             return True
             return False
 
@@ -385,16 +410,24 @@ class Language:
             (relation, self.normal(relation, tuple([names.get(v, v) for v in variables])), place)
             for place, (relation, variables) in enumerate(skeleton)
         )
-        return tuple([(relation, variables) for relation, variables, _ in renamed]), tuple([place for _, _, place in renamed])
+        return tuple([(relation, variables) for relation, variables, _ in renamed]), tuple(
+            [place for _, _, place in renamed]
+        )
 
     def clause(self, body: Body, head: Head) -> Clause:
-        """The clause of a query: with object identity, every two variables of one domain differ unless both are the example's."""
+        """The clause of a query: with object identity, every two variables of
+        one domain differ unless both are the example's.
+        """
         names = self._names(body)
         uses = Counter(v for _, variables, _ in body for v in variables)
         domains = self.domains(skeleton_of(body))
         free = [v for v in names if v >= self.n_root]
         unequal = [(w, v) for v in free for w in names if w < v and domains[v] == domains[w]] if self.oi else []
-        told = {v for pair in unequal for v in pair} | {v for v, count in uses.items() if count > 1} | set(range(self.n_root))
+        told = (
+            {v for pair in unequal for v in pair}
+            | {v for v, count in uses.items() if count > 1}
+            | set(range(self.n_root))
+        )
         literals = []
         for relation, variables, conditions in body:
             here = self.relations[relation]
@@ -410,7 +443,11 @@ class Language:
                 if v not in names:
                     letter = next((c for c in column if c.isascii() and c.isalpha()), "x").upper()
                     taken = set(names.values())
-                    names[v] = next(name for name in (letter + (str(i) if i > 1 else "") for i in range(1, 1000)) if name not in taken)
+                    names[v] = next(
+                        name
+                        for name in (letter + (str(i) if i > 1 else "") for i in range(1, 1000))
+                        if name not in taken
+                    )
         return dict(sorted(names.items()))
 
 
@@ -425,7 +462,12 @@ def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _relation(
-    table: Table, database: Database | None, weights: NDArray[np.float64], bins: int, left_out: list[str], pair: Sequence[str]
+    table: Table,
+    database: Database | None,
+    weights: NDArray[np.float64],
+    bins: int,
+    left_out: list[str],
+    pair: Sequence[str],
 ) -> Relation:
     held = np.zeros((table.n_rows, len(table.attributes)), np.int32)
     conditions: list[Condition] = [()]
@@ -435,7 +477,11 @@ def _relation(
         held[:, number] = np.where(found[0] >= 0, found[0] + len(conditions), 0)
         conditions += found[1]
         attribute += [number] * len(found[1])
-    keys = np.stack([column.codes for column in table.keys], axis=1) if table.keys else np.empty((table.n_rows, 0), np.int32)
+    keys = (
+        np.stack([column.codes for column in table.keys], axis=1)
+        if table.keys
+        else np.empty((table.n_rows, 0), np.int32)
+    )
     names = tuple(column.name for column in table.keys)
     counts = [np.bincount(column[column >= 0]) for column in keys.T]
     return Relation(

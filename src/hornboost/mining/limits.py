@@ -55,7 +55,8 @@ class LeftOut:
 
 
 def largest_affordable(costs: NDArray[np.float64], budget: float) -> float:
-    """The cost above which steps must be left out, so that all others together stay within a budget; infinite where all do.
+    """The cost above which steps must be left out, so that all others together
+    stay within a budget; infinite where all do.
 
     >>> largest_affordable(np.array([5.0, 1.0, 2.0]), 4), largest_affordable(np.array([5.0, 1.0]), 6)
     (2.0, inf)

@@ -1,4 +1,6 @@
-"""From examples to boolean columns: frequent queries as clauses, columns that are equal on the training examples merged."""
+"""From examples to boolean columns: frequent queries as clauses,
+columns that are equal on the training examples merged.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,11 @@ class MiningSettings:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The distinct queries, their support by class, and their coverage of the training examples, a row each as packed bits.
+    """The distinct queries, their support by class, and their coverage of the training examples,
+    a row each as packed bits.
 
-    `clause` gives one as a clause; `merged` counts the queries that cover the same training examples as an earlier, no longer one,
-    and `stopped` says why mining ended where a limit of time or Ctrl-C ended it.
+    `clause` gives one as a clause; `merged` counts the queries that cover the same training examples as an earlier, no
+    longer one, and `stopped` says why mining ended where a limit of time or Ctrl-C ended it.
     """
 
     clause: Callable[[int], Clause]
@@ -98,12 +101,21 @@ def find_patterns(
 ) -> Patterns:
     """Mine encoded examples; `classes` are positions in `labels`, all 0 where there is no label.
 
-    Where only the positive examples decide what is frequent, only they are mined, and `cover` tells what the queries hold for besides.
+    Where only the positive examples decide what is frequent, only they are mined, and `cover` tells what the queries
+    hold for besides.
     """
     language = Language.of(
-        database, examples, weights, bins=settings.bins, oi=settings.oi, symmetric=settings.symmetric, steps=settings.max_length
+        database,
+        examples,
+        weights,
+        bins=settings.bins,
+        oi=settings.oi,
+        symmetric=settings.symmetric,
+        steps=settings.max_length,
     )
-    language = within_columns(language, settings.max_columns, classes, weights, settings.max_length, settings.max_bindings)
+    language = within_columns(
+        language, settings.max_columns, classes, weights, settings.max_length, settings.max_bindings
+    )
     by_class = np.bincount(classes, weights, minlength=len(labels)).astype(np.float64)
     counted = np.flatnonzero(classes == positive) if settings.support == "positive" else np.arange(len(classes))
     partial = len(counted) < len(classes)

@@ -1,7 +1,7 @@
 """Level-wise mining of frequent queries (Di Mauro et al., section 2).
 
-Queries that differ in their last condition only are a family: one pass over the bindings of what they share counts a new literal, bare and
-with each of its conditions, for all of them.
+Queries that differ in their last condition only are a family: one pass over the bindings of what they share counts a
+new literal, bare and with each of its conditions, for all of them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,24 @@ from hornboost.logic.clause import Clause, Head
 from hornboost.mining import query_kernels as kernels
 from hornboost.mining.additions import Addition, Shape, additions_to
 from hornboost.mining.bindings import Bindings
-from hornboost.mining.language import Body, ConditionSets, Language, QueryKey, Relation, Skeleton, Structure, skeleton_of
+from hornboost.mining.language import (
+    Body,
+    ConditionSets,
+    Language,
+    QueryKey,
+    Relation,
+    Skeleton,
+    Structure,
+    skeleton_of,
+)
 from hornboost.mining.limits import LeftOut, Limits, largest_affordable
 from hornboost.stopping import Stopped, check, learning
 
 
 @dataclass(eq=False, slots=True)
 class Counts:
-    """What is known of the literals counted for a query: `barren` ones cannot be added, and `reached` tells the conditions that an example
-    has a row for, as bits.
+    """What is known of the literals counted for a query: `barren` ones cannot be added, and `reached` tells the
+    conditions that an example has a row for, as bits.
     """
 
     barren: set[Shape] = field(default_factory=set)
@@ -39,11 +48,11 @@ class Counts:
 
 @dataclass(eq=False, slots=True)
 class Query:
-    """A frequent query: its coverage of the training examples as packed bits, its support by class, and how it came from its parent: by a
-    new literal (`added`), or by a further condition on the last one.
+    """A frequent query: its coverage of the training examples as packed bits, its support by class, and how it came
+    from its parent: by a new literal (`added`), or by a further condition on the last one.
 
-    A `pending` one says nothing new before its last literal has further conditions. Only one that is extended has `counts`. What its family
-    shares has about so many bindings as `rows`.
+    A `pending` one says nothing new before its last literal has further conditions. Only one that is extended has
+    `counts`. What its family shares has about so many bindings as `rows`.
     """
 
     body: Body
@@ -65,10 +74,12 @@ class Query:
 
 @dataclass
 class Mined:
-    """The queries in the order of their length, how many candidates were counted, and what was left out, a sentence each.
+    """The queries in the order of their length, how many candidates were counted,
+    and what was left out, a sentence each.
 
-    A candidate is a literal, bare or with a condition, or a further condition, whose support was counted for a query, be it 0. `rows` are
-    those that joins have looked at; `stopped` says why mining ended where a limit of time or Ctrl-C ended it.
+    A candidate is a literal, bare or with a condition, or a further condition, whose support was counted for a query,
+    be it 0. `rows` are those that joins have looked at; `stopped` says why mining ended where a limit of time or Ctrl-C
+    ended it.
     """
 
     queries: list[Query] = field(default_factory=list)
@@ -103,7 +114,9 @@ class _Level:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Family:
-    """Queries that differ in their last condition only and the bindings of what they share; or one query and its own."""
+    """Queries that differ in their last condition only and the bindings
+    of what they share; or one query and its own.
+    """
 
     queries: list[Query]
     bindings: Bindings
@@ -134,8 +147,8 @@ class Family:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frequent:
-    """What a pass finds for the queries of a family: the conditions that each reaches, unless nobody will ask, and the frequent ones, one
-    query's after the other's from `starts` on; and about how many rows it looked at for each.
+    """What a pass finds for the queries of a family: the conditions that each reaches, unless nobody will ask, and the
+    frequent ones, one query's after the other's from `starts` on; and about how many rows it looked at for each.
     """
 
     reached: NDArray[np.uint64] | None
@@ -153,9 +166,10 @@ class _Full(Exception):  # noqa: N818
 class Miner:
     """Breadth-first search from the most general query, refined by one condition or literal a level.
 
-    A query can be built in many orders; only its least sequence of literals (relation, variables, conditions) is followed: conditions are
-    added to the last literal and in order, and a literal that could have come before the last one must not be less than it. A prefix of a
-    least sequence is itself least, so nothing is lost, and in sorted levels the least sequence of a query is found before its others.
+    A query can be built in many orders; only its least sequence of literals (relation, variables, conditions) is
+    followed: conditions are added to the last literal and in order, and a literal that could have come before the last
+    one must not be less than it. A prefix of a least sequence is itself least, so nothing is lost, and in sorted levels
+    the least sequence of a query is found before its others.
     """
 
     def __init__(
@@ -168,7 +182,9 @@ class Miner:
         connected: bool = True,
         limits: Limits | None = None,
     ) -> None:
-        """A query is frequent where its support in some class, or in all (the last threshold), reaches its threshold."""
+        """A query is frequent where its support in some class,
+        or in all (the last threshold), reaches its threshold.
+        """
         self._language = language
         self._connected = connected
         self._limits = limits or Limits()
@@ -178,7 +194,8 @@ class Miner:
         self._reached_bytes = 0
         self._additions: dict[Skeleton, list[Addition]] = {}
         self._unknown = {
-            width: np.full((self._n, width), np.iinfo(np.uint64).max, np.uint64) for width in {s.n_words for s in language.relations}
+            width: np.full((self._n, width), np.iinfo(np.uint64).max, np.uint64)
+            for width in {s.n_words for s in language.relations}
         }
         self._by_class = np.bincount(classes, weights, minlength=len(thresholds) - 1)
         self._frequency = kernels.Frequency(classes, weights, thresholds * (1.0 - 1e-12))
@@ -190,7 +207,10 @@ class Miner:
         mined = Mined(left_out=LeftOut(list(self._language.left_out)))
         with learning() as ending:
             for length in range(1, max_length + 1):
-                families = [list(family) for _, family in groupby(queries, key=lambda query: (id(query.parent), id(query.added)))]
+                families = [
+                    list(family)
+                    for _, family in groupby(queries, key=lambda query: (id(query.parent), id(query.added)))
+                ]
                 is_last = length == max_length
                 level = _Level(mined, is_last, self._affordable(families, mined, length, is_last))
                 try:
@@ -205,7 +225,9 @@ class Miner:
         return mined
 
     def _affordable(self, families: list[list[Query]], mined: Mined, length: int, is_last: bool) -> float:
-        """The rows that a step of this level may look at: the last level may use up what is left of `max_rows`, others half of it."""
+        """The rows that a step of this level may look at:
+        the last level may use up what is left of `max_rows`, others half of it.
+        """
         limit = self._limits.max_rows
         if limit is None:
             return math.inf
@@ -214,7 +236,8 @@ class Miner:
         left_out = int((costs > most).sum())
         if left_out:
             mined.left_out.tell(
-                f"{left_out:,} of {costs.size:,} ways to extend queries of length {length - 1}, those that look at most rows, "
+                f"{left_out:,} of {costs.size:,} ways to extend queries of length {length - 1}, those that "
+                "look at most rows, "
                 f"were left out (max_rows={limit:,})"
             )
         return most
@@ -226,10 +249,16 @@ class Miner:
     def _rows(self, family: list[Query]) -> float:
         """About how many bindings a family has."""
         first = family[0]
-        return first.rows if len(family) > 1 else first.rows * self._language.relations[first.body[-1][0]].share_of(first.condition)
+        return (
+            first.rows
+            if len(family) > 1
+            else first.rows * self._language.relations[first.body[-1][0]].share_of(first.condition)
+        )
 
     def _refine_all(self, families: list[list[Query]], level: _Level, length: int) -> None:
-        """Refine all families in their order; where that finds too many queries, one query after another by what it tells of the class."""
+        """Refine all families in their order; where that finds too many queries,
+        one query after another by what it tells of the class.
+        """
         try:
             self._refine_each(families, level, length)
         except _Full:
@@ -260,7 +289,9 @@ class Miner:
         return mutual_information(np.stack([query.support, self._by_class - query.support])) if query.support else 0.0
 
     def _refine(self, queries: list[Query], level: _Level, barren: frozenset[Shape] = frozenset()) -> frozenset[Shape]:
-        """Refine the queries of a family in their order; tells the literals that are barren for all of them, besides those known."""
+        """Refine the queries of a family in their order;
+        tells the literals that are barren for all of them, besides those known.
+        """
         check()
         first = queries[0]
         additions = self._possible(first)
@@ -284,7 +315,9 @@ class Miner:
         tests = self._tests(family)
         literals = self._literals(family, [added for added in additions if added.shape not in barren], level)
         if len(queries) > 1:
-            literals = list(literals)  # all are counted before the first query is refined; for one query each is in turn
+            literals = list(
+                literals
+            )  # all are counted before the first query is refined; for one query each is in turn
         for slot, query in enumerate(queries):
             query.counts = counts = Counts(set(barren))
             # further conditions on a bare literal are counted with it
@@ -306,8 +339,12 @@ class Miner:
         return self._additions[skeleton]
 
     def _size(self, bindings: Bindings, additions: list[Addition]) -> int:
-        """For how many queries a pass may count at once, in an eighth of the memory; for one where what they share is too much."""
-        if len(bindings) > self._limits.max_bindings or any(self._reaches_too_many(bindings, added) for added in additions):
+        """For how many queries a pass may count at once, in an eighth of the memory;
+        for one where what they share is too much.
+        """
+        if len(bindings) > self._limits.max_bindings or any(
+            self._reaches_too_many(bindings, added) for added in additions
+        ):
             return 1
         width = sum(self._language.relations[added.shape[0]].n_words for added in additions)
         return max(1, self._limits.cache_bytes // 8 // max(8 * self._n * width, 1))
@@ -325,7 +362,9 @@ class Miner:
         reached = kernels.reach_tests(bindings.example, bindings.rows, *family.slots, self._n, last.n_words)
         return self._found(reached, last, True, len(bindings), family)
 
-    def _literals(self, family: Family, additions: list[Addition], level: _Level) -> Iterable[tuple[Addition, Frequent]]:
+    def _literals(
+        self, family: Family, additions: list[Addition], level: _Level
+    ) -> Iterable[tuple[Addition, Frequent]]:
         """New literals; a query that says nothing new so far is not extended by any."""
         if all(query.pending for query in family.queries):
             return
@@ -348,10 +387,14 @@ class Miner:
         kind = f"literals that reach more than 50 * max_bindings={self._limits.max_bindings:,} rows were left out"
         level.mined.left_out.add(kind, lambda: f"'{relation.name}' after '{self._text(query)}'")
 
-    def _found(self, reached: NDArray[np.uint64], relation: Relation, is_last: bool, rows: int, family: Family) -> Frequent:
+    def _found(
+        self, reached: NDArray[np.uint64], relation: Relation, is_last: bool, rows: int, family: Family
+    ) -> Frequent:
         starts, conditions, support, hits = kernels.tally(reached, relation.n_conditions, *self._frequency)
         by_query = [rows * share for share in family.shares]
-        return Frequent(None if is_last else reached, starts.tolist(), conditions.tolist(), support.tolist(), hits, by_query)
+        return Frequent(
+            None if is_last else reached, starts.tolist(), conditions.tolist(), support.tolist(), hits, by_query
+        )
 
     def _add_tests(self, query: Query, slot: int, found: Frequent, level: _Level) -> None:
         number, variables, tests = query.body[-1]
@@ -365,11 +408,15 @@ class Miner:
                 more = (*tests, condition)
                 key = query.structure.key((*before, more))
                 if key not in level.seen:
-                    longer = Query((*query.body[:-1], (number, variables, more)), query.structure, query, None, condition)
+                    longer = Query(
+                        (*query.body[:-1], (number, variables, more)), query.structure, query, None, condition
+                    )
                     longer.rows = found.rows[slot]
                     self._keep(longer, key, (*before, more), found, k, level)
 
-    def _add_literal(self, query: Query, slot: int, counts: Counts, added: Addition, found: Frequent, level: _Level) -> None:
+    def _add_literal(
+        self, query: Query, slot: int, counts: Counts, added: Addition, found: Frequent, level: _Level
+    ) -> None:
         shape = added.shape
         level.mined.candidates += self._language.relations[shape[0]].n_conditions
         start, end = found.starts[slot : slot + 2]
@@ -378,7 +425,9 @@ class Miner:
             return
         if found.reached is not None:
             alone = len(found.reached) == 1
-            self._remember(counts, shape, found.reached[slot] if alone else found.reached[slot].copy())  # not the whole family's
+            self._remember(
+                counts, shape, found.reached[slot] if alone else found.reached[slot].copy()
+            )  # not the whole family's
         number, variables = added.skeleton[-1]
         structure = added.structure = added.structure or self._language.structure(added.skeleton)
         least = query.body[-1][2] if (number, variables) == query.body[-1][:2] else ()
@@ -393,7 +442,9 @@ class Miner:
                 longer.rows = found.rows[slot]
                 self._keep(longer, key, conditions, found, k, level)
 
-    def _keep(self, query: Query, key: QueryKey, conditions: ConditionSets, found: Frequent, k: int, level: _Level) -> None:
+    def _keep(
+        self, query: Query, key: QueryKey, conditions: ConditionSets, found: Frequent, k: int, level: _Level
+    ) -> None:
         """Keep a frequent query that was not seen before, unless it says no more than a shorter one."""
         level.seen.add(key)
         redundant = query.structure.redundancy(conditions)
@@ -424,7 +475,9 @@ class Miner:
             query.counts = None
 
     def _bindings(self, query: Query) -> Bindings:
-        """The bindings of a query: those of its family that hold its condition, where they are kept, otherwise from its parent's."""
+        """The bindings of a query: those of its family that hold its condition, where they are kept,
+        otherwise from its parent's.
+        """
         if query.parent is not None and not query.condition:
             return self._shared(query)
         return self._cached(query, lambda: self._made(query))
@@ -464,7 +517,9 @@ class Miner:
     def _extended(self, query: Query, added: Addition, condition: int) -> Bindings:
         """The bindings that a new literal gives, one more than `max_bindings` at most."""
         before, relation = self._bindings(query), self._language.relations[added.shape[0]]
-        return before.extended(added.prepared, relation.held, int(relation.attribute[condition]), condition, self._limits.max_bindings)
+        return before.extended(
+            added.prepared, relation.held, int(relation.attribute[condition]), condition, self._limits.max_bindings
+        )
 
     def _text(self, query: Query) -> str:
         return query_text(self._language.clause(query.body, Head("", "")))
@@ -476,9 +531,13 @@ def query_text(clause: Clause) -> str:
 
 
 def thresholds(
-    min_support: float, support: Choice["overall", "any_class", "positive"], by_class: NDArray[np.float64], positive: int
+    min_support: float,
+    support: Choice["overall", "any_class", "positive"],
+    by_class: NDArray[np.float64],
+    positive: int,
 ) -> NDArray[np.float64]:
-    """The weight that makes a query frequent, for each class and, last, for all examples; infinite where it does not count.
+    """The weight that makes a query frequent, for each class and, last, for all examples;
+    infinite where it does not count.
 
     >>> thresholds(0.1, "positive", np.array([90.0, 10.0]), 1)
     array([inf,  1., inf])

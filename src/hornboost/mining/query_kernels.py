@@ -1,8 +1,9 @@
 """Compiled loops of query mining: from the bindings of a family of queries to the coverage of all of their refinements.
 
-A family are queries that differ in their last condition only, each of them a slot. The conditions that an example reaches under a slot are
-a set of bits, 64 a word (bit 0 is the bare literal); `tally` turns them into supports and coverage. Bindings are sorted by example.
-Kernels take arrays, no tuples of ours: compiled code on disk would name the tuples' types, which another version may not have.
+A family are queries that differ in their last condition only, each of them a slot. The conditions that an example
+reaches under a slot are a set of bits, 64 a word (bit 0 is the bare literal); `tally` turns them into supports and
+coverage. Bindings are sorted by example. Kernels take arrays, no tuples of ours: compiled code on disk would name the
+tuples' types, which another version may not have.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ Words = NDArray[np.uint64]
 
 
 class Prepared(NamedTuple):
-    """A literal that may be added: the rows of an index under a variable of the query, with these demands on their keys.
+    """A literal that may be added: the rows of an index under a variable of the query,
+    with these demands on their keys.
 
-    `equal` lists pairs (key column, variable) that must also be equal, `differ` those that must not be, `apart` pairs of key columns that
-    hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables that matter besides the example's own:
-    if they are not all, one binding may ask what the one before has asked (`repeats`). Numbers of columns have no sign, which saves
-    the kernels a test.
+    `equal` lists pairs (key column, variable) that must also be equal, `differ` those that must not be, `apart` pairs
+    of key columns that hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables
+    that matter besides the example's own: if they are not all, one binding may ask what the one before has asked
+    (`repeats`). Numbers of columns have no sign, which saves the kernels a test.
     """
 
     variable: np.uint32
@@ -41,8 +43,8 @@ class Prepared(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """Which queries a pass counts for: the conditions that rows of their last literal hold (0 for none), the slot of each condition, or -1,
-    and the slot of the query of all bindings, or -1.
+    """Which queries a pass counts for: the conditions that rows of their last literal hold (0 for none), the slot of
+    each condition, or -1, and the slot of the query of all bindings, or -1.
     """
 
     held: Codes
@@ -75,7 +77,9 @@ def _first_bit(word: np.uint64) -> tuple[np.uint64, int]:
 
 
 @inner
-def _fits(keys: Codes, equal: Places, differ: Places, apart: Places, variables: Codes, b: int, row: int | np.uint32) -> bool:
+def _fits(
+    keys: Codes, equal: Places, differ: Places, apart: Places, variables: Codes, b: int, row: int | np.uint32
+) -> bool:
     for p in range(equal.shape[0]):
         value = keys[row, equal[p, 0]]
         if value < 0 or value != variables[b, equal[p, 1]]:
@@ -121,11 +125,13 @@ def count_reached(variables: Codes, variable: np.uint32, offsets: NDArray[np.int
     return total
 
 
-def reach_literal(example: Codes, variables: Codes, last: Codes, family: Slots, literal: Prepared, held: Codes, known: Words) -> Words:
+def reach_literal(
+    example: Codes, variables: Codes, last: Codes, family: Slots, literal: Prepared, held: Codes, known: Words
+) -> Words:
     """The conditions of a new literal, whose relation's rows hold `held`, that each example reaches under each slot.
 
-    Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. Under slots that reach all that
-    is `known` to be within an example's reach, from a more general query, nothing more is asked.
+    Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. Under slots
+    that reach all that is `known` to be within an example's reach, from a more general query, nothing more is asked.
     """
     return _reach_literal(example, variables, last, *family, *literal, held, known)  # type: ignore[arg-type]
 
@@ -162,7 +168,8 @@ def _reach_literal(
     asked = np.full(offsets.size if decisive else 0, -1, np.int32)
     told = np.empty((asked.size, n_words), np.uint64)
     is_told = False
-    # written out, and indexed without signs: with calls to `_fits` and `_unite` this loop measures two to three times slower
+    # written out, and indexed without signs: with calls to `_fits` and `_unite` this loop measures two to three times
+    # slower
     for b in range(example.size):
         e = np.uint32(example[b])
         is_told = repeats and is_told and _is_like_the_one_before(example, variables, b, used)
@@ -248,7 +255,9 @@ def _reach_literal(
 
 
 @jit
-def reach_tests(example: Codes, last: Codes, held: Codes, slots: Codes, whole: int, n_slots: int, n_examples: int, width: int) -> Words:
+def reach_tests(
+    example: Codes, last: Codes, held: Codes, slots: Codes, whole: int, n_slots: int, n_examples: int, width: int
+) -> Words:
     """The conditions that the rows of the last literal hold, in words of 64, for each example under each slot."""
     reached = np.zeros((n_slots, n_examples, width), np.uint64)
     for b in range(example.size):
@@ -265,7 +274,9 @@ def reach_tests(example: Codes, last: Codes, held: Codes, slots: Codes, whole: i
 def tally(
     reached: Words, n_conditions: int, classes: Codes, weights: NDArray[np.float64], thresholds: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
-    """The frequent conditions, slot by slot: where those of each slot start, their numbers, supports by class, and coverage as bits."""
+    """The frequent conditions, slot by slot: where those of each slot start, their numbers,
+    supports by class, and coverage as bits.
+    """
     n_slots, n_examples, width = reached.shape
     support = np.zeros((n_slots * n_conditions, thresholds.size - 1))
     for slot in range(n_slots):
@@ -366,14 +377,20 @@ def _extend(
         if 0 <= code < offsets.size - 1:
             room += offsets[code + 1] - offsets[code]
     room, n, before = min(room, limit + 1), 0, variables.shape[1]
-    examples, longer, found = np.empty(room, np.int32), np.empty((room, before + fresh.size), np.int32), np.empty(room, np.int32)
+    examples, longer, found = (
+        np.empty(room, np.int32),
+        np.empty((room, before + fresh.size), np.int32),
+        np.empty(room, np.int32),
+    )
     for b in range(example.size):
         code = variables[b, variable]
         if code < 0 or code >= offsets.size - 1:
             continue
         for at in range(offsets[code], offsets[code + 1]):
             row = np.uint32(rows[at])
-            if (attribute < 0 or held[row, attribute] == condition) and _fits(keys, equal, differ, apart, variables, b, row):
+            if (attribute < 0 or held[row, attribute] == condition) and _fits(
+                keys, equal, differ, apart, variables, b, row
+            ):
                 if n == room:  # the limit
                     return examples, longer, found
                 examples[n], found[n] = example[b], row

@@ -1,7 +1,8 @@
-"""Feature selection by mutual information: mRMR and mLynx's stochastic search (Di Mauro et al., section 3 and Algorithm 1).
+"""Feature selection by mutual information: mRMR and mLynx's stochastic search (Di Mauro et al.,
+section 3 and Algorithm 1).
 
-A step costs one pass over the candidates: the pairwise information of the column just chosen is added to a running sum, and kept for
-later restarts.
+A step costs one pass over the candidates: the pairwise information of the column just chosen is added to a running sum,
+and kept for later restarts.
 """
 
 from __future__ import annotations
@@ -87,7 +88,12 @@ class BooleanColumns:
     def pairwise(self, column: int) -> NDArray[np.float64]:
         both = self._shared(self._packed, column)
         only, other = self._true[column] - both, self._true - both
-        cells = self._x_log_x(both) + self._x_log_x(only) + self._x_log_x(other) + self._x_log_x(self._total - only - other - both)
+        cells = (
+            self._x_log_x(both)
+            + self._x_log_x(only)
+            + self._x_log_x(other)
+            + self._x_log_x(self._total - only - other - both)
+        )
         own = self._true[column]
         return self._information(cells, self._x_log_x(own) + self._x_log_x(self._total - own))
 
@@ -108,7 +114,9 @@ class BooleanColumns:
 
     def _information(self, cells: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
         own = self._x_log_x(self._true) + self._x_log_x(self._total - self._true)
-        information: NDArray[np.float64] = np.maximum((cells - own - other + self._x_log_x(self._total)) / self._total, 0.0)
+        information: NDArray[np.float64] = np.maximum(
+            (cells - own - other + self._x_log_x(self._total)) / self._total, 0.0
+        )
         return information
 
     def _x_log_x(self, x: Any) -> NDArray[np.float64]:
@@ -144,7 +152,9 @@ class DiscreteColumns:
 
     def pairwise(self, column: int) -> NDArray[np.float64]:
         out = np.empty(self.n_features)
-        kernels.information_with(self._codes, self.n_values, self._codes[column], int(self.n_values[column]), self._weights, out)
+        kernels.information_with(
+            self._codes, self.n_values, self._codes[column], int(self.n_values[column]), self._weights, out
+        )
         return out
 
     def among(self, subset: NDArray[np.intp]) -> DiscreteColumns:
@@ -174,13 +184,17 @@ class Information:
     _rows: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, columns: Columns, classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]) -> Information:
+    def of(
+        cls, columns: Columns, classes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64]
+    ) -> Information:
         """Measure the relevance of all columns."""
         return cls(columns, classes, n_classes, weights, columns.about(classes, n_classes))
 
     def among(self, subset: NDArray[np.intp]) -> Information:
         """The same about some of the columns, numbered anew."""
-        return Information(self.columns.among(subset), self.classes, self.n_classes, self.weights, self.relevance[subset])
+        return Information(
+            self.columns.among(subset), self.classes, self.n_classes, self.weights, self.relevance[subset]
+        )
 
     def pairwise(self, column: int) -> NDArray[np.float64]:
         """I(f_k; f_column) for every k."""
@@ -192,7 +206,9 @@ class Information:
         return row
 
     def judged(self, columns: list[int]) -> Restart:
-        """The set with which Bayes gets least of the training weight wrong, err_D(S), among those that grow to these columns."""
+        """The set with which Bayes gets least of the training weight wrong, err_D(S),
+        among those that grow to these columns.
+        """
         codes, n_values = self.columns.codes(columns), self.columns.n_values[columns]
         size, error, loss = best_prefix(codes, n_values, self.classes, self.n_classes, self.weights)
         return Restart(tuple(columns[:size]), error, loss, len(columns))
@@ -222,7 +238,9 @@ class _Construction:
         self._redundancy += self._information.pairwise(column)
 
     def best(self) -> tuple[int, float]:
-        """The candidate of the largest mRMR, equation (5), the first one where several are equal to 2**-40, and its mRMR."""
+        """The candidate of the largest mRMR, equation (5),
+        the first one where several are equal to 2**-40, and its mRMR.
+        """
         score = comparable(self._information.relevance - self._redundancy / max(len(self.chosen), 1))
         score[~self._free] = -np.inf
         column = int(np.argmax(score))
@@ -235,7 +253,9 @@ class _Construction:
 
 
 def greedy(information: Information, max_features: int, alpha: float = -np.inf) -> list[int]:
-    """Steps of mRMR from the most relevant column on, while its mRMR is above `alpha`; the columns in the order of their choice."""
+    """Steps of mRMR from the most relevant column on, while its mRMR is above `alpha`;
+    the columns in the order of their choice.
+    """
     construction = _Construction(information)
     while len(construction.chosen) < max_features:
         column, score = construction.best()
@@ -258,7 +278,9 @@ class Restart:
     grown: int
 
 
-def stochastic(information: Information, uniform: Callable[[], float], **parameters: Any) -> tuple[Restart, list[Restart]]:
+def stochastic(
+    information: Information, uniform: Callable[[], float], **parameters: Any
+) -> tuple[Restart, list[Restart]]:
     """Algorithm 1: the best set, and that of each construction; the parameters are those of `constructions`."""
     history: list[Restart] = []
     with learning():
@@ -286,10 +308,12 @@ def constructions(
     alpha: float = 1e-2,
     max_features: int | None = None,
 ) -> Iterator[Restart]:
-    """The constructions of Algorithm 1. Work may end within each of them, but the first is given: an unfinished set is better than none.
+    """The constructions of Algorithm 1.
 
-    `uniform` gives numbers in [0, 1), one for each `rand(0,1)` and one for each random choice of a column, in the order of the lines.
-    A walk step leaves `improve` true. The training error judges after each addition, as in the listing.
+    Work may end within each of them, but the first is given: an unfinished set is better than none.
+
+    `uniform` gives numbers in [0, 1), one for each `rand(0,1)` and one for each random choice of a column, in the order
+    of the lines. A walk step leaves `improve` true. The training error judges after each addition, as in the listing.
     """
     size = information.columns.n_features if max_features is None else min(max_features, information.columns.n_features)
     for number in range(restarts):
@@ -318,15 +342,22 @@ def shares(history: Sequence[Restart]) -> dict[int, float]:
     {2: 1.0, 0: 0.5, 1: 0.5}
     """
     counts = Counter(column for restart in history for column in restart.columns)
-    return {column: count / len(history) for column, count in sorted(counts.items(), key=lambda found: (-found[1], found[0]))}
+    return {
+        column: count / len(history)
+        for column, count in sorted(counts.items(), key=lambda found: (-found[1], found[0]))
+    }
 
 
 def encode(X: Any, weights: NDArray[np.float64]) -> Columns:
-    """Columns of a dense or sparse matrix: bits where every column has at most two values, otherwise codes by sorted value."""
+    """Columns of a dense or sparse matrix: bits where every column has at most two values,
+    otherwise codes by sorted value.
+    """
     if hasattr(X, "tocsc"):
         X = X.tocsc()
         if np.all(X.data == 1):
-            return BooleanColumns((X[:, a : a + _BLOCK].toarray().astype(bool).T for a in range(0, X.shape[1], _BLOCK)), weights)
+            return BooleanColumns(
+                (X[:, a : a + _BLOCK].toarray().astype(bool).T for a in range(0, X.shape[1], _BLOCK)), weights
+            )
         X = X.toarray()
     X = np.asarray(X)
     if X.dtype == bool or (X.dtype.kind in "iuf" and np.all((X == 0) | (X == 1))):

@@ -30,9 +30,15 @@ def _popcount(word: np.uint64) -> np.uint64:
 
 @jit
 def shared_counts(
-    packed: NDArray[np.uint64], column: int, ends: NDArray[np.int64], values: NDArray[np.float64], out: NDArray[np.float64]
+    packed: NDArray[np.uint64],
+    column: int,
+    ends: NDArray[np.int64],
+    values: NDArray[np.float64],
+    out: NDArray[np.float64],
 ) -> None:
-    """out[k] = weight on which both `column` and k are true; a bit of the words up to ends[0] weighs values[0], to ends[1] values[1], …"""
+    """out[k] = weight on which both `column` and k are true;
+    a bit of the words up to ends[0] weighs values[0], to ends[1] values[1], …
+    """
     for k in range(packed.shape[0]):
         weight = 0.0
         first = 0
@@ -46,7 +52,9 @@ def shared_counts(
 
 
 @jit
-def shared_weights(packed: NDArray[np.uint64], rows: NDArray[np.int64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def shared_weights(
+    packed: NDArray[np.uint64], rows: NDArray[np.int64], weights: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
     """out[k] = weight of those of `rows` on which k is true."""
     for k in range(packed.shape[0]):
         total = 0.0
@@ -92,7 +100,8 @@ def best_prefix(
     weights: NDArray[np.float64],
     by_class: NDArray[np.float64],
 ) -> tuple[int, float, float]:
-    """How many of the columns, two or more where there are, leave the smallest error and then the smallest log-loss, and both of these.
+    """How many of the columns, two or more where there are,
+    leave the smallest error and then the smallest log-loss, and both of these.
 
     Counted with Laplace 1 on these rows. The loss is rounded: the order of summation must not tell equal sets apart.
     """

@@ -1,6 +1,7 @@
 """Checkpoints: what the searches of a fit found, in a file from which it goes on to the very same model.
 
-Every random choice comes from the seed, the round and the example, so a round needs no search to be repeated, only its clauses.
+Every random choice comes from the seed, the round and the example, so a round needs no search to be repeated, only its
+clauses.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class Checkpoint:
     """What was found so far, run by run, and the joins refused on the way, for the fit that `identity` names."""
 
     def __init__(self, path: str | PathLike[str], identity: str, engine: Engine) -> None:
-        """Go on from the file if there is one; one of another fit is an error. The engine has the record of refused joins."""
+        """Go on from the file if there is one; one of another fit is an error.
+
+        The engine has the record of refused joins.
+        """
         self._path = Path(path)
         self._identity = identity
         self._runs: dict[str, list[Outcome]] = {}
@@ -67,7 +71,9 @@ class Checkpoint:
             self.write()
 
     def write(self) -> None:
-        """Write the file, whole or not at all; what was learned is worth more than the file, so a failure is only told."""
+        """Write the file, whole or not at all; what was learned is worth more than the file,
+        so a failure is only told.
+        """
         try:
             self._write()
         except ModelError as error:
@@ -77,7 +83,9 @@ class Checkpoint:
     def _write(self) -> None:
         runs = {label: [_written(outcome) for outcome in found] for label, found in self._runs.items()}
         refused = [[[_join(join) for join in joins], count] for joins, count in self._refused.items()]
-        write_whole(self._path, sealed("checkpoint", VERSION, {"identity": self._identity, "runs": runs, "refused": refused}))
+        write_whole(
+            self._path, sealed("checkpoint", VERSION, {"identity": self._identity, "runs": runs, "refused": refused})
+        )
 
     def _content(self) -> bytes | None:
         """What the file holds, if it exists."""
@@ -95,7 +103,9 @@ class Checkpoint:
         body = Part(unsealed(content, str(self._path), "checkpoint", VERSION, _ANEW))
         try:
             identity = body["identity"].text()
-            runs = {label: [_outcome_of(outcome) for outcome in found] for label, found in body["runs"].record().items()}
+            runs = {
+                label: [_outcome_of(outcome) for outcome in found] for label, found in body["runs"].record().items()
+            }
             refused = dict(_refused(found) for found in body["refused"])
             if identity == self._identity:
                 for specs in {specs for found in runs.values() for outcome in found for specs in outcome.clauses}:
@@ -109,7 +119,9 @@ class Checkpoint:
 
 
 def identity(problem: Problem, settings: Iterable[tuple[str, Any]]) -> str:
-    """A digest of all that decides what a fit learns: the settings, the examples with classes and weights, and the tables."""
+    """A digest of all that decides what a fit learns:
+    the settings, the examples with classes and weights, and the tables.
+    """
     told = sorted((name, float(value) if isinstance(value, Real) else value) for name, value in settings)
     digest = sha256(repr((__version__, told)).encode())
     for values in (problem.classes, problem.weights, problem.content):
@@ -149,7 +161,12 @@ def _fields(content: Part, n: int) -> list[Part]:
 
 def _spec(spec: Spec) -> dict[str, Any]:
     tests = [[test.column, test.op, _bound(test.value)] for test in spec.tests]
-    return {"table": spec.table, "parent": spec.parent, "tests": tests, "join": None if spec.join is None else _join(spec.join)}
+    return {
+        "table": spec.table,
+        "parent": spec.parent,
+        "tests": tests,
+        "join": None if spec.join is None else _join(spec.join),
+    }
 
 
 def _bound(value: str | float | None) -> str | float | None:
@@ -190,7 +207,13 @@ def _join(join: Join) -> dict[str, Any]:
 def _join_of(content: Part) -> Join:
     source = content.get("source")
     equal, unequal = (tuple(_pair_of(pair) for pair in content[name]) for name in ("equal", "unequal"))
-    return Join(content["table"].text(), content["column"].text(), None if source is None else _ref_of(*_fields(source, 2)), equal, unequal)
+    return Join(
+        content["table"].text(),
+        content["column"].text(),
+        None if source is None else _ref_of(*_fields(source, 2)),
+        equal,
+        unequal,
+    )
 
 
 def _pair_of(content: Part) -> tuple[str, Ref]:

@@ -19,7 +19,9 @@ class NothingLearnedWarning(UserWarning):
 
 
 def warn_if_empty(ensemble: Ensemble, problem: Problem, limit: str | None = None) -> None:
-    """Say why nothing was learned where there is no rule; `limit` is the parameter that ended the search, if one did."""
+    """Say why nothing was learned where there is no rule;
+    `limit` is the parameter that ended the search, if one did.
+    """
     if not ensemble.rules:
         reason = "; ".join(diagnose(problem)) if limit is None else f"the search reached its {limit}; allow more"
         warnings.warn(f"no rule was learned: {reason}", NothingLearnedWarning, stacklevel=5)
@@ -36,7 +38,10 @@ def diagnose(problem: Problem) -> list[str]:
     """
     reasons = [*_about_classes(problem), *_about_tables(problem), *_about_limits(problem)]
     if not reasons:
-        reasons.append("no condition that rules may state separates the classes better than guessing; try other columns or more depth")
+        reasons.append(
+            "no condition that rules may state separates the classes better than guessing; "
+            "try other columns or more depth"
+        )
     return reasons
 
 
@@ -45,7 +50,9 @@ def _about_classes(problem: Problem) -> list[str]:
     if len(problem.labels) == 1:
         return [f'all {problem.n} examples are of class "{problem.labels[0]}"; there is nothing to tell apart']
     few = [(name, int(count)) for name, count in zip(problem.labels, counts, strict=True) if count < FEW]
-    return [f'there are too few examples of class "{name}" ({count}) to learn and prune rules on' for name, count in few]
+    return [
+        f'there are too few examples of class "{name}" ({count}) to learn and prune rules on' for name, count in few
+    ]
 
 
 def _about_tables(problem: Problem) -> list[str]:
@@ -55,12 +62,17 @@ def _about_tables(problem: Problem) -> list[str]:
     attributes = [*examples.attributes, *(column for name in joined for column in database.tables[name].attributes)]
     reasons = []
     if others and not examples.keys:
-        reasons.append(f"the target table '{examples.name}' has no key column, so no other table can be joined; declare its keys")
+        reasons.append(
+            f"the target table '{examples.name}' has no key column, so no other table can be joined; declare its keys"
+        )
     elif others and not joined:
         names = ", ".join(f"'{table.name}'" for table in others[:5])
         reasons.append(f"no link leads from table '{examples.name}' to {names}; declare foreign keys between them")
     elif others and all(_reaches_nothing(problem, name) for name in joined):
-        reasons.append(f"the keys of the examples occur in no row of another table; check how the keys of '{examples.name}' are spelled")
+        reasons.append(
+            "the keys of the examples occur in no row of another table; "
+            f"check how the keys of '{examples.name}' are spelled"
+        )
     if not attributes:
         reasons.append("no table that the examples reach has an attribute; add columns that are not keys")
     elif not any(_varies(column) for column in attributes):
@@ -75,7 +87,12 @@ def _about_limits(problem: Problem) -> list[str]:
     joins, count = max(refused.items(), key=lambda item: item[1])
     path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
     limit = f"max_entries={problem.engine.max_entries:,}"
-    return [f"{len(refused)} joins were left out because they reach more rows than {limit} ({path} reaches {count:,}); raise max_entries"]
+    return [
+        (
+            f"{len(refused)} joins were left out because they reach more rows than {limit} ({path} reaches "
+            f"{count:,}); raise max_entries"
+        )
+    ]
 
 
 def _joined_tables(problem: Problem) -> list[str]:
@@ -84,7 +101,11 @@ def _joined_tables(problem: Problem) -> list[str]:
     domains = {column.domain for column in problem.examples.keys}
     found: list[str] = []
     while True:
-        new = [name for name, table in tables.items() if name not in found and domains & {column.domain for column in table.keys}]
+        new = [
+            name
+            for name, table in tables.items()
+            if name not in found and domains & {column.domain for column in table.keys}
+        ]
         if not new:
             return found
         found += new

@@ -1,4 +1,6 @@
-"""Why an example is predicted as it is: the rules that fired with rows that made them fire, and what the nearest others lacked."""
+"""Why an example is predicted as it is: the rules that fired with rows that made them fire,
+and what the nearest others lacked.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,10 @@ class Missed:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One prediction. Score, probability and votes are of the class `about`: the positive one of two, otherwise the predicted one."""
+    """One prediction.
+
+    Score, probability and votes are of the class `about`: the positive one of two, otherwise the predicted one.
+    """
 
     keys: Mapping[str, Any]
     prediction: str
@@ -72,7 +77,12 @@ class Explanation:
 
     def __str__(self) -> str:
         name = ", ".join(f"{key}={_show(value)}" for key, value in self.keys.items()) or "example"
-        lines = [f'{name}: predicted "{self.prediction}"; for "{self.about}": probability {self.probability:.3f}, score {self.score:+.4f}']
+        lines = [
+            (
+                f'{name}: predicted "{self.prediction}"; for "{self.about}": '
+                f"probability {self.probability:.3f}, score {self.score:+.4f}"
+            )
+        ]
         for fired in self.fired:
             lines.append(f"  {fired.vote:+.4f}  {fired.rule.clause}")
             lines += [f"           because of {witness}" for witness in fired.witnesses]
@@ -92,7 +102,9 @@ class Explanations(tuple[Explanation, ...]):
         return "\n\n".join(map(str, self))
 
     def frame(self) -> pd.DataFrame:
-        """A row for each example and rule: whether it fired, its vote, the first condition that failed, the witness rows as text."""
+        """A row for each example and rule: whether it fired, its vote,
+        the first condition that failed, the witness rows as text.
+        """
         import pandas as pd
 
         rows = []
@@ -115,7 +127,14 @@ class Explanations(tuple[Explanation, ...]):
         import pandas as pd
 
         rows = [
-            {"example": position, **one.keys, "rule": str(fired.rule.clause), "vote": fired.vote, "table": w.table, "row": dict(w.row)}
+            {
+                "example": position,
+                **one.keys,
+                "rule": str(fired.rule.clause),
+                "vote": fired.vote,
+                "table": w.table,
+                "row": dict(w.row),
+            }
             for position, one in enumerate(self)
             for fired in one.fired
             for w in fired.witnesses
@@ -137,10 +156,11 @@ def explain(
     keys: Sequence[Mapping[str, Any]] | None = None,
     positive: str | None = None,
 ) -> Explanations:
-    """Explain the prediction of each encoded example; `missed` is the number of rules that did not fire to show for each.
+    """Explain the prediction of each encoded example;
+    `missed` is the number of rules that did not fire to show for each.
 
-    `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two classes scores,
-    probabilities and votes are those of `positive`, or of the second.
+    `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two
+    classes scores, probabilities and votes are those of `positive`, or of the second.
     """
     steps = _Steps.kept(ensemble, database, missed > 0)
     names = keys if keys is not None else _key_values(database, examples)
@@ -151,7 +171,12 @@ def explain(
 
 
 def _explained(
-    ensemble: Ensemble, steps: _Steps, trace: Trace, names: Sequence[Mapping[str, Any]], missed: int, positive: str | None
+    ensemble: Ensemble,
+    steps: _Steps,
+    trace: Trace,
+    names: Sequence[Mapping[str, Any]],
+    missed: int,
+    positive: str | None,
 ) -> Iterator[Explanation]:
     """The explanations of a block of examples."""
     of_rule = steps.coverage.of_clause[: len(ensemble.rules)]
@@ -164,7 +189,13 @@ def _explained(
         about = int(choices[e]) if decision.ndim == 2 else ensemble.about(positive)
         votes = [vote_for(rule.votes, about) for rule in ensemble.rules]
         otherwise = [vote_for(rule.otherwise, about) if rule.otherwise else 0.0 for rule in ensemble.rules]
-        score = decision[e, about] if decision.ndim == 2 else decision[e] if about or len(ensemble.classes) == 1 else -decision[e]
+        score = (
+            decision[e, about]
+            if decision.ndim == 2
+            else decision[e]
+            if about or len(ensemble.classes) == 1
+            else -decision[e]
+        )
         fired = [Fired(ensemble.rules[r], votes[r], witnesses[r, e]) for r in np.flatnonzero(covered[e]).tolist()]
         near = steps.nearest(trace.covered[e], covered[e], votes, otherwise)[:missed] if missed else []
         yield Explanation(
@@ -201,7 +232,11 @@ def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
             yield shorter, what.format(literal.table)
         for k, test in enumerate(literal.tests, start=1):
             shorter = replace(shorter, body=(*body, replace(literal, tests=literal.tests[:k])))
-            where = f"no such row of table '{literal.table}' has {test}" if number else f"{test} does not hold in table '{literal.table}'"
+            where = (
+                f"no such row of table '{literal.table}' has {test}"
+                if number
+                else f"{test} does not hold in table '{literal.table}'"
+            )
             yield shorter, where
         body = (*body, literal)
         known.update(literal.variables)
@@ -213,7 +248,9 @@ def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
 
 @dataclass(eq=False)
 class _Steps:
-    """The rules and, where they are asked for, their prefixes, bound to a database together: one pass tells all of them."""
+    """The rules and, where they are asked for, their prefixes, bound to a database together:
+    one pass tells all of them.
+    """
 
     rules: Sequence[Rule]
     coverage: Coverage
@@ -250,7 +287,9 @@ class _Steps:
         return sorted(missed, key=lambda one: (-one.satisfied / max(one.conditions, 1), -abs(one.would_vote)))
 
 
-def _witnesses(ensemble: Ensemble, trace: Trace, covered: NDArray[np.bool_]) -> dict[tuple[int, int], tuple[Witness, ...]]:
+def _witnesses(
+    ensemble: Ensemble, trace: Trace, covered: NDArray[np.bool_]
+) -> dict[tuple[int, int], tuple[Witness, ...]]:
     """For each rule and each example that it covers one row for each literal, in the order of the clause."""
     database = trace.coverage.database
     clauses = [rule.clause.rooted(database.target.table) for rule in ensemble.rules]
@@ -260,7 +299,9 @@ def _witnesses(ensemble: Ensemble, trace: Trace, covered: NDArray[np.bool_]) -> 
     found: dict[tuple[int, int], tuple[Witness, ...]] = {}
     for r, (clause, of_rule) in enumerate(zip(clauses, fired, strict=True)):
         if of_rule.size:
-            columns = [records.witnesses(literal, k, rows[r][k]) for k, literal in enumerate(clause.body) if k or literal.tests]
+            columns = [
+                records.witnesses(literal, k, rows[r][k]) for k, literal in enumerate(clause.body) if k or literal.tests
+            ]
             of_example = zip(*columns, strict=True) if columns else [()] * of_rule.size
             found.update({(r, e): tuple(found) for e, found in zip(of_rule.tolist(), of_example, strict=True)})
     return found
@@ -299,8 +340,12 @@ class _Records:
         mentioned = _mentioned(literal)
         if position == 0:
             shown = tuple(dict.fromkeys((*(name for name in mentioned if name in keys), *mentioned)))
-            return [Witness(literal.table, {name: records[row][name] for name in mentioned}, shown) for row in rows.tolist()]
-        return [Witness(literal.table, records[row], tuple(dict.fromkeys((*keys, *mentioned)))) for row in rows.tolist()]
+            return [
+                Witness(literal.table, {name: records[row][name] for name in mentioned}, shown) for row in rows.tolist()
+            ]
+        return [
+            Witness(literal.table, records[row], tuple(dict.fromkeys((*keys, *mentioned)))) for row in rows.tolist()
+        ]
 
 
 def _mentioned(literal: Literal) -> tuple[str, ...]:
@@ -310,7 +355,11 @@ def _mentioned(literal: Literal) -> tuple[str, ...]:
 
 def _key_values(database: Database, examples: Table) -> list[dict[str, Any]]:
     frame = decode_table(_only(examples, key_columns(database)), database.domains, np.arange(examples.n_rows))
-    return [_cells(record) for record in frame.to_dict("records")] if len(frame.columns) else [{} for _ in range(examples.n_rows)]
+    return (
+        [_cells(record) for record in frame.to_dict("records")]
+        if len(frame.columns)
+        else [{} for _ in range(examples.n_rows)]
+    )
 
 
 def key_columns(database: Database) -> tuple[str, ...]:
@@ -337,7 +386,13 @@ def _show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.15g}"
     text = str(value)
-    return f'"{text[:60]}…"' if isinstance(value, str) and len(text) > 60 else f'"{text}"' if isinstance(value, str) else text
+    return (
+        f'"{text[:60]}…"'
+        if isinstance(value, str) and len(text) > 60
+        else f'"{text}"'
+        if isinstance(value, str)
+        else text
+    )
 
 
 def _plain(one: Explanation) -> dict[str, Any]:
@@ -349,7 +404,11 @@ def _plain(one: Explanation) -> dict[str, Any]:
         "score": one.score,
         "start": one.start,
         "fired": [
-            {"rule": str(f.rule.clause), "vote": f.vote, "witnesses": [{"table": w.table, "row": dict(w.row)} for w in f.witnesses]}
+            {
+                "rule": str(f.rule.clause),
+                "vote": f.vote,
+                "witnesses": [{"table": w.table, "row": dict(w.row)} for w in f.witnesses],
+            }
             for f in one.fired
         ],
         "missed": [

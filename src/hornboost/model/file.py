@@ -1,4 +1,6 @@
-"""Model files: JSON with a format version and a checksum, written whole or not at all, read without executing anything."""
+"""Model files: JSON with a format version and a checksum, written whole or not at all,
+read without executing anything.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,11 @@ VERSION = 2
 TYPES = frozenset({"key", "nominal", "numeric", "date"})
 LINKS = frozenset({"sigmoid", "softmax"})
 ORIGINS = frozenset({"learned", "prior"})
-NOT_OF_THE_MODEL = frozenset({"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"})
-"""Parameters that do not change what is learned (or may not be written down), so that they change no byte of a model file."""
+NOT_OF_THE_MODEL = frozenset(
+    {"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"}
+)
+"""Parameters that do not change what is learned (or may not be written down),
+so that they change no byte of a model file."""
 
 MOST_CLASS_BYTES = 1 << 28
 _DTYPE = re.compile(r"object|bool|<U\d{1,6}|<[iuf][1248]|\|[iu]1")
@@ -44,7 +49,8 @@ _DTYPE = re.compile(r"object|bool|<U\d{1,6}|<[iuf][1248]|\|[iu]1")
 class SavedColumn:
     """A column that the model was trained with; `given` ones came with the examples and are not in the database.
 
-    Key columns of one `domain` can be joined; `stored` is the type of the values behind them, as `data.values.stored_type` names it.
+    Key columns of one `domain` can be joined; `stored` is the type of the values behind them, as
+    `data.values.stored_type` names it.
     """
 
     name: str
@@ -58,10 +64,10 @@ class SavedColumn:
 class SavedModel:
     """Everything in a model file.
 
-    `classes` are the labels as they were given to `fit`; `schema` holds the tables that the rules mention, with all their columns;
-    `is_relational` says whether a database stands behind the examples; `training` is what a reader may want to know about the fit.
-    `home` is the database that the tables were read from, if it has schemas; `symmetric` names two keys of each relation that holds in
-    both directions.
+    `classes` are the labels as they were given to `fit`; `schema` holds the tables that the rules mention, with all
+    their columns; `is_relational` says whether a database stands behind the examples; `training` is what a reader may
+    want to know about the fit. `home` is the database that the tables were read from, if it has schemas; `symmetric`
+    names two keys of each relation that holds in both directions.
     """
 
     ensemble: Ensemble
@@ -82,12 +88,16 @@ class SavedModel:
                 columns.update(column for column, _ in literal.bindings)
                 columns.update(test.column for test in literal.tests)
         return {
-            table: {column.name: column.type for column in self.schema[table] if column.name in columns and not column.given}
+            table: {
+                column.name: column.type for column in self.schema[table] if column.name in columns and not column.given
+            }
             for table, columns in sorted(names.items())
         }
 
     def columns(self, table: str | None = None) -> dict[tuple[str, str], SavedColumn]:
-        """The columns that predicting needs, with all that is known of them; `table` is another name of the target table."""
+        """The columns that predicting needs, with all that is known of them;
+        `table` is another name of the target table.
+        """
         target = self.target.table
         return {
             (table if table is not None and name == target else name, column.name): column
@@ -105,7 +115,8 @@ class SavedModel:
         """Refuse a database that lacks something the model needs, naming it."""
         if database.target.table != self.target.table:
             raise ModelError(
-                f"the model predicts rows of table '{self.target.table}', and this database's target is '{database.target.table}'; "
+                f"the model predicts rows of table '{self.target.table}', and this database's target is "
+                f"'{database.target.table}'; "
                 f"open it with target='{self.target.table}'"
             )
         for table, columns in self.used().items():
@@ -114,11 +125,20 @@ class SavedModel:
             present = database.tables[table].columns
             for name, kind in columns.items():
                 if name not in present:
-                    hidden = "; it is hidden here as the label or by exclude_columns" if _is_hidden(database, table, name) else ""
-                    raise ModelError(f"the model needs the column '{name}' of table '{table}', which this database does not have{hidden}")
+                    hidden = (
+                        "; it is hidden here as the label or by exclude_columns"
+                        if _is_hidden(database, table, name)
+                        else ""
+                    )
+                    raise ModelError(
+                        f"the model needs the column '{name}' of table '{table}', which this database does "
+                        f"not have{hidden}"
+                    )
                 found = type_name(present[name])
                 if found != kind:
-                    raise ModelError(f"the model needs the column '{name}' of table '{table}' as {kind}, and here it is {found}")
+                    raise ModelError(
+                        f"the model needs the column '{name}' of table '{table}' as {kind}, and here it is {found}"
+                    )
         self._check_domains(database)
 
     def _check_domains(self, database: Database) -> None:
@@ -130,13 +150,18 @@ class SavedModel:
                     first, where = domains.setdefault(variable, (domain, f"{literal.table}.{column}"))
                     if first != domain:
                         raise ModelError(
-                            f"the model joins {where} with {literal.table}.{column}, and in this database these are different keys; "
+                            f"the model joins {where} with {literal.table}.{column}, and in this database "
+                            "these are different keys; "
                             "declare the foreign key between them"
                         )
 
 
-def saved_schema(ensemble: Ensemble, database: Database, given: Mapping[str, str]) -> dict[str, tuple[SavedColumn, ...]]:
-    """The tables that the rules mention, with the columns of the database and those that came with the examples (`given`: name to type)."""
+def saved_schema(
+    ensemble: Ensemble, database: Database, given: Mapping[str, str]
+) -> dict[str, tuple[SavedColumn, ...]]:
+    """The tables that the rules mention, with the columns of the database and those
+    that came with the examples (`given`: name to type).
+    """
     target = database.target.table
     names = {target} | {literal.table for rule in ensemble.rules for literal in rule.clause.body}
     schema = {}
@@ -202,7 +227,10 @@ def _payload(model: SavedModel) -> dict[str, Any]:
         ],
         "target": asdict(model.target),
         "schema": {
-            table: [{name: value for name, value in asdict(column).items() if value not in (None, False)} for column in columns]
+            table: [
+                {name: value for name, value in asdict(column).items() if value not in (None, False)}
+                for column in columns
+            ]
             for table, columns in model.schema.items()
         },
         "fingerprint": model.fingerprint,
@@ -232,11 +260,18 @@ def _model(content: Part) -> SavedModel:
         ),
         classes,
         _target(content["target"]),
-        {table: tuple(_saved_column(column) for column in columns) for table, columns in content["schema"].record().items()},
+        {
+            table: tuple(_saved_column(column) for column in columns)
+            for table, columns in content["schema"].record().items()
+        },
         content["relational"].flag(),
         _training(content["training"]),
-        None if (home := content.get("home")) is None else Home(home["dialect"].one_of(frozenset(DIALECTS)), home["schema"].text()),
-        {} if (symmetric := content.get("symmetric")) is None else {name: _key_pair(part) for name, part in symmetric.record().items()},
+        None
+        if (home := content.get("home")) is None
+        else Home(home["dialect"].one_of(frozenset(DIALECTS)), home["schema"].text()),
+        {}
+        if (symmetric := content.get("symmetric")) is None
+        else {name: _key_pair(part) for name, part in symmetric.record().items()},
     )
     _check_names(model)
     if model.fingerprint != content["fingerprint"].value:
@@ -252,7 +287,9 @@ def _key_pair(content: Part) -> tuple[str, str]:
 
 
 def _target(content: Part) -> Target:
-    label, positive, negative = (None if (part := content.get(name)) is None else part.text() for name in ("label", "positive", "negative"))
+    label, positive, negative = (
+        None if (part := content.get(name)) is None else part.text() for name in ("label", "positive", "negative")
+    )
     classes = content["classes"].texts()
     for side in (positive, negative):
         if side is not None and side not in classes:
@@ -322,10 +359,15 @@ def _classes(content: Part) -> NDArray[Any]:
     if not _DTYPE.fullmatch(name):
         content["dtype"].fail("is no type of classes")
     dtype = np.dtype(name)
-    kinds: tuple[type, ...] = {"O": (str, int, float), "U": (str,), "b": (bool,), "f": (int, float)}.get(dtype.kind, (int,))
+    kinds: tuple[type, ...] = {"O": (str, int, float), "U": (str,), "b": (bool,), "f": (int, float)}.get(
+        dtype.kind, (int,)
+    )
     fits = all(isinstance(value, kinds) for value in values)
     if fits and dtype.kind == "U":
-        fits = all(len(value) <= dtype.itemsize // 4 for value in values) and dtype.itemsize * len(values) <= MOST_CLASS_BYTES
+        fits = (
+            all(len(value) <= dtype.itemsize // 4 for value in values)
+            and dtype.itemsize * len(values) <= MOST_CLASS_BYTES
+        )
     if fits and dtype.kind in "iu":
         fits = all(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max for value in values)
     if fits and dtype.kind == "f":
@@ -339,9 +381,19 @@ def _classes(content: Part) -> NDArray[Any]:
 
 
 def _dtype(classes: NDArray[Any]) -> str:
-    if classes.dtype.kind not in "OUiufb" or not all(isinstance(value, str | int | float | bool) for value in classes.tolist()):
-        raise ModelError(f"classes of type '{classes.dtype}' cannot be saved; use text, whole numbers, floats or booleans as labels")
-    return "object" if classes.dtype.kind == "O" else classes.dtype.newbyteorder("<").str if classes.dtype.kind != "b" else "bool"
+    if classes.dtype.kind not in "OUiufb" or not all(
+        isinstance(value, str | int | float | bool) for value in classes.tolist()
+    ):
+        raise ModelError(
+            f"classes of type '{classes.dtype}' cannot be saved; use text, whole numbers, floats or booleans as labels"
+        )
+    return (
+        "object"
+        if classes.dtype.kind == "O"
+        else classes.dtype.newbyteorder("<").str
+        if classes.dtype.kind != "b"
+        else "bool"
+    )
 
 
 def _saved_column(content: Part) -> SavedColumn:
@@ -351,14 +403,20 @@ def _saved_column(content: Part) -> SavedColumn:
         content["type"].one_of(TYPES),
         None if domain is None else domain.text(),
         False if given is None else given.flag(),
-        None if stored is None else stored.value if is_stored_type(stored.text()) else stored.fail("is no type of stored values"),
+        None
+        if stored is None
+        else stored.value
+        if is_stored_type(stored.text())
+        else stored.fail("is no type of stored values"),
     )
 
 
 def _floats(values: Iterable[float]) -> list[float]:
     numbers = [float(value) for value in values]
     if not all(math.isfinite(number) for number in numbers):
-        raise ModelError("the model holds a vote that is not finite, so it cannot be saved; report this as a bug of the estimator")
+        raise ModelError(
+            "the model holds a vote that is not finite, so it cannot be saved; report this as a bug of the estimator"
+        )
     return numbers
 
 

@@ -11,7 +11,9 @@ LONGEST = 40
 
 @dataclass(frozen=True)
 class OutputNames:
-    """One score and one probability, of the positive class, where there are two classes; otherwise a pair for each class."""
+    """One score and one probability, of the positive class, where there are two classes;
+    otherwise a pair for each class.
+    """
 
     scores: tuple[str, ...]
     probabilities: tuple[str, ...]
@@ -21,8 +23,8 @@ class OutputNames:
 def output_names(classes: Sequence[str], about: int, taken: Iterable[str] = (), prefix: str = "hb_") -> OutputNames:
     """The names of the columns beside those that are `taken`; with two classes they speak of `classes[about]`.
 
-    Databases do not tell names apart by their case, so classes that differ in nothing else are numbered; a name that is taken gets the
-    prefix, as often as it must.
+    Databases do not tell names apart by their case, so classes that differ in nothing else are numbered; a name that is
+    taken gets the prefix, as often as it must.
 
     >>> output_names(("bad", "good"), 0)
     OutputNames(scores=('score_of_bad',), probabilities=('probability_of_bad',), prediction='prediction')

@@ -1,4 +1,6 @@
-"""A value in a parsed file, with its place in it: what is read is checked against what must stand there, and an error names the place."""
+"""A value in a parsed file, with its place in it:
+what is read is checked against what must stand there, and an error names the place.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,11 @@ class Part:
 
     def one_of(self, known: Mapping[str, Any] | frozenset[str]) -> str:
         """One of some words."""
-        return self.value if isinstance(self.value, str) and self.value in known else self.fail(f"is none of {', '.join(sorted(known))}")
+        return (
+            self.value
+            if isinstance(self.value, str) and self.value in known
+            else self.fail(f"is none of {', '.join(sorted(known))}")
+        )
 
 
 def is_too_deep(value: Any) -> bool:
@@ -97,7 +103,10 @@ def is_too_deep(value: Any) -> bool:
     level = [value]
     for _ in range(DEEPEST):
         level = [
-            inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer) if isinstance(inner, dict | list)
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
         ]
         if not level:
             return False

@@ -34,13 +34,18 @@ class Rules(list[Rule]):
         return "\n".join(f"{rule.confidence(self.classes):+.3f}  {rule.clause}" for rule in self) or "no rules"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{_text(title)}</th>" for title in ("vote", "rule", *(f"covers {name}" for name in self.classes)))
+        head = "".join(
+            f"<th>{_text(title)}</th>" for title in ("vote", "rule", *(f"covers {name}" for name in self.classes))
+        )
         rows = "".join(self._row(rule) for rule in self[:MOST_SHOWN])
         more = f"<p>and {len(self) - MOST_SHOWN:,} more</p>" if len(self) > MOST_SHOWN else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
     def _row(self, rule: Rule) -> str:
-        cells = [f"<td>{rule.confidence(self.classes):+.3f}</td>", f'<td style="text-align:left"><code>{_text(rule.clause)}</code></td>']
+        cells = [
+            f"<td>{rule.confidence(self.classes):+.3f}</td>",
+            f'<td style="text-align:left"><code>{_text(rule.clause)}</code></td>',
+        ]
         cells += [f"<td>{weight:,.6g}</td>" for weight in rule.coverage]
         return f"<tr>{''.join(cells)}</tr>"
 
@@ -49,9 +54,15 @@ def rule_html(rule: Rule) -> str:
     """One rule for a notebook: its clause, its votes, and the weight that it covers."""
     votes = ", ".join(f"{vote:+.3f}" for vote in rule.votes)
     covered = ", ".join(f"{weight:,.6g}" for weight in rule.coverage)
-    return f"<div><code>{_text(rule.clause)}</code><br>votes {votes}" + (f"; covers {covered}" if covered else "") + "</div>"
+    return (
+        f"<div><code>{_text(rule.clause)}</code><br>votes {votes}"
+        + (f"; covers {covered}" if covered else "")
+        + "</div>"
+    )
 
 
 def _text(value: object) -> str:
     text = str(value)
-    return html.escape(text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}… ({len(text):,} characters)")
+    return html.escape(
+        text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}… ({len(text):,} characters)"
+    )

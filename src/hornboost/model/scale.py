@@ -15,9 +15,9 @@ Floats = NDArray[np.float64]
 class Scale:
     """What scores mean.
 
-    With one score its sign separates `classes[1]` from `classes[0]`; otherwise there is a score for each class and the largest
-    wins, the first of equals. `link`: "sigmoid" maps each score s to 1/(1 + exp(-(a·s + b))) with (a, b) from `calibration`,
-    normalised over the classes; "softmax" takes the scores as log-probabilities up to a constant.
+    With one score its sign separates `classes[1]` from `classes[0]`; otherwise there is a score for each class and the
+    largest wins, the first of equals. `link`: "sigmoid" maps each score s to 1/(1 + exp(-(a·s + b))) with (a, b) from
+    `calibration`, normalised over the classes; "softmax" takes the scores as log-probabilities up to a constant.
     """
 
     classes: tuple[str, ...]
@@ -36,7 +36,9 @@ class Scale:
         if len(self.classes) == 1:
             return np.ones((len(scores), 1))
         if self.link == "softmax":
-            return exact.softmax(np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if scores.shape[1] == 1 else scores)
+            return exact.softmax(
+                np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if scores.shape[1] == 1 else scores
+            )
         a, b = np.array(self.calibration or [(1.0, 0.0)] * scores.shape[1]).T
         p = exact.sigmoids(a * scores + b)
         if scores.shape[1] == 1:

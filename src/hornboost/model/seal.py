@@ -1,7 +1,9 @@
-"""The form of model files and checkpoints: JSON with its format, a version, a checksum, and a code that only the holder of a key can make.
+"""The form of model files and checkpoints: JSON with its format, a version, a checksum,
+and a code that only the holder of a key can make.
 
-The checksum tells a file that was damaged. Whoever changes a file on purpose writes a new checksum, so it tells nothing about its author;
-with a key in the environment variable HORNBOOST_KEY, files are written with an HMAC-SHA256 of their content, and others are refused.
+The checksum tells a file that was damaged. Whoever changes a file on purpose writes a new checksum, so it tells nothing
+about its author; with a key in the environment variable HORNBOOST_KEY, files are written with an HMAC-SHA256 of their
+content, and others are refused.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def sealed(noun: str, version: int, body: Mapping[str, Any]) -> bytes:
 
 
 def unsealed(content: bytes, place: str, noun: str, version: int, way_out: str) -> Any:
-    """The body of such a file, up to a version, all that surrounds it checked; `way_out` ends the sentence that refuses another file."""
+    """The body of such a file, up to a version, all that surrounds it checked;
+    `way_out` ends the sentence that refuses another file.
+    """
     try:
         parsed = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError):
@@ -63,9 +67,16 @@ def _check_code(content: Any, code: Any, place: str, noun: str) -> None:
     if key is None:
         return  # nobody without the key can check the code; the checksum still tells damage
     if code is None:
-        raise ModelError(f"{place}: {KEY} is set, and the {noun} was written without a key; write it again with the key, or unset {KEY}")
-    if not isinstance(code, str) or not hmac.compare_digest(code.encode("utf-8", "surrogatepass"), _code(content, key).encode()):
-        raise ModelError(f"{place}: the {noun} was written with another key than {KEY} or changed without it; do not use it")
+        raise ModelError(
+            f"{place}: {KEY} is set, and the {noun} was written without a key; "
+            f"write it again with the key, or unset {KEY}"
+        )
+    if not isinstance(code, str) or not hmac.compare_digest(
+        code.encode("utf-8", "surrogatepass"), _code(content, key).encode()
+    ):
+        raise ModelError(
+            f"{place}: the {noun} was written with another key than {KEY} or changed without it; do not use it"
+        )
 
 
 def _key() -> bytes | None:

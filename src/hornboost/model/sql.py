@@ -41,9 +41,15 @@ def model_to_sql(
         for column in found
         if not column.given
     }
-    sources = Sources(_schema(model.home, dialect) if schema is None else schema, {} if table is None else {target.table: table})
-    sources = replace(sources, mirrors=_mirrors(model, free_prefix([*model.schema, *columns, *sources.renamed.values()])))
-    return ensemble_to_sql(model.ensemble, target, dialect, probability=probability, columns=columns, types=types, sources=sources)
+    sources = Sources(
+        _schema(model.home, dialect) if schema is None else schema, {} if table is None else {target.table: table}
+    )
+    sources = replace(
+        sources, mirrors=_mirrors(model, free_prefix([*model.schema, *columns, *sources.renamed.values()]))
+    )
+    return ensemble_to_sql(
+        model.ensemble, target, dialect, probability=probability, columns=columns, types=types, sources=sources
+    )
 
 
 def _schema(home: Home | None, dialect: str) -> str | None:
@@ -58,7 +64,11 @@ def _mirrors(model: SavedModel, prefix: str) -> dict[str, Mirror]:
     used = model.used()
     tables = [table for table in model.symmetric if table in used]
     return {
-        table: Mirror(f"{prefix}both_{number}", model.symmetric[table], list(dict.fromkeys([*used[table], *model.symmetric[table]])))
+        table: Mirror(
+            f"{prefix}both_{number}",
+            model.symmetric[table],
+            list(dict.fromkeys([*used[table], *model.symmetric[table]])),
+        )
         for number, table in enumerate(tables, start=1)
     }
 
@@ -68,7 +78,8 @@ def _check_given(model: SavedModel) -> None:
         for column in model.schema[model.target.table]:
             if column.given and any(test.column == column.name for test in rule.clause.root.tests):
                 raise ModelError(
-                    f"the rule '{rule.clause}' looks at the column '{column.name}', which came with the examples and is in no table; "
+                    f"the rule '{rule.clause}' looks at the column '{column.name}', which came with the "
+                    "examples and is in no table; "
                     "add it to the table or fit without it"
                 )
 
@@ -85,10 +96,11 @@ def ensemble_to_sql(
 ) -> str:
     """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
 
-    With two classes the score and the probability are those of the target's positive class, and their columns are named after it; with
-    more there is a score and a probability for each class. `columns` are those of the target table, whose names are taken when it has no
-    key. `types` says how the columns are stored (one that it does not hold is taken for what the rules make of it), `sources` where the
-    tables are. SQLite needs its mathematical functions for probabilities; leave them out where they are not compiled in.
+    With two classes the score and the probability are those of the target's positive class, and their columns are named
+    after it; with more there is a score and a probability for each class. `columns` are those of the target table,
+    whose names are taken when it has no key. `types` says how the columns are stored (one that it does not hold is
+    taken for what the rules make of it), `sources` where the tables are. SQLite needs its mathematical functions for
+    probabilities; leave them out where they are not compiled in.
 
     >>> from hornboost.model.ensemble import Rule
     >>> rule = Rule(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").'), (1.5,))

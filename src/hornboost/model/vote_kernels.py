@@ -13,7 +13,9 @@ Floats = NDArray[np.float64]
 
 @jit
 def add_votes(covered: Flags, of_rule: NDArray[np.int64], votes: Floats, otherwise: Floats, scores: Floats) -> None:
-    """Add each rule's vote to each example's scores, in the order of the rules, so that every sum is made in one order."""
+    """Add each rule's vote to each example's scores, in the order of the rules,
+    so that every sum is made in one order.
+    """
     for example in range(scores.shape[0]):
         for r in range(of_rule.size):
             if covered[example, of_rule[r]]:

@@ -20,12 +20,16 @@ Origin = Choice["learned", "prior"]
 
 
 STEP = 2.0**-44
-"""Votes are multiples of this, so that scores are exact sums: the order of the votes does not matter, and ties are ties."""
+"""Votes are multiples of this, so that scores are exact sums:
+the order of the votes does not matter, and ties are ties."""
 
 
 @dataclass(frozen=True, eq=False)
 class Vote:
-    """A hypothesis and a table of cell by score. Where it `settles` cells, no later vote counts for the examples in them."""
+    """A hypothesis and a table of cell by score.
+
+    Where it `settles` cells, no later vote counts for the examples in them.
+    """
 
     hypothesis: Hypothesis
     table: Floats
@@ -112,9 +116,9 @@ class Votes(Scale):
     def ensemble(self, label: str, X: Rows, y: Codes, weights: Floats, *, keep_heads: bool = False) -> Ensemble:
         """The clauses as rules, with the weight that each covers of the training examples X.
 
-        Clauses that differ in names or order only are one rule with the sum of their votes; with `keep_heads` only those for the
-        same class are. Without, the head of a learned rule is the class for which covered examples gain most. Votes of
-        hypotheses that are no clauses are left out.
+        Clauses that differ in names or order only are one rule with the sum of their votes; with `keep_heads` only
+        those for the same class are. Without, the head of a learned rule is the class for which covered examples gain
+        most. Votes of hypotheses that are no clauses are left out.
         """
         start = np.array(self.intercept, np.float64)
         merged: dict[tuple[Clause, Origin], tuple[ClauseCells, Floats]] = {}
@@ -127,7 +131,8 @@ class Votes(Scale):
             first, table = merged.get(key, (vote.hypothesis, np.zeros_like(vote.table)))
             merged[key] = first, table + vote.table
         rules = tuple(
-            self._rule(hypothesis, table, origin, label, X, y, weights, keep_heads) for (_, origin), (hypothesis, table) in merged.items()
+            self._rule(hypothesis, table, origin, label, X, y, weights, keep_heads)
+            for (_, origin), (hypothesis, table) in merged.items()
         )
         return Ensemble(self.classes, rules, tuple(start.tolist()), self.link, self.calibration)
 

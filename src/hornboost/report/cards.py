@@ -19,7 +19,9 @@ MOST_CONDITIONS = 40
 
 @dataclass(frozen=True)
 class Line:
-    """One literal of a rule in words: `depth` joins away from the example, `conditions` as (column, comparison, value)."""
+    """One literal of a rule in words: `depth` joins away from the example,
+    `conditions` as (column, comparison, value).
+    """
 
     depth: int
     table: str
@@ -51,14 +53,20 @@ class Card:
     tables: Sequence[str]
 
 
-def rule_cards(ensemble: Ensemble, about: int, coverage: NDArray[np.float64], totals: NDArray[np.float64]) -> list[Card]:
-    """The rules of an ensemble; `coverage` counts the covered examples of each class (a row a rule), `totals` all of them.
+def rule_cards(
+    ensemble: Ensemble, about: int, coverage: NDArray[np.float64], totals: NDArray[np.float64]
+) -> list[Card]:
+    """The rules of an ensemble; `coverage` counts the covered examples of
+    each class (a row a rule), `totals` all of them.
 
     `about` is the place of the one of two classes that is looked for.
     """
     css = [class_css(k, len(ensemble.classes), about) for k in range(len(ensemble.classes))]
     pairs = zip(ensemble.rules, coverage.tolist(), strict=True)
-    return [_card(number, rule, ensemble.classes, css, covered, totals.tolist()) for number, (rule, covered) in enumerate(pairs, start=1)]
+    return [
+        _card(number, rule, ensemble.classes, css, covered, totals.tolist())
+        for number, (rule, covered) in enumerate(pairs, start=1)
+    ]
 
 
 def rule_lines(clause: Clause) -> list[Line]:
@@ -89,7 +97,13 @@ def class_css(place: int, n: int, about: int = 1) -> str:
 
 
 def _line(literal: Literal, depth: int, joined: Sequence[str]) -> Line:
-    via = "same " + " and ".join(name(column) for column in dict.fromkeys(joined)) if joined else "anywhere" if depth else ""
+    via = (
+        "same " + " and ".join(name(column) for column in dict.fromkeys(joined))
+        if joined
+        else "anywhere"
+        if depth
+        else ""
+    )
     conditions = _conditions(literal.tests)
     return Line(depth, name(literal.table), via, conditions[:MOST_CONDITIONS], len(conditions) - MOST_CONDITIONS)
 
@@ -102,7 +116,10 @@ def _conditions(tests: Sequence[Test]) -> list[tuple[str, str, str]]:
     """
     found: dict[tuple[str, str], tuple[str, str, str]] = {}
     for test in tests:
-        bounds = {op: [t.value for t in tests if t.column == test.column and t.op == op and t.value is not None] for op in (">=", "<=")}
+        bounds = {
+            op: [t.value for t in tests if t.column == test.column and t.op == op and t.value is not None]
+            for op in (">=", "<=")
+        }
         low, high = max(bounds[">="], default=None, key=_order), min(bounds["<="], default=None, key=_order)
         if test.op == "missing":
             found[test.column, "missing"] = (name(test.column), "is", "missing")
@@ -110,11 +127,17 @@ def _conditions(tests: Sequence[Test]) -> list[tuple[str, str, str]]:
             found[test.column, f"={test.value}"] = (name(test.column), "=", shown(test.value, CELL))
         elif low is not None and high is not None:
             interval = (
-                (name(test.column), "=", shown(low)) if low == high else (name(test.column), "from", f"{shown(low)} to {shown(high)}")
+                (name(test.column), "=", shown(low))
+                if low == high
+                else (name(test.column), "from", f"{shown(low)} to {shown(high)}")
             )
             found[test.column, "interval"] = interval
         else:
-            found[test.column, "interval"] = (name(test.column), "≥" if high is None else "≤", shown(low if high is None else high))
+            found[test.column, "interval"] = (
+                name(test.column),
+                "≥" if high is None else "≤",
+                shown(low if high is None else high),
+            )
     return list(found.values())
 
 
@@ -123,14 +146,25 @@ def _order(value: str | float) -> tuple[str, float]:
     return (value, 0.0) if isinstance(value, str) else ("", value)
 
 
-def _card(place: int, rule: Rule, classes: Sequence[str], css: Sequence[str], coverage: Sequence[float], totals: Sequence[float]) -> Card:
+def _card(
+    place: int,
+    rule: Rule,
+    classes: Sequence[str],
+    css: Sequence[str],
+    coverage: Sequence[float],
+    totals: Sequence[float],
+) -> Card:
     k = list(classes).index(rule.clause.head.value)
     everything, covered = sum(totals), sum(coverage)
     precision = coverage[k] / covered if covered else 0.0
     prior = totals[k] / everything if everything else 0.0
     order = [k, *(j for j in range(len(classes)) if j != k)]
     shares = [(coverage[j] / max(everything, 1), css[j], f"{name(classes[j])}: {number(coverage[j])}") for j in order]
-    label = f"covers {covered / everything:.1%} of the examples, {precision:.1%} of them of class {name(classes[k])}" if everything else ""
+    label = (
+        f"covers {covered / everything:.1%} of the examples, {precision:.1%} of them of class {name(classes[k])}"
+        if everything
+        else ""
+    )
     otherwise = Rule(rule.clause, rule.otherwise).confidence(classes) if rule.otherwise else 0.0
     return Card(
         number=place,

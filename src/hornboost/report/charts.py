@@ -1,4 +1,6 @@
-"""Charts as SVG text: axes with lines, points, bars and marks, coloured by the page's style sheet, described for screen readers."""
+"""Charts as SVG text: axes with lines, points, bars and marks, coloured by the page's style sheet,
+described for screen readers.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,20 @@ class Chart:
 
     def y(self, value: float) -> float:
         low, high = self.y_range
-        return round(self.height - self.bottom - (value - low) / (high - low) * (self.height - self.top - self.bottom), 1)
+        return round(
+            self.height - self.bottom - (value - low) / (high - low) * (self.height - self.top - self.bottom), 1
+        )
 
     def line(self, points: Iterable[Point], css: str, label: str = "") -> None:
         """A line through points, thinned to what a screen can show."""
-        placed = [f"{self.x(px)},{self.y(py)}" for px, py in thinned(list(points)) if math.isfinite(px) and math.isfinite(py)]
+        placed = [
+            f"{self.x(px)},{self.y(py)}" for px, py in thinned(list(points)) if math.isfinite(px) and math.isfinite(py)
+        ]
         if placed:
             title = Markup("<title>{}</title>").format(label) if label else ""
-            self.parts.append(Markup('<polyline class="{}" points="{}">{}</polyline>').format(css, " ".join(placed), title))
+            self.parts.append(
+                Markup('<polyline class="{}" points="{}">{}</polyline>').format(css, " ".join(placed), title)
+            )
 
     def point(self, px: float, py: float, css: str, label: str, radius: float = 3.5) -> None:
         text = Markup('<circle class="{}" cx="{}" cy="{}" r="{}"><title>{}</title></circle>')
@@ -65,7 +73,8 @@ class Chart:
     def mark(self, px: float, number: int, label: str) -> None:
         """A numbered vertical line."""
         text = Markup(
-            '<g class="mark"><title>{}</title><path d="M{} {}V{}"/><circle cx="{}" cy="{}" r="8"/><text x="{}" y="{}">{}</text></g>'
+            '<g class="mark"><title>{}</title><path d="M{} {}V{}"/><circle cx="{}" cy="{}" r="8"/><text '
+            'x="{}" y="{}">{}</text></g>'
         )
         at, top = self.x(px), self.top + 8
         self.parts.append(text.format(label, at, self.height - self.bottom, top, at, top, at, top + 4, number))
@@ -79,16 +88,26 @@ class Chart:
         for value in ticks(*self.y_range):
             at = self.y(value)
             self.parts.append(Markup('<path class="grid" d="M{} {}H{}"/>').format(self.left, at, edge))
-            self.parts.append(Markup('<text class="tick end" x="{}" y="{}">{}</text>').format(self.left - 6, at + 4, _tick(value, percent)))
+            self.parts.append(
+                Markup('<text class="tick end" x="{}" y="{}">{}</text>').format(
+                    self.left - 6, at + 4, _tick(value, percent)
+                )
+            )
         for value in ticks(*self.x_range):
             self.parts.append(
-                Markup('<text class="tick mid" x="{}" y="{}">{}</text>').format(self.x(value), floor + 17, _tick(value, percent))
+                Markup('<text class="tick mid" x="{}" y="{}">{}</text>').format(
+                    self.x(value), floor + 17, _tick(value, percent)
+                )
             )
         self.parts.append(Markup('<path class="axis" d="M{} {}H{}"/>').format(self.left, floor, edge))
         middle = (self.left + edge) / 2
-        self.parts.append(Markup('<text class="label mid" x="{}" y="{}">{}</text>').format(middle, self.height - 6, x_label))
+        self.parts.append(
+            Markup('<text class="label mid" x="{}" y="{}">{}</text>').format(middle, self.height - 6, x_label)
+        )
         turn = (self.top + floor) / 2
-        self.parts.append(Markup('<text class="label mid" transform="translate(13 {}) rotate(-90)">{}</text>').format(turn, y_label))
+        self.parts.append(
+            Markup('<text class="label mid" transform="translate(13 {}) rotate(-90)">{}</text>').format(turn, y_label)
+        )
 
 
 def bar_of_shares(shares: Sequence[tuple[float, str, str]], label: str) -> Markup:
@@ -99,7 +118,9 @@ def bar_of_shares(shares: Sequence[tuple[float, str, str]], label: str) -> Marku
             rect = Markup('<rect class="{}" x="{}" y="0" width="{}" height="10"><title>{}</title></rect>')
             parts.append(rect.format(css, round(100 * start, 2), round(max(100 * share, 0.4), 2), text))
         start += share
-    text = Markup('<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>')
+    text = Markup(
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
+    )
     return text.format(label, Markup("").join(parts))
 
 

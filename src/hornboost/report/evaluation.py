@@ -1,4 +1,6 @@
-"""How good the learned model is on examples that training did not see: cross-validation on a bounded number of examples."""
+"""How good the learned model is on examples that training did not see:
+cross-validation on a bounded number of examples.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 class Evaluation:
     """Out-of-fold probabilities of some examples, and what they say fold by fold.
 
-    `truth` are positions in `classes`, `fold` the fold in which an example was predicted; `n_all` counts the examples there are.
-    `histories` are those of the fits of a ranking booster, with the held-out area of each round.
+    `truth` are positions in `classes`, `fold` the fold in which an example was predicted; `n_all` counts the examples
+    there are. `histories` are those of the fits of a ranking booster, with the held-out area of each round.
     """
 
     classes: tuple[str, ...]
@@ -63,7 +65,14 @@ class Evaluation:
 
 
 def cross_validate(
-    estimator: Any, X: Any, y: Any, folds: Folds, *, positive: str | None, what: str, on_fold: Callable[[int, int], None] | None = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    folds: Folds,
+    *,
+    positive: str | None,
+    what: str,
+    on_fold: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Fit a clone of the estimator on the training part of each fold and predict its test part."""
     from sklearn.base import clone
@@ -88,7 +97,16 @@ def cross_validate(
         probabilities.append(found)
         fold.append(np.full(len(test), k))
     at = np.concatenate(rows)
-    return Evaluation(texts, place, truth[at], np.concatenate(probabilities), np.concatenate(fold), len(labels), what, tuple(histories))
+    return Evaluation(
+        texts,
+        place,
+        truth[at],
+        np.concatenate(probabilities),
+        np.concatenate(fold),
+        len(labels),
+        what,
+        tuple(histories),
+    )
 
 
 def stratified_folds(y: Any, k: int, most: int, seed: int = 0) -> Folds:
@@ -101,7 +119,9 @@ def stratified_folds(y: Any, k: int, most: int, seed: int = 0) -> Folds:
     kept = _sample(labels, most, seed)
     smallest = int(np.bincount(labels[kept]).min())
     if smallest < 2:
-        raise ModelError("a class has fewer than two examples, so nothing can be held out; report without cross-validation (--cv 0)")
+        raise ModelError(
+            "a class has fewer than two examples, so nothing can be held out; report without cross-validation (--cv 0)"
+        )
     splitter = StratifiedKFold(min(k, smallest), shuffle=True, random_state=seed)
     return [(kept[train], kept[test]) for train, test in splitter.split(kept, labels[kept])]
 
@@ -139,7 +159,9 @@ def attempt(evaluate: Callable[[], Evaluation]) -> tuple[Evaluation | None, str]
         return None, f"There is no cross-validation: {error}"
 
 
-def reliability(probability: Floats, is_positive: NDArray[np.bool_], bins: int = 10) -> list[tuple[float, float, float, float, int]]:
+def reliability(
+    probability: Floats, is_positive: NDArray[np.bool_], bins: int = 10
+) -> list[tuple[float, float, float, float, int]]:
     """Equally filled bins: mean probability, share of positives, its 95 % interval (Wilson), and number of examples.
 
     >>> reliability(np.array([0.1, 0.1, 0.9, 0.9]), np.array([False, False, True, True]), 2)[1][:2]

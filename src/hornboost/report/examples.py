@@ -49,14 +49,18 @@ def choose(scores: NDArray[np.float64], wrong: NDArray[np.bool_], n: int, seed: 
     ]
     found: dict[int, str] = {}
     for reason, candidates, room in wanted:
-        new = [int(row) for row in dict.fromkeys(candidates[: 4 * n].tolist()) if row not in found][: min(max(room, 1), n - len(found))]
+        new = [int(row) for row in dict.fromkeys(candidates[: 4 * n].tolist()) if row not in found][
+            : min(max(room, 1), n - len(found))
+        ]
         found |= dict.fromkeys(new, reason)
     return Chosen(np.array(list(found), np.intp), list(found.values()))
 
 
 @dataclass(eq=False)
 class Payload:
-    """Explanations in short strings; `rules` gives the position of each rule by its identity, `fired` the examples of each rule."""
+    """Explanations in short strings; `rules` gives the position of each rule by its identity,
+    `fired` the examples of each rule.
+    """
 
     rules: Mapping[int, int]
     examples: list[dict[str, Any]] = field(default_factory=list)
@@ -79,7 +83,13 @@ class Payload:
             "fired": [self._fired(fired) for fired in best],
             "more": [len(others), round(sum(fired.vote for fired in others), 4)],
             "missed": [
-                [self.rules[id(missed.rule)], round(missed.would_vote, 4), missed.satisfied, missed.conditions, shown(missed.failed, 300)]
+                [
+                    self.rules[id(missed.rule)],
+                    round(missed.would_vote, 4),
+                    missed.satisfied,
+                    missed.conditions,
+                    shown(missed.failed, 300),
+                ]
                 for missed in one.missed
             ],
         }
@@ -95,8 +105,12 @@ class Payload:
     def _fired(self, fired: Fired) -> list[Any]:
         rows = []
         for witness in fired.witnesses:
-            names = [*witness.mentioned, *(column for column in witness.row if column not in witness.mentioned)][:MOST_COLUMNS]
-            cells = [[shown(column, NAME), _cell(witness.row[column]), int(column in witness.mentioned)] for column in names]
+            names = [*witness.mentioned, *(column for column in witness.row if column not in witness.mentioned)][
+                :MOST_COLUMNS
+            ]
+            cells = [
+                [shown(column, NAME), _cell(witness.row[column]), int(column in witness.mentioned)] for column in names
+            ]
             rows.append([shown(witness.table, NAME), cells])
         return [self.rules[id(fired.rule)], round(fired.vote, 4), rows]
 

@@ -54,16 +54,24 @@ def _recall_precision(evaluation: Evaluation) -> Figure:
             continue
         display = RecallPrecisionDisplay.from_predictions(truth.astype(int), p, ax=False)
         chart.line([(0, display.prevalence), (1, display.prevalence)], "line chance", "chance")
-        chart.line(zip(display.recall, display.precision, strict=True), _css(evaluation, k), f"class {name(evaluation.classes[k])}")
+        chart.line(
+            zip(display.recall, display.precision, strict=True),
+            _css(evaluation, k),
+            f"class {name(evaluation.classes[k])}",
+        )
         rows.append([name(evaluation.classes[k]), f"{display.aurpc:.4f}", f"{display.prevalence:.4f}"])
     caption = "Of the examples called positive, the share that is; by the share of positives that is found."
-    return Figure("Recall and precision", caption, chart.svg(), _legend(evaluation), ("class", "area", "by chance"), rows)
+    return Figure(
+        "Recall and precision", caption, chart.svg(), _legend(evaluation), ("class", "area", "by chance"), rows
+    )
 
 
 def _roc(evaluation: Evaluation) -> Figure:
     from sklearn.metrics import auc, roc_curve
 
-    chart = Chart("ROC curves", (0, 1), (0, 1), x_label="false positive rate", y_label="true positive rate", percent=True)
+    chart = Chart(
+        "ROC curves", (0, 1), (0, 1), x_label="false positive rate", y_label="true positive rate", percent=True
+    )
     chart.line([(0, 0), (1, 1)], "line chance", "chance")
     rows = []
     for k in _classes(evaluation):
@@ -92,19 +100,30 @@ def _calibration(evaluation: Evaluation) -> Figure:
     counts, edges = np.histogram(p, bins=20, range=(0, 1))
     for count, start, stop in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         if count:
-            chart.bar(start, stop, 0.18 * count / counts.max(), "ghost", f"{count:,} examples between {start:.0%} and {stop:.0%}")
+            chart.bar(
+                start,
+                stop,
+                0.18 * count / counts.max(),
+                "ghost",
+                f"{count:,} examples between {start:.0%} and {stop:.0%}",
+            )
     chart.line([(0, 0), (1, 1)], "line chance", "perfect calibration")
     rows = reliability(p, truth)
     chart.line([(mean, share) for mean, share, *_ in rows], "line main thin")
     for mean, share, low, high, n in rows:
         chart.whisker(mean, low, high, "whisker")
         chart.point(mean, share, "dot big", f"predicted {mean:.1%}, observed {share:.1%} of {n:,} examples", 4)
-    table = [[f"{mean:.3f}", f"{share:.3f}", f"{low:.3f} to {high:.3f}", f"{n:,}"] for mean, share, low, high, n in rows]
+    table = [
+        [f"{mean:.3f}", f"{share:.3f}", f"{low:.3f} to {high:.3f}", f"{n:,}"] for mean, share, low, high, n in rows
+    ]
     caption = (
-        "How often what was given a probability came true, in ten equal groups with 95 % intervals; bars: how many examples got which."
+        "How often what was given a probability came true, in ten equal groups with 95 % intervals; bars: "
+        "how many examples got which."
     )
     legend = [("line main", "observed"), ("line chance", "perfect")]
-    return Figure("Calibration", caption, chart.svg(), legend, ("predicted", "observed", "95 % interval", "examples"), table)
+    return Figure(
+        "Calibration", caption, chart.svg(), legend, ("predicted", "observed", "95 % interval", "examples"), table
+    )
 
 
 def _parts(evaluation: Evaluation, k: int) -> list[tuple[int, Any, Any]]:

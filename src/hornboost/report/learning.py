@@ -1,4 +1,6 @@
-"""The figures of a report about learning itself: what a booster recorded round by round, and the learning curves of ranking boosters."""
+"""The figures of a report about learning itself:
+what a booster recorded round by round, and the learning curves of ranking boosters.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,16 @@ PROGRESS = (
 
 
 def learning_figures(history: History, fold_histories: Sequence[History] = ()) -> list[Figure]:
-    """Of a ranking booster the learning curves; of others up to two quantities by round, the first with the rounds of new features.
+    """Of a ranking booster the learning curves;
+    of others up to two quantities by round, the first with the rounds of new features.
 
     `fold_histories` are those of the fits of a cross-validation, with the held-out areas of their folds.
     """
     if any("aurpc" in row for row in history):
         return [
-            _learning_curve(history, fold_histories, over) for over in ("clauses_evaluated", "round") if all(over in row for row in history)
+            _learning_curve(history, fold_histories, over)
+            for over in ("clauses_evaluated", "round")
+            if all(over in row for row in history)
         ]
     known = [(column, label) for column, label in PROGRESS if any(column in row for row in history)]
     return [_by_round(history, column, label, with_features=k == 0) for k, (column, label) in enumerate(known[:2])]
@@ -63,7 +68,14 @@ def _learning_curve(history: History, fold_histories: Sequence[History], over: s
         legend.append(("line fold", "one fold"))
     rows = [[f"{x:,}", f"{area:.4f}", value] for value in classes for x, area in training[value]]
     caption = f"By the number of {'clauses evaluated' if over == 'clauses_evaluated' else 'weak hypotheses'} so far."
-    return Figure(f"Learning curve by {what}", caption, chart.svg(), legend, (what, "area on the training examples", "class"), rows[:500])
+    return Figure(
+        f"Learning curve by {what}",
+        caption,
+        chart.svg(),
+        legend,
+        (what, "area on the training examples", "class"),
+        rows[:500],
+    )
 
 
 def _curve(history: History, value: str, over: str, column: str) -> list[Point]:
@@ -73,7 +85,11 @@ def _curve(history: History, value: str, over: str, column: str) -> list[Point]:
         values = [str(row.get("class", "")) for row in history]
         first = values.index(value) if value in values else 0
         before = int(history[first - 1][over]) if first else 0
-    return [(row[over] - before, float(row[column])) for row in history if str(row.get("class", "")) == value and column in row]
+    return [
+        (row[over] - before, float(row[column]))
+        for row in history
+        if str(row.get("class", "")) == value and column in row
+    ]
 
 
 def _mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:
@@ -101,9 +117,17 @@ def _by_round(history: History, column: str, label: str, *, with_features: bool)
         if len(rows) <= 200:
             for row in rows:
                 chart.point(
-                    row["round"], float(row[column]), "dot", f"round {row['round']}: {label} {number(round(float(row[column]), 4))}", 2
+                    row["round"],
+                    float(row[column]),
+                    "dot",
+                    f"round {row['round']}: {label} {number(round(float(row[column]), 4))}",
+                    2,
                 )
-    legend = [(f"line {class_css(k, 9)}", f"class {name(value)}") for k, value in enumerate(classes)] if len(classes) > 1 else []
+    legend = (
+        [(f"line {class_css(k, 9)}", f"class {name(value)}") for k, value in enumerate(classes)]
+        if len(classes) > 1
+        else []
+    )
     table = [[str(row["round"]), f"{float(row[column]):.4f}"] for row in history if column in row][:500]
     entered = [f"{k}. round {at}: {what}" for k, (at, what) in enumerate(marks, start=1)]
     return Figure(

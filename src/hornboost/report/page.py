@@ -1,4 +1,6 @@
-"""One self-contained HTML page about a model: what was learned, how good it is, and why examples are predicted as they are."""
+"""One self-contained HTML page about a model:
+what was learned, how good it is, and why examples are predicted as they are.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from numpy.typing import NDArray
 
 from hornboost.errors import ModelError
 from hornboost.report import examples as chosen_examples
-from hornboost.report.evaluation import Evaluation, attempt, bounded_folds, cross_validate, refittable, stratified_folds, summary
+from hornboost.report.evaluation import (
+    Evaluation,
+    attempt,
+    bounded_folds,
+    cross_validate,
+    refittable,
+    stratified_folds,
+    summary,
+)
 from hornboost.report.text import name, number, shown
 
 if TYPE_CHECKING:
@@ -123,7 +133,9 @@ def _evaluation(
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """What the model says about the examples, or about a sample of them: their rows in X, scores, and whom each rule covers by class."""
+    """What the model says about the examples, or about a sample of them:
+    their rows in X, scores, and whom each rule covers by class.
+    """
 
     rows: NDArray[np.intp]
     sureness: NDArray[np.float64]
@@ -155,7 +167,9 @@ class _Scored:
         return cls(rows, sureness, wrong, coverage, is_class.sum(axis=0))
 
 
-def _explanations(model: Any, X: Any, labels: NDArray[Any] | None, scored: _Scored, most: int) -> chosen_examples.Payload:
+def _explanations(
+    model: Any, X: Any, labels: NDArray[Any] | None, scored: _Scored, most: int
+) -> chosen_examples.Payload:
     from sklearn.utils import _safe_indexing
 
     chosen = chosen_examples.choose(scored.sureness, scored.wrong, min(most, len(scored.rows)))
@@ -168,7 +182,12 @@ def _explanations(model: Any, X: Any, labels: NDArray[Any] | None, scored: _Scor
 
 
 def _context(
-    saved: Any, database: Database, labels: NDArray[Any] | None, scored: _Scored, payload: chosen_examples.Payload, n: int
+    saved: Any,
+    database: Database,
+    labels: NDArray[Any] | None,
+    scored: _Scored,
+    payload: chosen_examples.Payload,
+    n: int,
 ) -> dict[str, Any]:
     from hornboost import __version__
     from hornboost.model.ensemble import vote_for
@@ -179,13 +198,18 @@ def _context(
     classes = ensemble.classes
     about = ensemble.about(target.positive)
     spoken_of = range(len(classes)) if len(classes) > 2 else [about]
-    rows = {table.name: table.n_rows for table in database.tables.values()} if saved.is_relational else {target.table: n}
+    rows = (
+        {table.name: table.n_rows for table in database.tables.values()} if saved.is_relational else {target.table: n}
+    )
     return {
         "version": __version__,
         "label": name(target.label or "class"),
         "target": name(target.table),
         "about": name(classes[about]) if len(classes) == 2 else None,
-        "classes": [(name(value), class_css(k, len(classes), about), number(scored.totals[k])) for k, value in enumerate(classes)],
+        "classes": [
+            (name(value), class_css(k, len(classes), about), number(scored.totals[k]))
+            for k, value in enumerate(classes)
+        ],
         "has_labels": labels is not None,
         "n_examples": number(n),
         "n_scored": number(len(scored.rows)),
@@ -240,8 +264,12 @@ def _environment() -> Environment:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
-        raise ModelError("the report needs the package jinja2; install it with: pip install 'hornboost[report]'") from None
-    return Environment(autoescape=True, loader=FunctionLoader(_file), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        raise ModelError(
+            "the report needs the package jinja2; install it with: pip install 'hornboost[report]'"
+        ) from None
+    return Environment(
+        autoescape=True, loader=FunctionLoader(_file), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
 
 
 def _rendered(environment: Environment, context: Mapping[str, Any]) -> str:
@@ -249,7 +277,12 @@ def _rendered(environment: Environment, context: Mapping[str, Any]) -> str:
     from markupsafe import Markup
 
     script, style = _file("report.js"), _file("report.css")
-    own = {"script": Markup(script), "style": Markup(style), "script_hash": _digest(script), "style_hash": _digest(style)}
+    own = {
+        "script": Markup(script),
+        "style": Markup(style),
+        "script_hash": _digest(script),
+        "style_hash": _digest(style),
+    }
     return environment.get_template("report.html").render(**context, **own)
 
 

@@ -44,7 +44,9 @@ class Graph:
     def of(cls, database: Database, clauses: Sequence[Clause], rows: Mapping[str, int]) -> Graph:
         """The schema of a database, with what some clauses use of it, and the number of rows of each table."""
         used = _used_joins(clauses)
-        links = {frozenset({(link.table, link.column), (link.to_table, link.to_column)}): link for link in database.links}
+        links = {
+            frozenset({(link.table, link.column), (link.to_table, link.to_column)}): link for link in database.links
+        }
         edges = [
             Edge((link.table, link.column), (link.to_table, link.to_column), len(used.pop(ends, ())))
             for ends, link in links.items()
@@ -84,8 +86,13 @@ class Graph:
         parts = [_edge(edge, place) for edge in sorted(self.edges, key=lambda edge: edge.rules > 0)]
         parts += [self._box(table, *place[table], is_target=table == self.levels[0][0]) for table in place]
         lit = "; ".join(self.sentences()) or "no join is used"
-        text = Markup('<svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" class="schema" role="img" aria-label="{label}">{body}</svg>')
-        return text.format(w=width, h=height, label=f"Tables and joins. Used by rules: {lit}", body=Markup("\n").join(parts))
+        text = Markup(
+            '<svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" class="schema" role="img" '
+            'aria-label="{label}">{body}</svg>'
+        )
+        return text.format(
+            w=width, h=height, label=f"Tables and joins. Used by rules: {lit}", body=Markup("\n").join(parts)
+        )
 
     def _box(self, table: str, x: float, y: float, *, is_target: bool) -> Markup:
         used = self.columns[table]
@@ -100,7 +107,8 @@ class Graph:
         title = "; ".join(f"{name(column)} in {count} rules" for column, count in used.items()) or tested
         text = Markup(
             '<g class="{css}"><title>{title}</title><rect x="{x}" y="{y}" width="{w}" height="{h}" rx="8"/>'
-            '<text class="table" x="{tx}" y="{ty}">{table}</text><text class="rows" x="{tx}" y="{ry}">{rows} rows</text>'
+            '<text class="table" x="{tx}" y="{ty}">{table}</text><text class="rows" x="{tx}" '
+            'y="{ry}">{rows} rows</text>'
             '<text class="tested" x="{tx}" y="{cy}">{tested}</text></g>'
         )
         return text.format(
@@ -163,7 +171,12 @@ def _ordered(level: Sequence[str], edges: Sequence[Edge], before: Sequence[str])
     """Tables beside those that they are joined with, so that fewer lines cross."""
 
     def centre(table: str) -> float:
-        ends = [b for edge in edges for a, b in ((edge.start[0], edge.end[0]), (edge.end[0], edge.start[0])) if a == table and b in before]
+        ends = [
+            b
+            for edge in edges
+            for a, b in ((edge.start[0], edge.end[0]), (edge.end[0], edge.start[0]))
+            if a == table and b in before
+        ]
         return sum(before.index(end) for end in ends) / len(ends) if ends else len(before)
 
     return sorted(level, key=centre)

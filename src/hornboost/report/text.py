@@ -1,4 +1,6 @@
-"""Values and names as a page shows them: cut to a length that is said, without characters that act instead of being seen."""
+"""Values and names as a page shows them: cut to a length that is said,
+without characters that act instead of being seen.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ def key_text(keys: dict[str, Any] | Sequence[tuple[str, Any]]) -> str:
     ('17', 'student ann, professor bob')
     """
     pairs = list(keys.items() if isinstance(keys, dict) else keys)
-    identity = [str(value) if isinstance(value, int) and not isinstance(value, bool) else shown(value, NAME) for _, value in pairs]
+    identity = [
+        str(value) if isinstance(value, int) and not isinstance(value, bool) else shown(value, NAME)
+        for _, value in pairs
+    ]
     if len(pairs) == 1:
         return identity[0]
     return ", ".join(f"{name(column)} {text}" for (column, _), text in zip(pairs, identity, strict=True))

@@ -1,7 +1,7 @@
 """Aggregates of the rows that examples reach along a path of joins, for DuckDB.
 
-The examples are the table "examples", known as `r`: their number `e`, their moment `d`, and their keys. The tables along the path are known
-as `t0`, `t1`, …
+The examples are the table "examples", known as `r`: their number `e`, their moment `d`, and their keys. The tables
+along the path are known as `t0`, `t1`, …
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ VALUE, COUNT = "v", "n"
 
 @dataclass(frozen=True)
 class Step:
-    """One join of a path: `before` is the key of the row before; with `time`, only rows count that are earlier than the example."""
+    """One join of a path: `before` is the key of the row before;
+    with `time`, only rows count that are earlier than the example.
+    """
 
     before: str
     table: str
@@ -44,11 +46,15 @@ class PathRows:
         plain = names.column(f"t{len(self.steps) - 1}", column)
         return exp.paren(exp.Sub(this=names.column("r", MOMENT), expression=plain)) if before_example else plain
 
-    def select(self, columns: Sequence[exp.Expr], *, where: exp.Expr | None = None, group: Sequence[exp.Expr] = ()) -> exp.Select:
+    def select(
+        self, columns: Sequence[exp.Expr], *, where: exp.Expr | None = None, group: Sequence[exp.Expr] = ()
+    ) -> exp.Select:
         """A query over the rows, with the example's number as its first column."""
         from sqlglot import exp
 
-        query = exp.select(names.named(_example(), EXAMPLE), *columns, copy=False).from_(names.table(EXAMPLES, "r"), copy=False)
+        query = exp.select(names.named(_example(), EXAMPLE), *columns, copy=False).from_(
+            names.table(EXAMPLES, "r"), copy=False
+        )
         before = "r"
         for position, step in enumerate(self.steps):
             alias = f"t{position}"
@@ -67,11 +73,15 @@ class PathRows:
         return self.select(columns, group=[_example()])
 
     def by_value(self, value: exp.Expr, codes: Collection[int], columns: Sequence[exp.Expr]) -> exp.Select:
-        """A row an example and each of some values of a column: a filter for every value takes DuckDB many times longer."""
+        """A row an example and each of some values of a column:
+        a filter for every value takes DuckDB many times longer.
+        """
         from sqlglot import exp
 
         wanted = exp.In(this=value.copy(), expressions=[exp.Literal.number(code) for code in codes])
-        return self.select([names.named(value, VALUE), *columns], where=wanted, group=[_example(), names.column(None, VALUE)])
+        return self.select(
+            [names.named(value, VALUE), *columns], where=wanted, group=[_example(), names.column(None, VALUE)]
+        )
 
     def spread(self, value: exp.Expr, columns: Sequence[exp.Expr]) -> exp.Select:
         """A row an example, from the number of rows with each of its values."""
@@ -88,8 +98,14 @@ class PathRows:
 
         inner = self.select([names.named(value, VALUE)], where=_present(value)).distinct(copy=False)
         found, times = names.column(None, VALUE), names.column(None, COUNT)
-        query = exp.select(found, names.named(count(), COUNT), copy=False).from_(inner.subquery("r", copy=False), copy=False)
-        return query.group_by(found.copy(), copy=False).order_by(times.desc(), found.copy(), copy=False).limit(limit, copy=False)
+        query = exp.select(found, names.named(count(), COUNT), copy=False).from_(
+            inner.subquery("r", copy=False), copy=False
+        )
+        return (
+            query.group_by(found.copy(), copy=False)
+            .order_by(times.desc(), found.copy(), copy=False)
+            .limit(limit, copy=False)
+        )
 
 
 def count(where: exp.Expr | None = None) -> exp.Expr:

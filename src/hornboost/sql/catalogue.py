@@ -38,8 +38,8 @@ SQLITE_COLUMNS = "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden 
 SQLITE_LINKS = """SELECT "table", "from", "to", seq FROM pragma_foreign_key_list(?) ORDER BY id, seq"""
 
 POSTGRES_COLUMNS = """
-SELECT table_name::text, column_name::text, data_type::text, coalesce(numeric_scale, 1)::int, coalesce(numeric_precision, 99)::int,
-    ordinal_position::int
+SELECT table_name::text, column_name::text, data_type::text,
+    coalesce(numeric_scale, 1)::int, coalesce(numeric_precision, 99)::int, ordinal_position::int
 FROM information_schema.columns WHERE table_schema::text = $1::text
 UNION ALL
 SELECT rel.relname::text, att.attname::text,
@@ -47,7 +47,8 @@ SELECT rel.relname::text, att.attname::text,
     CASE WHEN att.atttypid = 'numeric'::regtype AND att.atttypmod > 0 THEN (att.atttypmod - 4) & 65535 ELSE 1 END,
     CASE WHEN att.atttypid = 'numeric'::regtype AND att.atttypmod > 0 THEN (att.atttypmod - 4) >> 16 ELSE 99 END,
     att.attnum::int
-FROM pg_class rel JOIN pg_namespace space ON space.oid = rel.relnamespace JOIN pg_attribute att ON att.attrelid = rel.oid
+FROM pg_class rel JOIN pg_namespace space ON space.oid = rel.relnamespace
+JOIN pg_attribute att ON att.attrelid = rel.oid
 JOIN pg_type typ ON typ.oid = att.atttypid
 WHERE space.nspname::text = $1::text AND rel.relkind = 'm' AND att.attnum > 0 AND NOT att.attisdropped
 ORDER BY 1, 6"""
@@ -59,11 +60,13 @@ SELECT rel.relname::text, CASE WHEN rel.relispartition THEN 'partition' WHEN rel
 FROM pg_class rel JOIN pg_namespace space ON space.oid = rel.relnamespace
 WHERE space.nspname::text = $1::text
     AND (rel.relkind IN ('v', 'm', 'f') OR rel.relispartition AND rel.relkind IN ('r', 'p'))"""
-"""What is no table with rows of its own: views, materialised ones too, foreign tables, and partitions, whose rows their table has."""
+"""What is no table with rows of its own: views, materialised ones too, foreign tables, and partitions,
+whose rows their table has."""
 
 POSTGRES_CONSTRAINTS = """
 SELECT con.contype::text, rel.relname::text, att.attname::text, other.relname::text, other_att.attname::text
-FROM pg_constraint con JOIN pg_class rel ON rel.oid = con.conrelid JOIN pg_namespace space ON space.oid = rel.relnamespace
+FROM pg_constraint con
+JOIN pg_class rel ON rel.oid = con.conrelid JOIN pg_namespace space ON space.oid = rel.relnamespace
 CROSS JOIN LATERAL unnest(con.conkey, con.confkey) WITH ORDINALITY AS part(number, other_number, position)
 JOIN pg_attribute att ON att.attrelid = con.conrelid AND att.attnum = part.number
 LEFT JOIN pg_class other ON other.oid = con.confrelid
@@ -104,7 +107,9 @@ def which_hold_reals(table: str, columns: Iterable[str]) -> str:
 
 
 def read_with_reals(table: str, columns: Iterable[str], mixed: Iterable[str]) -> str:
-    """The SQLite statement that reads columns, and after them those of `mixed` once more, only where they are stored as floats."""
+    """The SQLite statement that reads columns, and after them those of `mixed` once more,
+    only where they are stored as floats.
+    """
     from sqlglot import exp
 
     chosen = [names.named(names.column(None, name), name) for name in columns]

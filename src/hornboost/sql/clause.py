@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 
 def clause_to_sql(clause: Clause, dialect: str = "duckdb", key: str | Sequence[str] | None = None) -> str:
-    """One SELECT of the target rows that the clause covers: `key`, or the columns bound in the root literal, or all columns.
+    """One SELECT of the target rows that the clause covers:
+    `key`, or the columns bound in the root literal, or all columns.
 
     >>> print(clause_to_sql(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").')))
-    SELECT "t0"."id" FROM "a" AS "t0" WHERE EXISTS(SELECT 1 FROM "b" AS "t1" WHERE "t1"."a" = "t0"."id" AND CAST("t1"."kind" AS TEXT) = 'x')
+    SELECT "t0"."id" FROM "a" AS "t0" WHERE EXISTS(SELECT 1 FROM "b" AS "t1" WHERE "t1"."a" = "t0"."id" AND
+    CAST("t1"."kind" AS TEXT) = 'x')
     """
     from sqlglot import exp
 
@@ -78,7 +80,9 @@ class _Translation:
                 if variable in scope:
                     conditions.append(self._write.equal(place, scope[variable]))
                 scope[variable] = place
-            conditions += [self._write.test(self._write.place(literal.table, alias, test.column), test) for test in literal.tests]
+            conditions += [
+                self._write.test(self._write.place(literal.table, alias, test.column), test) for test in literal.tests
+            ]
         for left, right in self._unequal:
             if left in scope and right in scope and not (left in outer and right in outer):
                 conditions.append(self._write.differ(scope[left], scope[right]))
@@ -97,7 +101,9 @@ class _Translation:
             if not far:
                 break
             inside.append(self._first(far[0], outer.keys() - bound))
-        first, *others = [self._write.sources.facts(self._body[position].table, self._aliases[position]) for position in inside]
+        first, *others = [
+            self._write.sources.facts(self._body[position].table, self._aliases[position]) for position in inside
+        ]
         query = exp.select("1").from_(first, copy=False)
         for other in others:
             query = query.join(other, join_type="cross", copy=False)

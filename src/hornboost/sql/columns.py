@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 class ColumnType(NamedTuple):
-    """What a column is to a rule (key, nominal, numeric, date) and what it is stored as, in the words of `docs/values.md`.
+    """What a column is to a rule (key, nominal, numeric, date) and what it is stored as,
+    in the words of `docs/values.md`.
 
-    `stored` is "text", "boolean", "integer", "double", "float", "decimal(s)", "decimal", "date", "time", "timestamp", "timestamptz" or
-    "duration"; None where that is not known.
+    `stored` is "text", "boolean", "integer", "double", "float", "decimal(s)", "decimal", "date", "time", "timestamp",
+    "timestamptz" or "duration"; None where that is not known.
     """
 
     kind: str | None = None

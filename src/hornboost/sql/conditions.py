@@ -1,7 +1,7 @@
 """Conditions on the rows of a statement: tests, and keys that are equal or differ.
 
-A column whose type is not known is taken for text, numbers or times without a zone, as the test asks for, and keys of unknown types are
-compared as the database does.
+A column whose type is not known is taken for text, numbers or times without a zone, as the test asks for, and keys of
+unknown types are compared as the database does.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class Conditions:
     def test(self, place: Place, test: Test) -> exp.Condition:
         """Whether a row passes a test of the column at `place`."""
         if test.op == "missing":
-            missing = {"numeric": is_missing_number, "date": is_missing_moment}.get(place.type.kind or "", is_missing_nominal)
+            missing = {"numeric": is_missing_number, "date": is_missing_moment}.get(
+                place.type.kind or "", is_missing_nominal
+            )
             return missing(place, self.dialect)
         if test.op == "=":
             return has_text(place, str(test.value), self.dialect)

@@ -18,8 +18,9 @@ _LINE_BREAK = "__SQLGLOT__LB__"
 class Dialect:
     """What databases disagree on.
 
-    `whole_float` is the text of a float that is whole, `nan_above_all` says whether NaN is larger than every number; where the type of a
-    column is not known, `type_function` finds it when the statement runs, and `float_types` are those that can hold NaN.
+    `whole_float` is the text of a float that is whole, `nan_above_all` says whether NaN is larger than every number;
+    where the type of a column is not known, `type_function` finds it when the statement runs, and `float_types` are
+    those that can hold NaN.
     """
 
     name: str
@@ -44,7 +45,9 @@ class Dialect:
 
 DUCKDB = Dialect("duckdb", "DuckDB", nan_text="nan", float_types=("DOUBLE", "FLOAT"))
 SQLITE = Dialect("sqlite", "SQLite", nan_above_all=False, nan_text=None, float_types=("real",))
-POSTGRES = Dialect("postgres", "PostgreSQL", "{}", type_function="PG_TYPEOF", float_types=("double precision", "real", "numeric"))
+POSTGRES = Dialect(
+    "postgres", "PostgreSQL", "{}", type_function="PG_TYPEOF", float_types=("double precision", "real", "numeric")
+)
 SPARK = Dialect("spark", "Spark", float_types=("double", "float"))
 BIGQUERY = Dialect("bigquery", "BigQuery", "{}", nan_above_all=False, type_function=None)
 _DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, SQLITE, POSTGRES, SPARK, BIGQUERY)}

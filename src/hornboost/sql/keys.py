@@ -26,12 +26,17 @@ def key(one: Place, other: Place, dialect: Dialect) -> exp.Expr:
         return _text_key(one, dialect, alike=mine == others)
     if mine == others or ("integer" in (mine, others) and {mine, others} <= _WHOLE):
         return one.column
-    problem = f"compares it otherwise than Python with the key '{other.name}' of table '{other.table}', which is stored as {others}"
+    problem = (
+        f"compares it otherwise than Python with the key '{other.name}' of table '{other.table}', which is "
+        f"stored as {others}"
+    )
     raise one.refusal(dialect, problem, "store both as the same type")
 
 
 def _text_key(place: Place, dialect: Dialect, *, alike: bool) -> exp.Expr:
-    """A key as text; where both sides are text, only PostgreSQL has types of text that it compares otherwise or not at all."""
+    """A key as text; where both sides are text, only PostgreSQL has types of
+    text that it compares otherwise or not at all.
+    """
     from sqlglot import exp
 
     if dialect.name == "sqlite":

@@ -44,7 +44,9 @@ def is_moment_at(place: Place, value: str, dialect: Dialect) -> exp.Condition:
     from sqlglot import exp
 
     stored = str(place.type.stored)
-    if not is_moment(value) or (value not in _ENDS and value != moment_text(exact_moment(value), day_only=stored == "date")):
+    if not is_moment(value) or (
+        value not in _ENDS and value != moment_text(exact_moment(value), day_only=stored == "date")
+    ):
         return exp.false()
     if not _FIRST <= exact_moment(value) <= _LAST and not (value in _ENDS and dialect.name in ("duckdb", "postgres")):
         problem = f"cannot compare it with '{value}' as Python does"
@@ -65,7 +67,9 @@ def is_missing_moment(place: Place, dialect: Dialect) -> exp.Condition:
 
 
 def _is_inexact(value: str, stored: str | None, dialect: Dialect) -> bool:
-    """Whether a threshold must be compared as Python does it, by doubles: no literal says it, or the doubles near it are too far apart."""
+    """Whether a threshold must be compared as Python does it, by doubles:
+    no literal says it, or the doubles near it are too far apart.
+    """
     if value in _ENDS:
         return dialect.name not in ("duckdb", "postgres")
     count = exact_moment(value)
@@ -105,7 +109,9 @@ def _compare_doubles(place: Place, op: str, value: float, dialect: Dialect) -> e
     from sqlglot import exp
 
     operator = exp.GTE if op == ">=" else exp.LTE
-    condition: exp.Condition = operator(this=exp.cast(_microseconds(place, dialect), "double"), expression=double(value, dialect))
+    condition: exp.Condition = operator(
+        this=exp.cast(_microseconds(place, dialect), "double"), expression=double(value, dialect)
+    )
     if dialect.name != "duckdb":
         return condition
     end = exp.cast(text("infinity" if op == ">=" else "-infinity"), "timestamp")  # which has no count of microseconds
@@ -126,7 +132,9 @@ def _microseconds(place: Place, dialect: Dialect) -> exp.Expr:
         fraction = exp.cast(_call("ROUND", exp.Mul(this=million, expression=_sqlite_fraction(place))), "int")
         return exp.Add(this=exp.Mul(this=seconds, expression=million.copy()), expression=fraction)
     if dialect.name == "spark" and place.type.stored == "timestamp":
-        raise place.refusal(dialect, "counts its microseconds in the time zone of the session", "store it with a time zone")
+        raise place.refusal(
+            dialect, "counts its microseconds in the time zone of the session", "store it with a time zone"
+        )
     return _call("UNIX_MICROS", exp.cast(column, "timestamptz"))
 
 
@@ -164,7 +172,9 @@ def _sqlite_seconds(place: Place, form: str) -> exp.Expr:
 
 
 def _sqlite_fraction(place: Place) -> exp.Expr:
-    """What is behind the point of the seconds, to six digits: the cast stops at the first character that is no digit."""
+    """What is behind the point of the seconds, to six digits:
+    the cast stops at the first character that is no digit.
+    """
     from sqlglot import exp
 
     behind = _call("SUBSTR", place.column, exp.Literal.number(20), exp.Literal.number(7))

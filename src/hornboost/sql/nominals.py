@@ -127,7 +127,9 @@ def _is_decimal(place: Place, value: str, dialect: Dialect) -> exp.Condition:
         return exp.false()
     if dialect.name == "sqlite":
         if len(value.strip("-").replace(".", "").lstrip("0")) > _DIGITS:
-            raise place.refusal(dialect, f"keeps decimals as doubles, which cannot tell {value} from its neighbours", "store it as text")
+            raise place.refusal(
+                dialect, f"keeps decimals as doubles, which cannot tell {value} from its neighbours", "store it as text"
+            )
         return compare_number(place, "=", float(value), dialect)
     kind = "decimal" if scale is None or dialect.name == "postgres" else f"decimal(38, {scale[1]})"
     return exp.EQ(this=exp.cast(place.column, kind), expression=exp.cast(text(value), kind))

@@ -47,7 +47,9 @@ class Outputs:
         return [names.named(one, name) for one, name in zip(sums, self.score_columns, strict=True)]
 
     def columns(self, key: Sequence[str], *, probability: bool) -> list[exp.Expr]:
-        """The columns of the result: the key, or without one all columns and with them the scores, and what follows from these."""
+        """The columns of the result: the key, or without one all columns and with them the scores,
+        and what follows from these.
+        """
         from sqlglot import exp
 
         scores = [names.column(None, name) for name in self.score_columns]
@@ -94,7 +96,9 @@ class Outputs:
             distances = [exp.Sub(this=score.copy(), expression=largest.copy()) for score in scores]
             shares: list[exp.Expr] = [exp.Exp(this=_at_least(distance, -_BOUND)) for distance in distances]
         else:
-            shares = [_sigmoid(exp.paren(_affine(score, a, b))) for score, (a, b) in zip(scores, calibration, strict=True)]
+            shares = [
+                _sigmoid(exp.paren(_affine(score, a, b))) for score, (a, b) in zip(scores, calibration, strict=True)
+            ]
         total = shares[0]
         for share in shares[1:]:
             total = exp.Add(this=total.copy(), expression=share.copy())

@@ -64,7 +64,9 @@ class Group(Protocol):
 
 
 class OutputNames(Protocol):
-    """What the columns of a prediction are called: one score and one probability if there are two classes, or a pair for each class."""
+    """What the columns of a prediction are called:
+    one score and one probability if there are two classes, or a pair for each class.
+    """
 
     @property
     def scores(self) -> tuple[str, ...]: ...

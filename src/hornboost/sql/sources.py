@@ -47,5 +47,7 @@ class Sources:
             swapped = {one: other, other: one}
             plain = [names.column("t", name) for name in mirror.columns]
             turned = [names.named(names.column("t", swapped.get(name, name)), name) for name in mirror.columns]
-            parts = [exp.select(*found, copy=False).from_(self.examples(table, "t"), copy=False) for found in (plain, turned)]
+            parts = [
+                exp.select(*found, copy=False).from_(self.examples(table, "t"), copy=False) for found in (plain, turned)
+            ]
             yield mirror.name, exp.union(*parts, distinct=False, copy=False)

@@ -1,7 +1,7 @@
 """The SQL of an ensemble: each joined table is aggregated once by its join columns, and the votes are added to a score.
 
-A common table expression holds, for each key, which conditions some row of the table satisfies; a clause whose literals close on
-each other (a variable shared beyond neighbours, or `A != B`) is an EXISTS of its own instead.
+A common table expression holds, for each key, which conditions some row of the table satisfies; a clause whose literals
+close on each other (a variable shared beyond neighbours, or `A != B`) is an EXISTS of its own instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ FLAGS = 1500
 
 @dataclass(eq=False)
 class _Aggregate:
-    """The common table expressions of a group (more than one when it has many conditions) and where each feature is in them."""
+    """The common table expressions of a group (more than one when it has many conditions)
+    and where each feature is in them.
+    """
 
     group: Group
     names: list[str]
@@ -42,10 +44,18 @@ class _Aggregate:
 class Statement:
     """One SELECT that scores the rows of the target table.
 
-    `features` gives for each rule the feature of `root` that it covers the rows of, or its clause if that must stand by itself.
+    `features` gives for each rule the feature of `root` that it covers the rows of, or its clause if that must stand by
+    itself.
     """
 
-    def __init__(self, outputs: Outputs, key: Sequence[str], root: Group, features: Sequence[int | Clause], conditions: Conditions) -> None:
+    def __init__(
+        self,
+        outputs: Outputs,
+        key: Sequence[str],
+        root: Group,
+        features: Sequence[int | Clause],
+        conditions: Conditions,
+    ) -> None:
         self._outputs = outputs
         self._key = key
         self._root = root
@@ -100,8 +110,14 @@ class Statement:
             if vote == 0.0 == otherwise:
                 continue
             if terms == TERMS:
-                blocks, total, terms = [*blocks, exp.paren(total, copy=False)], exp.cast(literals.number(0.0), "double"), 0
-            case = exp.Case(ifs=[exp.If(this=condition.copy(), true=literals.number(vote))], default=literals.number(otherwise))
+                blocks, total, terms = (
+                    [*blocks, exp.paren(total, copy=False)],
+                    exp.cast(literals.number(0.0), "double"),
+                    0,
+                )
+            case = exp.Case(
+                ifs=[exp.If(this=condition.copy(), true=literals.number(vote))], default=literals.number(otherwise)
+            )
             total, terms = exp.Add(this=total, expression=case), terms + 1
         for block in reversed(blocks):
             total = exp.Add(this=block, expression=exp.paren(total, copy=False))
@@ -129,7 +145,9 @@ class Statement:
         keys = [self._write.key(place(group.table, "t", own), place(above, "t", outer)) for own, outer in group.links]
         for start in range(0, len(group.features), COLUMNS):
             name = f"{self._outputs.prefix}{len(self._ctes) + 1}"
-            columns: list[exp.Expr] = [names.named(key.copy(), f"k{number}") for number, key in enumerate(keys, start=1)]
+            columns: list[exp.Expr] = [
+                names.named(key.copy(), f"k{number}") for number, key in enumerate(keys, start=1)
+            ]
             for number, feature in enumerate(group.features[start : start + COLUMNS], start=1):
                 found = self._write.some(self._condition(group, feature, below))
                 columns.append(names.named(found, f"c{number}"))
@@ -149,7 +167,10 @@ class Statement:
             table, links = aggregate.group.table, aggregate.group.links
             outer = [self._write.key(place(group.table, "t", theirs), place(table, "t", own)) for own, theirs in links]
             for name in aggregate.names:
-                on = [exp.EQ(this=names.column(name, f"k{number}"), expression=key.copy()) for number, key in enumerate(outer, start=1)]
+                on = [
+                    exp.EQ(this=names.column(name, f"k{number}"), expression=key.copy())
+                    for number, key in enumerate(outer, start=1)
+                ]
                 query = query.join(names.table(name), on=exp.and_(*on, copy=False), join_type="left", copy=False)
         return query
 

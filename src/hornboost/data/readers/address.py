@@ -28,7 +28,9 @@ def without_password(text: str) -> str:
 
 
 def said_safely(message: str, address: str) -> str:
-    """What a driver says about an address, without the password or any part of it that the driver may have taken for something else."""
+    """What a driver says about an address, without the password or any part of it
+    that the driver may have taken for something else.
+    """
     pieces = {
         piece
         for pattern in (_USER, _OPTION)

@@ -17,7 +17,10 @@ def read_aleph(stem: str | Path) -> dict[str, Any]:
     paths = [base.with_name(base.name + suffix) for suffix in (".b", ".f", ".n")]
     for path in paths:
         if not path.is_file():
-            raise DataError(f"there is no file '{path}'; Aleph's background, positive and negative examples are .b, .f and .n of one name")
+            raise DataError(
+                f"there is no file '{path}'; Aleph's background, positive and negative examples are .b, .f "
+                "and .n of one name"
+            )
     background, positive, negative = (parse_program(read_text(path), path.name) for path in paths)
     for path, examples in zip(paths[1:], (positive, negative), strict=True):
         if not examples.facts:
@@ -34,5 +37,8 @@ def _modes(background: Program, location: str) -> list[Mode]:
         if found is not None:
             modes.append(parse_mode(found[2], location))
     if not modes:
-        raise DataError(f"{location}: there are no modes; declare them as :- modeh(1, target(+type)). and :- modeb(*, fact(+type, -type)).")
+        raise DataError(
+            f"{location}: there are no modes; declare them as :- modeh(1, target(+type)). "
+            "and :- modeb(*, fact(+type, -type))."
+        )
     return modes

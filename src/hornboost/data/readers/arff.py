@@ -45,7 +45,8 @@ def read_arff(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
 
     table = re.sub(r"\W+", "_", relation).strip("_") or "examples"
     schema = Schema(
-        {table: TableSchema(table, tuple(ColumnSchema(attribute.name, attribute.type) for attribute in attributes))}, location=path.name
+        {table: TableSchema(table, tuple(ColumnSchema(attribute.name, attribute.type) for attribute in attributes))},
+        location=path.name,
     ).validate()
     notes = []
     if options.get("label") is None:
@@ -71,7 +72,10 @@ def _header(lines: list[str], location: str) -> tuple[str, list[Attribute], int]
                 raise DataError(f"{location}: there is no @attribute before @data; declare the columns")
             return relation, attributes, number + 1
         elif text and not text.startswith("%"):
-            raise DataError(f"{location}: line {number + 1}: '{text[:40]}' is no ARFF declaration; write @relation, @attribute or @data")
+            raise DataError(
+                f"{location}: line {number + 1}: '{text[:40]}' is no ARFF declaration; "
+                "write @relation, @attribute or @data"
+            )
     raise DataError(f"{location}: there is no @data line; add it before the rows")
 
 
@@ -92,7 +96,9 @@ def _attribute(text: str, place: str) -> Attribute:
         return Attribute(name, "nominal")
     if word.lower() == "date":
         return Attribute(name, "date", date_format=_unquote(rest.strip()) or None)
-    raise DataError(f"{place}: attribute '{name}' has the type '{kind[:30]}'; only numeric, nominal, string and date can be read")
+    raise DataError(
+        f"{place}: attribute '{name}' has the type '{kind[:30]}'; only numeric, nominal, string and date can be read"
+    )
 
 
 def _rows(lines: list[str], *places: str) -> Iterator[list[str]]:
@@ -106,12 +112,18 @@ def _rows(lines: list[str], *places: str) -> Iterator[list[str]]:
         except csv.Error as error:
             raise DataError(f"{places[number]}: the line cannot be read ({error}); correct it") from None
         if reader.line_num != number + 1:
-            raise DataError(f"{places[number]}: a quote is not closed on its line; close it, or write \\{quotes} for the character")
+            raise DataError(
+                f"{places[number]}: a quote is not closed on its line; close it, or write \\{quotes} for the character"
+            )
         yield row
 
 
 def _data(lines: list[str], start: int, attributes: list[Attribute], location: str) -> dict[str, pa.ChunkedArray]:
-    numbers = [number for number in range(start, len(lines)) if lines[number].strip() and not lines[number].lstrip().startswith("%")]
+    numbers = [
+        number
+        for number in range(start, len(lines))
+        if lines[number].strip() and not lines[number].lstrip().startswith("%")
+    ]
     places = [f"{location}: line {number + 1}" for number in numbers]
     texts = [lines[number].strip() for number in numbers]
     if texts and texts[0].startswith("{"):
@@ -122,7 +134,10 @@ def _data(lines: list[str], start: int, attributes: list[Attribute], location: s
         if len(row) != len(attributes):
             raise DataError(f"{place} has {len(row)} values for {len(attributes)} attributes; correct the line")
     columns = zip(*rows, strict=True) if rows else ([] for _ in attributes)
-    return {attribute.name: _convert(attribute, column, numbers, location) for attribute, column in zip(attributes, columns, strict=True)}
+    return {
+        attribute.name: _convert(attribute, column, numbers, location)
+        for attribute, column in zip(attributes, columns, strict=True)
+    }
 
 
 def _dense(text: str, attributes: list[Attribute], place: str) -> list[str]:
@@ -138,7 +153,9 @@ def _dense(text: str, attributes: list[Attribute], place: str) -> list[str]:
     for position, attribute in enumerate(attributes):
         if position not in dense:
             if attribute.type != "numeric" and not attribute.values:
-                raise DataError(f"{place}: the sparse row leaves out '{attribute.name}', which has no first value; write it")
+                raise DataError(
+                    f"{place}: the sparse row leaves out '{attribute.name}', which has no first value; write it"
+                )
             dense[position] = attribute.values[0] if attribute.values else "0"
     return [dense[position] for position in range(len(attributes))]
 
@@ -148,7 +165,9 @@ def _convert(attribute: Attribute, values: Any, numbers: list[int], location: st
     import pyarrow.compute as pc
 
     place = f"{location}: attribute '{attribute.name}'"
-    text = pa.chunked_array([pa.array([None if value.strip() == "?" else value.strip() for value in values], type=pa.string())])
+    text = pa.chunked_array(
+        [pa.array([None if value.strip() == "?" else value.strip() for value in values], type=pa.string())]
+    )
     if attribute.type == "numeric":
         return pa.chunked_array([pa.array(parse_numbers(text, place), from_pandas=True)])
     if attribute.date_format is not None:
@@ -164,7 +183,10 @@ def _convert(attribute: Attribute, values: Any, numbers: list[int], location: st
         for code, value in enumerate(distinct.to_pylist()):
             if value not in attribute.values:
                 line = numbers[int((codes == code).argmax())] + 1
-                raise DataError(f"{place}: line {line} holds '{value}', which is not among the declared values; correct it or declare it")
+                raise DataError(
+                    f"{place}: line {line} holds '{value}', which is not among the declared values; "
+                    "correct it or declare it"
+                )
     return text
 
 

@@ -78,14 +78,18 @@ def _parse(path: Path, columns: Mapping[str, pa.DataType], threads: bool) -> pa.
 
 
 def _with_numbers(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> pa.Table:
-    """Numbers from text, with an error that names the first value that is none; empty texts in quotes are missing as well."""
+    """Numbers from text, with an error that names the first value that is none;
+    empty texts in quotes are missing as well.
+    """
     import pyarrow as pa
 
     from hornboost.data.convert import parse_numbers
 
     for position, (name, kind) in enumerate(wanted.items()):
         if kind == pa.float64():
-            numbers = parse_numbers(table.column(name).cast(pa.string()), f"{path.name}: table '{table_name(path)}', column '{name}'")
+            numbers = parse_numbers(
+                table.column(name).cast(pa.string()), f"{path.name}: table '{table_name(path)}', column '{name}'"
+            )
             table = table.set_column(position, name, pa.array(numbers, from_pandas=True))
     return table
 
@@ -102,8 +106,12 @@ def _explain(path: Path, wanted: Mapping[str, pa.DataType], message: str) -> Dat
     found = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
     if found is not None:
         row = f"row {int(found[1]) - 1} has" if found[1] else "a row has"
-        return DataError(f"{path.name}: {row} {found[3]} fields where the first line names {found[2]}; correct the row or its quotes")
-    return DataError(f"{path.name}: the file is no CSV that can be read ({message.splitlines()[0]}); write it as RFC 4180 in UTF-8")
+        return DataError(
+            f"{path.name}: {row} {found[3]} fields where the first line names {found[2]}; correct the row or its quotes"
+        )
+    return DataError(
+        f"{path.name}: the file is no CSV that can be read ({message.splitlines()[0]}); write it as RFC 4180 in UTF-8"
+    )
 
 
 def _not_utf8(path: Path) -> DataError:

@@ -15,8 +15,11 @@ WIDEST = 38
 """Digits of the widest decimal that is kept with its scale."""
 
 
-def with_decimals(rows: pa.Table, scales: Mapping[str, int | None], spelled: Collection[str]) -> tuple[pa.Table, dict[str, str]]:
-    """The columns in `scales` as decimals of their scale; with scale None as doubles, or if `spelled` as text without trailing zeros.
+def with_decimals(
+    rows: pa.Table, scales: Mapping[str, int | None], spelled: Collection[str]
+) -> tuple[pa.Table, dict[str, str]]:
+    """The columns in `scales` as decimals of their scale;
+    with scale None as doubles, or if `spelled` as text without trailing zeros.
 
     The names of the latter are given with how they are stored, which their text does not tell.
     """

@@ -30,13 +30,19 @@ class ParquetSource:
 
         paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         if not paths:
-            raise DataError(f"{path.name}: the folder holds no .parquet file; put the parts of the table into it, or remove it")
+            raise DataError(
+                f"{path.name}: the folder holds no .parquet file; put the parts of the table into it, or remove it"
+            )
         self.name = name
         self.stored: dict[str, str] = {}
         self.location = path.name
         try:
             schemas = [pq.read_schema(part) for part in paths]
-            text = [field.name for field in schemas[0] if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+            text = [
+                field.name
+                for field in schemas[0]
+                if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+            ]
             self._files = [pq.ParquetFile(part, read_dictionary=text) for part in paths]
         except (pa.ArrowException, OSError) as error:
             raise _no_parquet(f"{path.name}: the file", error) from None
@@ -51,7 +57,9 @@ class ParquetSource:
         try:
             parts = [file.read(columns=[column]).column(0) for file in self._files]
             values = pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
-            values.validate(full=True)  # a damaged file can hold codes beyond its dictionary, and bytes that are no text
+            values.validate(
+                full=True
+            )  # a damaged file can hold codes beyond its dictionary, and bytes that are no text
             return values
         except (pa.ArrowException, OSError, IndexError, TypeError) as error:
             raise _no_parquet(f"{self.location}: the column '{column}'", error) from None
@@ -65,7 +73,9 @@ def _no_parquet(place: str, error: Exception) -> DataError:
     return DataError(f"{place} is no Parquet that can be read ({reason}); write it again")
 
 
-def read_folder(folder: Path, task: str | None, options: Mapping[str, Any], allow_outside: bool = False) -> dict[str, Any]:
+def read_folder(
+    folder: Path, task: str | None, options: Mapping[str, Any], allow_outside: bool = False
+) -> dict[str, Any]:
     """The arguments of `Database` for a folder; files that its schema names must lie in it unless `allow_outside`."""
     if not folder.is_dir():
         raise DataError(f"there is no folder '{folder}'; give the folder that holds the tables and schema.toml")
@@ -91,7 +101,9 @@ def _only_tables(schema: Schema, task: Task | None, options: Mapping[str, Any]) 
     return {**rest, "exclude_tables": [name for name in schema.tables if name not in selection.read]}
 
 
-def read_held_out(folder: Path, schema: Schema, task: Task, folds: Folds, allow_outside: bool) -> tuple[Schema, Task, dict[str, Source]]:
+def read_held_out(
+    folder: Path, schema: Schema, task: Task, folds: Folds, allow_outside: bool
+) -> tuple[Schema, Task, dict[str, Source]]:
     """Schema, task and source of a file of examples that are not in the target table."""
     table = schema.tables[task.table]
     only = TableSchema(table.name, table.columns, (), folds.file)
@@ -116,7 +128,10 @@ def open_table(folder: Path, table: TableSchema, location: str, allow_outside: b
     path = None if name is None else inside(folder, name, f"{location}: [tables.{table.name}]", allow_outside)
     if path is None or not path.exists():
         wanted = table.file or " or ".join(table.name + suffix for suffix in SUFFIXES)
-        raise DataError(f"{location}: the file '{wanted}' of table '{table.name}' is not in the folder; add it or correct the schema")
+        raise DataError(
+            f"{location}: the file '{wanted}' of table '{table.name}' is not in the folder; "
+            "add it or correct the schema"
+        )
     return open_file(path, table.name, {column.name: column.type for column in table.columns})
 
 

@@ -76,7 +76,10 @@ def single_table(columns: Mapping[str, pa.ChunkedArray], name: str) -> tuple[Sch
     for column, values in columns.items():
         kind = natural_type(values.type)
         if kind is None:
-            raise DataError(f"column '{column}': values of type '{values.type}' are neither text nor numbers; convert or drop the column")
+            raise DataError(
+                f"column '{column}': values of type '{values.type}' are neither text nor numbers; "
+                "convert or drop the column"
+            )
         kinds[column] = ColumnSchema(column, kind)  # type: ignore[arg-type]
     schema = Schema({name: TableSchema(name, tuple(kinds.values()))}, location="frame")
     return schema, Task(name), {name: ArrowSource(name, pa.table(dict(columns)), "frame")}

@@ -1,4 +1,6 @@
-"""What readers without a schema share: the user's options as hints, inference, and the task; and folders that have no schema."""
+"""What readers without a schema share: the user's options as hints, inference, and the task;
+and folders that have no schema.
+"""
 
 from __future__ import annotations
 
@@ -52,18 +54,26 @@ def infer_task(
     target = str(options.get("target", next(iter(sources))))
     if target not in sources:
         raise DataError(f"{location}: there is no table '{target}'{did_you_mean(target, sources)}")
-    notes = [] if "target" in options else [f"no target was named: the examples are the rows of '{target}', without a label"]
+    notes = (
+        []
+        if "target" in options
+        else [f"no target was named: the examples are the rows of '{target}', without a label"]
+    )
     key = listed(options["key"]) if "key" in options else None
     keys = {table: _key_domains(columns) for table, columns in dict(options.get("keys") or {}).items()}
     for column in key or ():
         keys.setdefault(target, {}).setdefault(column, None)
     hints = Hints(
         foreign_keys=(*foreign_keys, *_given_links(options, sources)),
-        infer_links=frozenset() if "foreign_keys" in options else frozenset(sources) - _constrained(primary_keys or {}, foreign_keys),
+        infer_links=frozenset()
+        if "foreign_keys" in options
+        else frozenset(sources) - _constrained(primary_keys or {}, foreign_keys),
         primary_keys=primary_keys or {},
         keys=keys,
         types=options.get("types") or {},
-        nominal=[(target, str(options["label"]))] if "label" in options and _is_of_classes(sources[target], options) else [],
+        nominal=[(target, str(options["label"]))]
+        if "label" in options and _is_of_classes(sources[target], options)
+        else [],
     )
     schema, found, warnings = infer_schema(sources, hints, location)
     task_options = {name: value for name, value in options.items() if name in TASK_OPTIONS} | {"target": target}
@@ -83,7 +93,11 @@ def _is_of_classes(source: Source, options: Mapping[str, Any]) -> bool:
 
 
 def _key_domains(columns: Any) -> dict[str, str | None]:
-    return {str(name): str(domain) for name, domain in columns.items()} if isinstance(columns, Mapping) else dict.fromkeys(listed(columns))
+    return (
+        {str(name): str(domain) for name, domain in columns.items()}
+        if isinstance(columns, Mapping)
+        else dict.fromkeys(listed(columns))
+    )
 
 
 def _constrained(primary_keys: Mapping[str, tuple[str, ...]], foreign_keys: tuple[ForeignKey, ...]) -> frozenset[str]:
@@ -105,18 +119,27 @@ def infer_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> 
     from hornboost.data.readers.folder import table_files
 
     if task is not None:
-        raise DataError(f"{folder.name}: the folder has no schema.toml with a task '{task}'; name the target and label instead")
+        raise DataError(
+            f"{folder.name}: the folder has no schema.toml with a task '{task}'; name the target and label instead"
+        )
     files = table_files(folder)
     if not files:
-        raise DataError(f"{folder.name}: the folder has no .csv, .csv.gz or .parquet file; give the folder that holds the tables")
+        raise DataError(
+            f"{folder.name}: the folder has no .csv, .csv.gz or .parquet file; give the folder that holds the tables"
+        )
     arguments = infer_files(files, folder.name, options)
     return arguments | {"schema": replace(arguments["schema"], name=folder.name), "folder": folder}
 
 
 def infer_files(
-    files: Sequence[Path], location: str, options: Mapping[str, Any], model: Mapping[tuple[str, str], ModelColumn] | None = None
+    files: Sequence[Path],
+    location: str,
+    options: Mapping[str, Any],
+    model: Mapping[tuple[str, str], ModelColumn] | None = None,
 ) -> dict[str, Any]:
-    """The arguments of `Database` for files with a table each; `model` gives the types of the columns that a model looks at."""
+    """The arguments of `Database` for files with a table each;
+    `model` gives the types of the columns that a model looks at.
+    """
     from hornboost.data.readers.folder import open_file
 
     paths: dict[str, Path] = {}
@@ -135,14 +158,21 @@ def infer_files(
     schema = arguments["schema"]
     tables = {name: replace(table, file=paths[name].name) for name, table in schema.tables.items()}
     arguments |= {"inferred": [*notes, *arguments["inferred"]], "left_out": selection.left_out}
-    return arguments | {"schema": replace(schema, tables=tables), "again": partial(infer_files, files, location, options)}
+    return arguments | {
+        "schema": replace(schema, tables=tables),
+        "again": partial(infer_files, files, location, options),
+    }
 
 
 def _with_model(
     options: Mapping[str, Any], sources: Mapping[str, Source], model: Mapping[tuple[str, str], ModelColumn]
 ) -> Mapping[str, Any]:
     """The options with the types of a model's columns, where the user has given none."""
-    present = {place: column for place, column in model.items() if place[0] in sources and place[1] in sources[place[0]].columns}
+    present = {
+        place: column
+        for place, column in model.items()
+        if place[0] in sources and place[1] in sources[place[0]].columns
+    }
     keys: dict[str, dict[str, str | None]] = {}
     types: dict[str, str] = {}
     for (table, column), found in present.items():
@@ -160,10 +190,20 @@ def declared_types(
 ) -> dict[str, dict[str, Declared]]:
     """The columns whose types are known before they are looked at, by table."""
     target = str(options.get("target") or next(iter(sources)))
-    places = {split_reference(reference, sources): str(kind) for reference, kind in (options.get("types") or {}).items()}
-    keys = [(table, column) for table, columns in dict(options.get("keys") or {}).items() for column in _key_domains(columns)]
+    places = {
+        split_reference(reference, sources): str(kind) for reference, kind in (options.get("types") or {}).items()
+    }
+    keys = [
+        (table, column)
+        for table, columns in dict(options.get("keys") or {}).items()
+        for column in _key_domains(columns)
+    ]
     keys += [(target, column) for column in listed(options.get("key") or [])]
-    keys += [end for link in _given_links(options, sources) for end in ((link.table, link.column), (link.to_table, link.to_column))]
+    keys += [
+        end
+        for link in _given_links(options, sources)
+        for end in ((link.table, link.column), (link.to_table, link.to_column))
+    ]
     declared: dict[str, dict[str, Declared]] = {}
     for (table, column), kind in {**places, **dict.fromkeys(keys, "key")}.items():
         stored = model[table, column].stored if (table, column) in model else None

@@ -56,7 +56,9 @@ def conditions(where: Any) -> dict[str, tuple[str, ...]]:
     >>> conditions({"year": [2020, 2021], "region": "north"})
     {'year': ('2020', '2021'), 'region': ('north',)}
     """
-    way_out = "write {'column': value} or {'column': [values]}; a row is an example if each column has one of its values"
+    way_out = (
+        "write {'column': value} or {'column': [values]}; a row is an example if each column has one of its values"
+    )
     if not isinstance(where, Mapping):
         raise DataError(f"where: {_shown(where)} is not understood; {way_out}")
     found = {}

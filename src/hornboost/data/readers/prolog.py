@@ -31,8 +31,20 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 QUOTED = re.compile(rf"{ESCAPE}|''|\"\"", re.DOTALL)
-CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "e": "\x1b", "s": " ", "\n": ""}
-"""What a letter stands for after a backslash (ISO 13211-1, 6.4.2.1, and SWI-Prolog's \\e and \\s); an escaped end of line is nothing."""
+CONTROLS = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "e": "\x1b",
+    "s": " ",
+    "\n": "",
+}
+"""What a letter stands for after a backslash (ISO 13211-1, 6.4.2.1, and SWI-Prolog's \\e and \\s);
+an escaped end of line is nothing."""
 
 NUMBER_TYPES = frozenset(["int", "integer", "float", "real", "number", "num", "nat", "numeric", "double"])
 
@@ -75,7 +87,12 @@ def clauses(text: str, location: str) -> Iterator[tuple[int, list[Token]]]:
     while position < len(text):
         found = TOKEN.match(text, position)
         if found is None:
-            raise _error(location, text, position, f"cannot read {text[position : position + 20].splitlines()[0]!r}; check its quotes")
+            raise _error(
+                location,
+                text,
+                position,
+                f"cannot read {text[position : position + 20].splitlines()[0]!r}; check its quotes",
+            )
         kind = str(found.lastgroup)
         if kind == "end":
             if not current:
@@ -117,7 +134,9 @@ def _fact(tokens: list[Token], location: str, text: str, start: int) -> tuple[st
         raise _error(location, text, start, f"'{_text(tokens)[:80]}.' is no fact; write predicate(constant, ...).")
     parts = list(_arguments(tokens[2:-1])) if len(tokens) > 1 else []
     if not all(parts):
-        raise _error(location, text, start, f"'{_text(tokens)[:80]}.' lacks an argument; write predicate(constant, ...).")
+        raise _error(
+            location, text, start, f"'{_text(tokens)[:80]}.' lacks an argument; write predicate(constant, ...)."
+        )
     try:
         return _constant(tokens[:1]), [_constant(part) for part in parts]
     except ValueError as error:
@@ -186,7 +205,9 @@ def parse_mode(text: str, location: str) -> Mode:
 def build_tables(
     background: Program, modes: Sequence[Mode], positive: Program, negative: Program, location: str
 ) -> tuple[Schema, Task, dict[str, Source], list[str]]:
-    """Schema, task, sources and warnings: a table for each predicate with a mode, and one of examples with their label."""
+    """Schema, task, sources and warnings: a table for each predicate with a mode,
+    and one of examples with their label.
+    """
     import pyarrow as pa
 
     head, arity = _head(positive, negative, location)
@@ -195,21 +216,30 @@ def build_tables(
         by_predicate.setdefault((mode.predicate, len(mode.signs)), []).append(mode)
     if (head, arity) not in by_predicate:
         known = [f"{name}/{size}" for name, size in by_predicate]
-        raise DataError(f"{location}: there is no mode of the target '{head}/{arity}'{did_you_mean(f'{head}/{arity}', known)}")
+        raise DataError(
+            f"{location}: there is no mode of the target '{head}/{arity}'{did_you_mean(f'{head}/{arity}', known)}"
+        )
     warnings = []
     tables: dict[str, TableSchema] = {}
     sources: dict[str, Source] = {}
     examples = [pos + neg for pos, neg in zip(positive.facts[head, arity], negative.facts[head, arity], strict=True)]
     count = len(positive.facts[head, arity][0])
     label = head if head not in _column_names(by_predicate[head, arity][0].types) else head + "_label"
-    facts = {(head, arity): examples} | {place: columns for place, columns in background.facts.items() if place != (head, arity)}
+    facts = {(head, arity): examples} | {
+        place: columns for place, columns in background.facts.items() if place != (head, arity)
+    }
     if (head, arity) in background.facts:
-        warnings.append(f"{location}: the facts of the target '{head}' in the background are left out, as they give the answer")
+        warnings.append(
+            f"{location}: the facts of the target '{head}' in the background are left out, as they give the answer"
+        )
     inputs = {kind for mode in by_predicate[head, arity] for kind in mode.types}
     for (name, size), columns in facts.items():
         own = by_predicate.get((name, size))
         if own is None or size == 0:
-            warnings.append(f"{location}: the {len(columns[0]) if columns else 1} facts of '{name}/{size}' have no mode and are left out")
+            warnings.append(
+                f"{location}: the {len(columns[0]) if columns else 1} facts of '{name}/{size}' have no mode "
+                "and are left out"
+            )
             continue
         table = name if sum(other == name for other, _ in by_predicate) == 1 else f"{name}_{size}"
         arrow, schemas = _table_columns(own, columns, inputs)
@@ -229,17 +259,26 @@ def _head(positive: Program, negative: Program, location: str) -> tuple[str, int
     for what, program in (("positive", positive), ("negative", negative)):
         if len(program.facts) != 1:
             names = ", ".join(f"{name}/{size}" for name, size in program.facts) or "none"
-            raise DataError(f"{location}: the {what} examples must be facts of one predicate, and there are {names}; keep one")
+            raise DataError(
+                f"{location}: the {what} examples must be facts of one predicate, and there are {names}; keep one"
+            )
     one, other = next(iter(positive.facts)), next(iter(negative.facts))
     if one != other:
-        raise DataError(f"{location}: positive examples are '{one[0]}/{one[1]}', negative ones '{other[0]}/{other[1]}'; use one predicate")
+        raise DataError(
+            f"{location}: positive examples are '{one[0]}/{one[1]}', negative ones '{other[0]}/{other[1]}'; "
+            "use one predicate"
+        )
     if one[1] == 0:
         raise DataError(f"{location}: the target '{one[0]}' has no arguments; examples need at least one key")
     return one
 
 
-def _table_columns(modes: Sequence[Mode], columns: Sequence[list[str]], inputs: set[str]) -> tuple[dict[str, Any], list[ColumnSchema]]:
-    """Arrow columns and their types: whole numbers that a mode wants as constants (#) are names, other numbers are numeric."""
+def _table_columns(
+    modes: Sequence[Mode], columns: Sequence[list[str]], inputs: set[str]
+) -> tuple[dict[str, Any], list[ColumnSchema]]:
+    """Arrow columns and their types: whole numbers that a mode wants as constants (#) are names,
+    other numbers are numeric.
+    """
     arrow: dict[str, Any] = {}
     schemas = []
     names = _column_names(modes[0].types)

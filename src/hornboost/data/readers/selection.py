@@ -20,11 +20,14 @@ class Selection:
     options: Mapping[str, Any]
 
 
-def select_tables(known: Iterable[str], options: Mapping[str, Any], location: str, derived: Mapping[str, str] | None = None) -> Selection:
+def select_tables(
+    known: Iterable[str], options: Mapping[str, Any], location: str, derived: Mapping[str, str] | None = None
+) -> Selection:
     """Choose by the options `tables` and `exclude_tables`.
 
-    `derived` are tables that hold no rows of their own (views and the like, with the word for each): they are read only if an option
-    names them, as the target, in `tables`, or by one of their columns. A model that is kept as a view would otherwise learn from itself.
+    `derived` are tables that hold no rows of their own (views and the like, with the word for each): they are read only
+    if an option names them, as the target, in `tables`, or by one of their columns. A model that is kept as a view
+    would otherwise learn from itself.
 
     >>> select_tables(["a", "b", "v"], {"target": "a"}, "here", {"v": "view"}).left_out
     ('v (view)',)

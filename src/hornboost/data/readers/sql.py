@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Catalogue:
-    """What a database says about itself: the columns to read of each table and the casts to read them with, keys and links."""
+    """What a database says about itself: the columns to read of each table
+    and the casts to read them with, keys and links.
+    """
 
     location: str
     columns: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
@@ -68,12 +70,20 @@ def read_duckdb(database: Any, options: Mapping[str, Any], schema: str) -> dict[
         try:
             database = duckdb.connect(path, read_only=True)
         except duckdb.Error as error:
-            raise DataError(f"{location}: the file cannot be opened by DuckDB ({_first_line(error)}); check the path") from None
+            raise DataError(
+                f"{location}: the file cannot be opened by DuckDB ({_first_line(error)}); check the path"
+            ) from None
     try:
         found = _duckdb_catalogue(database, location, schema)
-        return _read(found, options, lambda table, casts: database.sql(read_columns(table, schema, casts, DUCKDB)).to_arrow_table())
+        return _read(
+            found,
+            options,
+            lambda table, casts: database.sql(read_columns(table, schema, casts, DUCKDB)).to_arrow_table(),
+        )
     except duckdb.Error as error:
-        raise DataError(f"{location}: DuckDB cannot read the tables ({_first_line(error)}); check them with a SELECT") from None
+        raise DataError(
+            f"{location}: DuckDB cannot read the tables ({_first_line(error)}); check them with a SELECT"
+        ) from None
     finally:
         if own:
             database.close()
@@ -88,7 +98,9 @@ def _duckdb_catalogue(connection: Any, location: str, schema: str) -> Catalogue:
     known = found.derived.keys() | {row[0] for row in rows(catalogue.DUCKDB_TABLES)}
     for table, column, kind in rows(catalogue.DUCKDB_COLUMNS):
         if table in known:
-            unusable = kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION", "BLOB", "BIT", "INTERVAL", "TIME", "VARIANT"))
+            unusable = kind.endswith("]") or kind.startswith(
+                ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "INTERVAL", "TIME", "VARIANT")
+            )
             supported = not unusable or kind.startswith("TIMESTAMP") or kind == "TIME"
             if kind == "TIME":
                 found.times.add((table, column))
@@ -114,7 +126,9 @@ def read_sqlite(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
             found, dates = _sqlite_catalogue(cursor, path.name)
             return _read(found, options, lambda table, casts: _sqlite_table(cursor, table, casts, path.name), dates)
     except (dbapi.Error, pa.ArrowInvalid) as error:
-        raise DataError(f"{path.name}: SQLite cannot read the tables ({_first_line(error)}); check that the file is a database") from None
+        raise DataError(
+            f"{path.name}: SQLite cannot read the tables ({_first_line(error)}); check that the file is a database"
+        ) from None
 
 
 SQLITE_DERIVED: Mapping[str, str] = {"view": "view", "virtual": "virtual table", "shadow": "part of a virtual table"}
@@ -160,7 +174,9 @@ def _sqlite_table(cursor: Any, table: str, casts: Mapping[str, Iterable[str]], l
         try:
             column.validate(full=True)
         except pa.ArrowInvalid:
-            raise DataError(f"{location}: the column '{name}' holds text that is not UTF-8; convert it to that encoding") from None
+            raise DataError(
+                f"{location}: the column '{name}' holds text that is not UTF-8; convert it to that encoding"
+            ) from None
     return _with_reals(cursor, table, rows)
 
 
@@ -169,7 +185,9 @@ def _with_reals(cursor: Any, table: str, rows: pa.Table) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = [name for name, column in zip(rows.column_names, rows.columns, strict=True) if pa.types.is_string(column.type)]
+    texts = [
+        name for name, column in zip(rows.column_names, rows.columns, strict=True) if pa.types.is_string(column.type)
+    ]
     found = _rows(cursor, catalogue.which_hold_reals(table, texts))[0] if texts else ()
     mixed = [name for name, holds in zip(texts, found, strict=True) if holds]
     if mixed:
@@ -184,7 +202,10 @@ def _with_reals(cursor: Any, table: str, rows: pa.Table) -> pa.Table:
 
 
 POSTGRES_TYPES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(["smallint", "integer", "bigint", "real", "double precision", "boolean", "date", "text", "character varying"], ()),
+    **dict.fromkeys(
+        ["smallint", "integer", "bigint", "real", "double precision", "boolean", "date", "text", "character varying"],
+        (),
+    ),
     **dict.fromkeys(["timestamp without time zone", "timestamp with time zone"], ()),
     **dict.fromkeys(["character", "uuid", "USER-DEFINED", "json", "jsonb", "name", "inet", "xml"], ("text",)),
     "time without time zone": (),
@@ -203,7 +224,9 @@ def read_postgres(uri: str, options: Mapping[str, Any], schema: str) -> dict[str
     try:
         with dbapi.connect(uri) as connection, connection.cursor() as cursor:
             found = _postgres_catalogue(cursor, location, schema)
-            return _read(found, options, lambda table, casts: _fetch(cursor, read_columns(table, schema, casts, POSTGRES)))
+            return _read(
+                found, options, lambda table, casts: _fetch(cursor, read_columns(table, schema, casts, POSTGRES))
+            )
     except (dbapi.Error, UnicodeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
@@ -230,7 +253,9 @@ def _postgres_catalogue(cursor: Any, location: str, schema: str) -> Catalogue:
     return found
 
 
-def _read(known: Catalogue, options: Mapping[str, Any], fetch: Any, dates: Iterable[tuple[str, str]] = ()) -> dict[str, Any]:
+def _read(
+    known: Catalogue, options: Mapping[str, Any], fetch: Any, dates: Iterable[tuple[str, str]] = ()
+) -> dict[str, Any]:
     """Read the tables that are not excluded, and hand on what the catalogue knows."""
     if not known.columns:
         where = f" in the schema '{known.home.schema}'" if known.home is not None else ""
@@ -247,7 +272,8 @@ def _read(known: Catalogue, options: Mapping[str, Any], fetch: Any, dates: Itera
         unused = [name for name in known.columns[table] if (table, name) in known.times and name not in spelled]
         columns = {name: casts for name, casts in known.columns[table].items() if name not in unused}
         warnings += [
-            f"{known.location}: {table}.{name} is left out: it holds times of day; declare it nominal to use it" for name in unused
+            f"{known.location}: {table}.{name} is left out: it holds times of day; declare it nominal to use it"
+            for name in unused
         ]
         if columns:
             rows, stored = with_decimals(fetch(table, columns), known.decimals.get(table, {}), spelled)
@@ -258,7 +284,11 @@ def _read(known: Catalogue, options: Mapping[str, Any], fetch: Any, dates: Itera
     primary = {table: names for table, names in known.primary_keys.items() if table in sources}
     arguments = infer_task(sources, known.location, selection.options, primary, tuple(links))
     found = replace(arguments["schema"], home=known.home)
-    return arguments | {"schema": found, "warnings": [*warnings, *arguments["warnings"]], "left_out": selection.left_out}
+    return arguments | {
+        "schema": found,
+        "warnings": [*warnings, *arguments["warnings"]],
+        "left_out": selection.left_out,
+    }
 
 
 def _spelled(known: Catalogue, table: str, declared: Mapping[str, tuple[str, str | None]]) -> set[str]:
@@ -290,7 +320,8 @@ def _fetch(cursor: Any, statement: str) -> pa.Table:
 
 
 _POSTGRES_DAYS = 10_957
-"""From 1970-01-01 to 2000-01-01, from which PostgreSQL counts; its driver adds them to `infinity` too, the last number that there is."""
+"""From 1970-01-01 to 2000-01-01, from which PostgreSQL counts;
+its driver adds them to `infinity` too, the last number that there is."""
 
 
 def _with_ends(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -319,7 +350,9 @@ def _adbc(name: str) -> Any:
         return importlib.import_module(f"adbc_driver_{name}.dbapi")
     except ImportError:
         extra = "postgres" if name == "postgresql" else name
-        raise DataError(f"the driver 'adbc-driver-{name}' is not installed; install it with: pip install 'hornboost[{extra}]'") from None
+        raise DataError(
+            f"the driver 'adbc-driver-{name}' is not installed; install it with: pip install 'hornboost[{extra}]'"
+        ) from None
 
 
 def _existing(path: str | Path, kind: str) -> Path:

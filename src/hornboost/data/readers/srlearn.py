@@ -13,7 +13,9 @@ from hornboost.data.readers.prolog import Mode, build_tables, parse_mode, parse_
 from hornboost.errors import DataError
 
 
-def read_srlearn(folder: str | Path, modes: Iterable[str] | None, part: str, allow_outside: bool = False) -> dict[str, Any]:
+def read_srlearn(
+    folder: str | Path, modes: Iterable[str] | None, part: str, allow_outside: bool = False
+) -> dict[str, Any]:
     """The arguments of `Database` for a folder with facts, pos and neg, or one with a subfolder `part` of them."""
     folder = Path(folder)
     if not folder.is_dir():
@@ -24,8 +26,14 @@ def read_srlearn(folder: str | Path, modes: Iterable[str] | None, part: str, all
     for name in ("pos", "neg"):
         if not programs[name].facts:
             raise DataError(f"{paths[name].name}: there are no examples; write a fact of the target predicate for each")
-    given = [parse_mode(mode, "modes") for mode in modes] if modes is not None else _read_modes(inner, folder, allow_outside)
-    schema, task, sources, warnings = build_tables(programs["facts"], given, programs["pos"], programs["neg"], paths["facts"].name)
+    given = (
+        [parse_mode(mode, "modes") for mode in modes]
+        if modes is not None
+        else _read_modes(inner, folder, allow_outside)
+    )
+    schema, task, sources, warnings = build_tables(
+        programs["facts"], given, programs["pos"], programs["neg"], paths["facts"].name
+    )
     return {"schema": schema, "task": task, "sources": sources, "warnings": warnings}
 
 
@@ -33,7 +41,9 @@ def _find(folder: Path, name: str, part: str) -> Path:
     for candidate in (f"{part}_{name}.txt", f"{name}.txt"):
         if (folder / candidate).is_file():
             return folder / candidate
-    raise DataError(f"{folder.name}: there is no file '{part}_{name}.txt' or '{name}.txt'; give the folder that holds it")
+    raise DataError(
+        f"{folder.name}: there is no file '{part}_{name}.txt' or '{name}.txt'; give the folder that holds it"
+    )
 
 
 def _read_modes(inner: Path, outer: Path, allow_outside: bool) -> list[Mode]:
@@ -43,7 +53,9 @@ def _read_modes(inner: Path, outer: Path, allow_outside: bool) -> list[Mode]:
         modes = [mode for path in files if path.is_file() for mode in _file_modes(path, outer, allow_outside, seen)]
         if modes:
             return modes
-    raise DataError(f"{outer.name}: there are no modes; pass modes=['target(+type).', ...] or add them to a file modes.txt")
+    raise DataError(
+        f"{outer.name}: there are no modes; pass modes=['target(+type).', ...] or add them to a file modes.txt"
+    )
 
 
 def _file_modes(path: Path, root: Path, allow_outside: bool, seen: set[Path]) -> list[Mode]:

@@ -1,4 +1,6 @@
-"""Text in the types that it spells: those that are declared, or else numbers and dates where all of a column is such."""
+"""Text in the types that it spells: those that are declared,
+or else numbers and dates where all of a column is such.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "Non
 """Words that stand for a missing value in a column of numbers or dates."""
 
 Declared = tuple[str, str | None]
-"""The type of a column (key, nominal, numeric, date), and what its values were stored as where a model was learned, if that is known."""
+"""The type of a column (key, nominal, numeric, date),
+and what its values were stored as where a model was learned, if that is known."""
 
 
 def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, Declared]) -> ArrowSource:
@@ -35,8 +38,12 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
     return ArrowSource(source.name, pa.table(columns), source.location)
 
 
-def as_declared(values: pa.ChunkedArray, kind: str, stored: str | None, place: str, notes: list[str]) -> pa.ChunkedArray:
-    """A key or nominal as it is written, or as values stored so are spelled; in numbers and dates, words for a missing value as missing."""
+def as_declared(
+    values: pa.ChunkedArray, kind: str, stored: str | None, place: str, notes: list[str]
+) -> pa.ChunkedArray:
+    """A key or nominal as it is written, or as values stored so are spelled;
+    in numbers and dates, words for a missing value as missing.
+    """
     if kind in ("key", "nominal"):
         return values if stored in (None, "text", "integer") else _map(values, lambda text: _spelled(text, stored))
     converted = convert_text(values, place, notes)
@@ -65,7 +72,10 @@ def taken(codes: Any, distinct: pa.Array) -> pa.ChunkedArray:
     import numpy as np
     import pyarrow as pa
 
-    keep = remap(codes, np.where(distinct.is_null().to_numpy(zero_copy_only=False), -1, np.arange(len(distinct))).astype(np.int32))
+    keep = remap(
+        codes,
+        np.where(distinct.is_null().to_numpy(zero_copy_only=False), -1, np.arange(len(distinct))).astype(np.int32),
+    )
     return pa.chunked_array([distinct.take(pa.array(np.maximum(keep, 0), mask=keep < 0))], type=distinct.type)
 
 
@@ -73,7 +83,9 @@ def _without_tokens(distinct: pa.Array) -> pa.Array:
     """The same texts, those that stand for a missing number or date being null."""
     import pyarrow as pa
 
-    return pa.array([None if word in MISSING_TOKENS or word == "" else word for word in distinct.to_pylist()], pa.string())
+    return pa.array(
+        [None if word in MISSING_TOKENS or word == "" else word for word in distinct.to_pylist()], pa.string()
+    )
 
 
 def _convert_distinct(distinct: pa.Array) -> pa.Array | None:
@@ -96,7 +108,9 @@ def _convert_distinct(distinct: pa.Array) -> pa.Array | None:
 
 
 def _spelled(distinct: pa.Array, stored: str | None) -> pa.Array:
-    """Texts as values of a stored type are spelled, each for itself; one that is no such value stays as it is written."""
+    """Texts as values of a stored type are spelled, each for itself;
+    one that is no such value stays as it is written.
+    """
     import pyarrow as pa
 
     return pa.array([None if word is None else _respelled(word, stored) for word in distinct.to_pylist()], pa.string())
