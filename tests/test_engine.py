@@ -348,17 +348,17 @@ def test_threads_and_an_evicted_cache_change_nothing(walk: Walk) -> None:
             assert listed(frontiers[0]) == listed(frontiers[1]) == listed(frontiers[2])
 
 
-@some(30)
+@some(10)
 @given(walks())
 def test_work_in_small_parts_changes_nothing(walk: Walk) -> None:
     database = walk.case.database()
     paths, found = [list(path) for path in walk.paths(walk.engine(database))], []
-    for at_once in (blocks.AT_ONCE, 1, 3):
+    for at_once in (blocks.AT_ONCE, 10, 30):
         with pytest.MonkeyPatch.context() as patch:
             for module in (blocks, reach):
                 patch.setattr(module, "AT_ONCE", at_once)
-            patch.setattr(blocks, "LARGE", 0 if at_once < 10 else blocks.LARGE)
-            engine = walk.engine(database, n_jobs=2 if at_once == 3 else 1)
+            patch.setattr(blocks, "LARGE", 0 if at_once < 100 else blocks.LARGE)
+            engine = walk.engine(database, n_jobs=2 if at_once == 30 else 1)
             frontiers = [engine.frontier(follow(engine, path)) for path in paths]
             found.append([(walk.score(engine, f).tolist(), listed(f), f.state.covered.tolist()) for f in frontiers])
     assert found[0] == found[1] == found[2]
