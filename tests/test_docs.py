@@ -68,7 +68,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     reference = (tmp_path / "site" / "api" / "index.html").read_text(encoding="utf-8")
-    assert "the tables behind the examples" in reference
+    assert "The tables behind the examples" in reference
     assert "C2RIBClassifier" in reference
 
 

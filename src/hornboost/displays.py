@@ -1,6 +1,4 @@
-"""Displays in scikit-learn's style, drawn with matplotlib:
-margins, features by round, recall and precision, learning curves.
-"""
+"""Displays in the style of scikit-learn, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
 class MarginDisplay:
     """The mean margin of the training examples by round, with the rounds in which features entered.
 
+    Examples
+    --------
     >>> import hornboost as hb
     >>> db = hb.datasets.trains(100, seed=1).database()
     >>> clf = hb.C2RIBClassifier(db, rounds=5, features="margin", random_state=0).fit(*db.examples())
@@ -35,8 +35,16 @@ class MarginDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | bool | None = None, **line: Any) -> MarginDisplay:
-        """Draw the margins of a fitted estimator (on `ax`, on new axes by default);
-        with `ax=False` only collect them.
+        """Draw the margins of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `C2RIBClassifier`.
+        ax : matplotlib Axes, False or None
+            Where to draw; None for new axes, False to draw nothing.
+        **line
+            Passed to matplotlib.
         """
         history = _history(estimator, "mean_margin")
         margins = {str(value): part["mean_margin"].tolist() for value, part in history.groupby("class", sort=False)}
@@ -70,8 +78,10 @@ class MarginDisplay:
 
 
 class FeatureTimelineDisplay:
-    """Which features the learner could see in which rounds, in the order in which they entered.
+    """The features that the learner could see in each round, in the order in which they entered.
 
+    Examples
+    --------
     >>> import hornboost as hb
     >>> db = hb.datasets.trains(100, seed=1).database()
     >>> clf = hb.C2RIBClassifier(db, rounds=5, features="margin", random_state=0).fit(*db.examples())
@@ -85,8 +95,16 @@ class FeatureTimelineDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | bool | None = None, **bar: Any) -> FeatureTimelineDisplay:
-        """Draw the features of a fitted two-class C²RIB^D (of its first class with more);
-        with `ax=False` only collect them.
+        """Draw the features of a fitted C²RIB^D; of several classes, those of the first.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A `C2RIBClassifier` that was fitted with `features="margin"` or one of the strategies.
+        ax : matplotlib Axes, False or None
+            Where to draw; None for new axes, False to draw nothing.
+        **bar
+            Passed to matplotlib.
         """
         history = _history(estimator, "active_features")
         history = history[history["class"] == history["class"].iloc[0]]
@@ -143,8 +161,10 @@ def _entered(history: pd.DataFrame) -> dict[int, tuple[str, ...]]:
 
 
 class RecallPrecisionDisplay:
-    """A recall-precision curve to be drawn with matplotlib, curved between its points as `aurpc` integrates it.
+    """A recall-precision curve, curved between its points as `aurpc` integrates it.
 
+    Examples
+    --------
     >>> display = RecallPrecisionDisplay.from_predictions([1, 0, 1], [0.9, 0.5, 0.1], ax=False)
     >>> round(display.aurpc, 4)
     0.7973
@@ -172,10 +192,28 @@ class RecallPrecisionDisplay:
         ax: Axes | bool | None = None,
         **line: Any,
     ) -> RecallPrecisionDisplay:
-        """Draw the curve of a fitted two-class classifier:
-        its `decision_function`, or else its probability of the positive class.
+        """Draw the curve of a fitted two-class classifier.
 
-        That is `pos_label`, or the stated positive class of a classifier of ours, or the second.
+        Examples are ranked by its `decision_function`, or else by its probability of the positive class.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The classifier.
+        X : data frame or array
+            The examples.
+        y : array
+            Their classes.
+        sample_weight : array or None
+            Their weights.
+        pos_label : object
+            The positive class; None for the one that a classifier of HornBoost states, or else the second.
+        name : str or None
+            The name in the legend; None for that of the estimator's class.
+        ax : matplotlib Axes, False or None
+            Where to draw; None for new axes, False to draw nothing.
+        **line
+            Passed to matplotlib.
         """
         classes = list(estimator.classes_)
         if len(classes) != 2:
@@ -204,7 +242,25 @@ class RecallPrecisionDisplay:
         ax: Axes | bool | None = None,
         **line: Any,
     ) -> RecallPrecisionDisplay:
-        """Draw the curve of scores (on `ax`, on new axes by default); with `ax=False` only compute it."""
+        """Draw the curve of scores.
+
+        Parameters
+        ----------
+        y : array
+            The classes of the examples.
+        score : array
+            Their scores; higher ones are more likely to be positive.
+        sample_weight : array or None
+            Their weights.
+        pos_label : object
+            The positive class; None for 1 where the classes are among -1, 0 and 1.
+        name : str or None
+            The name in the legend.
+        ax : matplotlib Axes, False or None
+            Where to draw; None for new axes, False to draw nothing.
+        **line
+            Passed to matplotlib.
+        """
         tp, fp, _ = ranked_counts(y, score, sample_weight, pos_label)
         recall, precision = interpolated(tp, fp)
         area = aurpc(y, score, sample_weight, pos_label=pos_label)
@@ -232,8 +288,15 @@ class RecallPrecisionDisplay:
 
 
 class LearningCurveDisplay:
-    """Learning curves to be drawn with matplotlib; `curves` has a row a round: model, round, clauses_evaluated, aurpc.
+    """Learning curves of ranking boosters: the recall-precision area by clauses evaluated.
 
+    Attributes
+    ----------
+    curves : DataFrame
+        A row per round: model, round, clauses_evaluated, aurpc.
+
+    Examples
+    --------
     >>> import hornboost as hb
     >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 1, 0, 1, 0, 1]
     >>> clf = hb.PRankBoostClassifier(rounds=3, random_state=0).fit(X, y, eval_set=(X, y))
@@ -246,12 +309,19 @@ class LearningCurveDisplay:
         self.curves = curves
 
     @classmethod
-    def from_estimators(
-        cls, estimators: Mapping[str, Any], *, ax: Axes | bool | None = None, **line: Any
-    ) -> LearningCurveDisplay:
-        """Draw the curves of fitted or loaded ranking boosters; with `ax=False` only collect them.
+    def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | bool | None = None, **line: Any) -> LearningCurveDisplay:
+        """Draw the curves of fitted or loaded ranking boosters.
 
-        Where an estimator was given an `eval_set` it is the held-out curve, otherwise that of the training examples.
+        An estimator that was given an `eval_set` has the curve of those examples, others that of the training examples.
+
+        Parameters
+        ----------
+        estimators : dict
+            The boosters by their names in the legend.
+        ax : matplotlib Axes, False or None
+            Where to draw; None for new axes, False to draw nothing.
+        **line
+            Passed to matplotlib.
         """
         import pandas as pd
 

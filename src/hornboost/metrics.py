@@ -17,8 +17,16 @@ _SERIES_TERMS = 14
 
 
 class RecallPrecisionCurve(NamedTuple):
-    """Recall rising from 0, the precision there, and the lowest score that
-    is counted as positive (infinite at recall 0).
+    """The points of a recall-precision curve.
+
+    Attributes
+    ----------
+    recall : array
+        Recall, rising from 0.
+    precision : array
+        The precision there.
+    thresholds : array
+        The lowest score that is counted as positive; infinite at recall 0.
     """
 
     recall: NDArray[np.float64]
@@ -27,12 +35,23 @@ class RecallPrecisionCurve(NamedTuple):
 
 
 def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayLike) -> NDArray[np.float64]:
-    """The integral of precision over true positives from point A to point B, elementwise,
-    where false positives grow linearly between them.
+    """Integrate precision over true positives from point A to point B, where false positives grow linearly, elementwise.
 
-    Points are weights of true and false positives, 0 <= A <= B. Divided by the weight of all positives it is an area
-    under the recall-precision curve. From (0, 0) it is the horizontal extension of B to recall 0.
+    Divided by the weight of all positives, the integral is an area under the recall-precision curve. From (0, 0) it is
+    the horizontal extension of B to recall 0.
 
+    Parameters
+    ----------
+    tp_a, fp_a, tp_b, fp_b : float or array
+        The weights of true and false positives in A and in B, 0 <= A <= B.
+
+    Returns
+    -------
+    array
+        The integrals.
+
+    Examples
+    --------
     >>> float(area_between(0, 0, 3, 1))  # 3 at precision 3/4
     2.25
     >>> area_between([2, 2], [1, 1], [2, 3], [5, 2]).round(6)  # no true positive more, no area
@@ -73,12 +92,30 @@ def _alternating_series(q: NDArray[np.float64], first: int) -> NDArray[np.float6
 
 
 def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None) -> float:
-    """The area under the recall-precision curve, by the closed form of its integral.
+    """Compute the area under the recall-precision curve, by the closed form of its integral.
 
     Between two neighbouring scores the curve is the one that random order within ties gives in expectation (false
-    positives grow linearly with true positives); it is extended horizontally to recall 0, and ends at recall 1 with
-    every example called positive.
+    positives grow linearly with true positives). It is extended horizontally to recall 0, and ends at recall 1 with every
+    example called positive.
 
+    Parameters
+    ----------
+    y : array
+        The classes of the examples.
+    score : array
+        Their scores; higher ones are more likely to be positive.
+    sample_weight : array or None
+        Their weights; 1 without them.
+    pos_label : object
+        The positive class; None for 1 where the classes are among -1, 0 and 1.
+
+    Returns
+    -------
+    float
+        The area.
+
+    Examples
+    --------
     >>> aurpc([1, 1, 0, 0], [0.9, 0.8, 0.2, 0.1])
     1.0
     >>> aurpc([1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5])  # all tied: the share of positives
@@ -91,6 +128,8 @@ def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
 def aurpc_and_auroc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None) -> tuple[float, float]:
     """The areas under the recall-precision and the ROC curve, by sorting once; the latter is NaN without negatives.
 
+    Examples
+    --------
     >>> np.round(aurpc_and_auroc([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1]), 6)
     array([0.887327, 0.875   ])
     """
@@ -111,8 +150,28 @@ def _area(tp: NDArray[np.float64], fp: NDArray[np.float64]) -> float:
 def recall_precision_curve(
     y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
 ) -> RecallPrecisionCurve:
-    """The points of the curve, one for each distinct score, with the horizontal extension to recall 0 in front.
+    """Compute the points of the recall-precision curve, one for each distinct score.
 
+    The horizontal extension to recall 0 comes first.
+
+    Parameters
+    ----------
+    y : array
+        The classes of the examples.
+    score : array
+        Their scores; higher ones are more likely to be positive.
+    sample_weight : array or None
+        Their weights; 1 without them.
+    pos_label : object
+        The positive class; None for 1 where the classes are among -1, 0 and 1.
+
+    Returns
+    -------
+    RecallPrecisionCurve
+        Recall, precision and thresholds.
+
+    Examples
+    --------
     >>> curve = recall_precision_curve([1, 0, 1], [0.9, 0.5, 0.1])
     >>> curve.recall, curve.precision.round(2), curve.thresholds
     (array([0. , 0.5, 0.5, 1. ]), array([1.  , 1.  , 0.5 , 0.67]), array([inf, 0.9, 0.5, 0.1]))

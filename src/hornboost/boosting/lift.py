@@ -15,6 +15,8 @@ from hornboost.learners.hypotheses import Codes, Floats
 def joint_weights(cells: Codes, y: Codes, weights: Floats, n_cells: int, n_classes: int) -> Floats:
     """The weight of each class in each cell.
 
+    Examples
+    --------
     >>> joint_weights(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0.5, 0.25, 0.25]), 2, 2)
     array([[0.5 , 0.25],
            [0.  , 0.25]])
@@ -26,6 +28,8 @@ def joint_weights(cells: Codes, y: Codes, weights: Floats, n_cells: int, n_class
 def lift(joint: Floats) -> Floats:
     """LIFT(cell, class) of definition 1, free of the table's scale; 1 in a cell or for a class without any weight.
 
+    Examples
+    --------
     >>> lift(np.array([[0.4, 0.1], [0.1, 0.4]]))
     array([[1.6, 0.4],
            [0.4, 1.6]])
@@ -58,6 +62,8 @@ def log_votes(joint: Floats, pseudo_weight: float) -> Floats:
     A cell that was never seen votes 0, and so do all cells for a class that was never seen. With `pseudo_weight=0` a
     class that is absent from a cell has no say there either (0), so that votes are always finite.
 
+    Examples
+    --------
     >>> log_votes(np.array([[0.4, 0.1], [0.1, 0.4], [0.0, 0.0]]), 0.0).round(2)
     array([[ 0.47, -0.92],
            [-0.92,  0.47],
@@ -74,6 +80,8 @@ def log_votes(joint: Floats, pseudo_weight: float) -> Floats:
 def residual_wracc(joint: Floats) -> float:
     """The largest |WRAcc| of any cell for any class: how far the table is from independence.
 
+    Examples
+    --------
     >>> residual_wracc(np.array([[0.25, 0.25], [0.25, 0.25]]))
     0.0
     """

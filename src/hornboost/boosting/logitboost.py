@@ -114,6 +114,8 @@ def direction(output: int, n_classes: int) -> Floats:
     """What a value f of the function for one class adds to F: (-½f, ½f) for two classes;
     (J - 1)/J · (f_j - mean) for J.
 
+    Examples
+    --------
     >>> direction(1, 2), direction(0, 4)
     (array([-0.5,  0.5]), array([ 0.5625, -0.1875, -0.1875, -0.1875]))
     """

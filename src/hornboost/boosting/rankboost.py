@@ -400,6 +400,8 @@ def constant_domains(database: Database) -> tuple[str, ...]:
     A domain in several columns links tables; one that is unique in a table is described there; a name is worth testing
     when a row shares it with four others on average (topics of papers do, their titles do not).
 
+    Examples
+    --------
     >>> import pandas as pd, hornboost as hb
     >>> paper = pd.DataFrame({"paper": range(7), "good": list("yynnnnn")})
     >>> about = pd.DataFrame({"paper": range(7), "topic": list("aaaaaab")})

@@ -23,6 +23,8 @@ class PairWeights:
 
     Recall and precision under the first weights are those of the examples themselves (seed 003, section 2).
 
+    Examples
+    --------
     >>> weights = PairWeights(np.array([1, 0, 0, 0, 1, 0], np.int32), np.ones(6))
     >>> weights.skew, weights.points(weights.units[None, [1, 0]])
     (2.0, (array([0.5]), array([0.5])))
@@ -79,6 +81,8 @@ class PairWeights:
 class ScoreCells:
     """Examples grouped by score, so that a new weak hypothesis touches only those that it covers.
 
+    Examples
+    --------
     >>> cells = ScoreCells(np.array([1, 0, 0], np.int32), np.ones(3))
     >>> cells.add(np.array([1, 1, 0]), [1.0], 0.5)
     >>> cells.score[cells.cell], cells.aurpc()

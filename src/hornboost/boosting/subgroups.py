@@ -227,6 +227,8 @@ class Subgroup:
 def table_wracc(joint: Floats) -> float:
     """WRAcc of the second row for the second column.
 
+    Examples
+    --------
     >>> round(table_wracc(np.array([[40.0, 20.0], [10.0, 30.0]])), 12)
     0.1
     """

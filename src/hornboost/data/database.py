@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 
 
 class Database:
-    """Tables that rules are learned from, and the rows to predict. It never changes, so copies of it are itself.
+    """The tables that rules are learned from, with the rows to predict. It never changes, so copies of it are itself.
 
-    Made by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`, `from_srlearn`,
-    `from_arff`.
+    Make one by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`,
+    `from_srlearn` or `from_arff`.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> train = pd.DataFrame({"train": [1, 2], "east": ["yes", "no"]})
     >>> car = pd.DataFrame({"train": [1, 1, 2], "load": ["box", None, "disc"]})
@@ -180,13 +182,27 @@ class Database:
         return (*self._warnings, *dangling)
 
     def examples(self, held_out: str | None = None, *, labelled: bool | None = True) -> tuple[Any, Any]:
-        """The examples as a frame of keys and attributes, and their labels (None if the target has no label).
+        """Return the examples, as a frame of keys and attributes, and their labels.
 
-        Rows whose label is missing are no examples to learn from, but may be what is to be predicted: `labelled=False`
-        gives them, with None for the labels, and `labelled=None` gives all rows in the order of the table, with missing
-        labels. Without a label every row is given in any case. `held_out` names folds that are a file of their own (a
-        test set) and gives the examples of that file.
+        Rows whose label is missing are no examples to learn from, but may be the ones to predict.
 
+        Parameters
+        ----------
+        held_out : str or None
+            The name of folds that are a file of their own (a test set): return the examples of that file.
+        labelled : bool or None
+            True for the rows with a label, False for those without one (with None for the labels), None for all rows in
+            the order of the table, with missing labels. Where the target has no label, all rows are returned.
+
+        Returns
+        -------
+        X : data frame
+            The examples.
+        y : Series or None
+            Their labels; None if the target has no label.
+
+        Examples
+        --------
         >>> import pandas as pd
         >>> train = pd.DataFrame({"train": [1, 2, 3], "east": ["yes", None, "no"]})
         >>> db = Database.from_frames({"train": train}, target="train", key="train", label="east")
@@ -239,11 +255,15 @@ class Database:
         return self._built.unlabelled
 
     def folds(self, name: str | None = None) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Known folds as (train, test) positions in `examples()`;
-        without a name the first that belong to the target's rows.
+        """Return known folds as (train, test) positions in `examples()`.
 
         Folds with the values "train" and "test" are one split; an example without a fold is in no part. A part without
         examples is an error.
+
+        Parameters
+        ----------
+        name : str or None
+            The folds, by their name in the schema; None for the first that belong to the rows of the target.
         """
         known = [folds.name for folds in self._schema.folds]
         if not known:
@@ -312,7 +332,7 @@ class Database:
 
     @working()
     def encode(self, X: Any) -> Table:
-        """The rows of a frame as the root of a join tree, in the codes of this database.
+        """Encode the rows of a frame as the root of a join tree, in the codes of this database.
 
         Columns that the target table does not have become further attributes. Keys that the database does not know get
         codes from the size of their domain upwards. A nominal value that the target table does not hold joins the
@@ -321,7 +341,7 @@ class Database:
         return encode_rows(X, self._built.tables[self.target.table], self._built.domains, self._hidden)
 
     def index(self, table: str, column: str) -> KeyIndex:
-        """The rows of each key of a column, built when first asked for."""
+        """Return the rows of each key of a column; the index is built when it is first asked for."""
         place = (table, column)
         found = self._indexes.get(place)
         if found is None:
@@ -340,18 +360,18 @@ class Database:
 
     @working()
     def covers(self, clause: Clause) -> NDArray[np.bool_]:
-        """Which of the examples a clause covers."""
+        """Tell which of the examples a clause covers."""
         from hornboost.engine import covers
 
         result: NDArray[np.bool_] = covers(self, clause)
         return result
 
     def describe(self) -> Any:
-        """A DataFrame with a row per column: table, rows, type, domain, distinct values, missing values, links."""
+        """Return a DataFrame with a row per column: table, rows, type, domain, distinct and missing values, links."""
         return describe_frame(self)
 
     def to_schema_toml(self) -> str:
-        """The schema, as read or inferred, in the format of `schema.toml`."""
+        """Return the schema, as read or inferred, in the format of `schema.toml`."""
         return format_schema(self._schema)
 
     def write_schema(self, path: str | Path) -> None:
@@ -366,8 +386,10 @@ class Database:
 
     @classmethod
     def from_single(cls, X: Any, name: str = "examples") -> Database:
-        """One table without keys or label: text, categories and booleans are nominal, the rest numeric.
+        """Read one table without keys or label: text, categories and booleans are nominal, the rest numeric.
 
+        Examples
+        --------
         >>> import numpy as np
         >>> list(Database.from_single(np.zeros((2, 3))).tables["examples"].columns)
         ['x0', 'x1', 'x2']
@@ -377,15 +399,21 @@ class Database:
         return cls(*single_table(arrow_columns(X), name))
 
     @classmethod
-    def from_folder(
-        cls, folder: str | Path, task: str | None = None, *, allow_outside: bool = False, **options: Any
-    ) -> Database:
-        """CSV, CSV.gz and Parquet files with a `schema.toml`, or without one by inference.
+    def from_folder(cls, folder: str | Path, task: str | None = None, *, allow_outside: bool = False, **options: Any) -> Database:
+        """Read CSV, CSV.gz and Parquet files with a `schema.toml`; without one the schema is inferred.
 
-        `task` names a task of the schema. The options `target`, `key`, `label`, `positive` and `negative` state the
-        task where there is no schema, or change the schema's; `where`, `exclude_columns` and `exclude_tables` add to
-        it; `tables` reads only some tables. The files that a schema names must lie in the folder, also after links are
-        followed, unless `allow_outside` says that they may lie anywhere.
+        Parameters
+        ----------
+        folder : path
+            The folder of the files.
+        task : str or None
+            The name of a task of the schema.
+        allow_outside : bool
+            Whether the files that a schema names may lie outside the folder, also after links are followed.
+        **options
+            Options of `from_frames`. `target`, `key`, `label`, `positive` and `negative` state the task where there is no
+            schema, and otherwise replace the schema's; `where`, `exclude_columns` and `exclude_tables` add to those of
+            the schema; `tables` reads only some tables.
         """
         from hornboost.data.readers.folder import read_folder
 
@@ -393,13 +421,33 @@ class Database:
 
     @classmethod
     def from_frames(cls, frames: Mapping[str, Any], target: str, **options: Any) -> Database:
-        """Data frames (pandas, polars, Arrow) by table name.
+        """Read data frames (pandas, polars, Arrow).
 
-        `key` is one column of the target or a list; `label`, `positive` and `negative` say what is predicted; `where`
-        is a dictionary from columns of the target to the value, or the list of values, that a row must have to be an
-        example; rules do not see `exclude_columns`; `tables` lists the tables to read, `exclude_tables` those not to
-        read; `foreign_keys` are pairs of `"table.column"`; `keys` gives further key columns as `{table: {column:
-        domain}}`; `types` overrides types as `{"table.column": type}`. Links that are not given are inferred.
+        Parameters
+        ----------
+        frames : dict
+            The frames by the names of their tables.
+        target : str
+            The table whose rows are the examples.
+
+        Other Parameters
+        ----------------
+        key : str or list of str
+            The columns of the target that identify an example.
+        label, positive, negative : str
+            The column to predict, the class that is looked for, and the other one.
+        where : dict
+            For columns of the target the value, or the list of values, that a row must have to be an example.
+        exclude_columns : list of str
+            Columns that rules must not use, as `"table.column"`.
+        tables, exclude_tables : list of str
+            The tables to read, or not to read.
+        foreign_keys : list of pairs of str
+            Links, as pairs of `"table.column"`; links that are not given are inferred.
+        keys : dict
+            Further key columns, as `{table: {column: domain}}`.
+        types : dict
+            Types that replace the inferred ones, as `{"table.column": type}`.
         """
         from hornboost.data.readers.frames import read_frames
 
@@ -407,10 +455,21 @@ class Database:
 
     @classmethod
     def from_duckdb(cls, database: Any, target: str | None = None, *, schema: str = "main", **options: Any) -> Database:
-        """A DuckDB file or open connection; keys and links come from its constraints, and are inferred if it has none.
+        """Read a DuckDB database; keys and links come from its constraints, and are inferred if it has none.
 
-        The options are those of `from_frames`. Views are read only if they are named: in `tables`, as the target, or by
-        a column in `foreign_keys`, `keys` or `types`. Temporary tables are not read.
+        Views are read only if they are named: in `tables`, as the target, or by a column in `foreign_keys`, `keys` or
+        `types`. Temporary tables are not read.
+
+        Parameters
+        ----------
+        database : path or connection
+            The file, or an open connection.
+        target : str or None
+            The table whose rows are the examples.
+        schema : str
+            The schema to read.
+        **options
+            Further options of `from_frames`: `key`, `label`, `positive`, `where`, `tables` and so on.
         """
         from hornboost.data.readers.sql import read_duckdb
 
@@ -418,10 +477,18 @@ class Database:
 
     @classmethod
     def from_sqlite(cls, path: str | Path, target: str | None = None, **options: Any) -> Database:
-        """A SQLite file; keys and links come from its constraints, and are inferred if it has none.
+        """Read a SQLite file; keys and links come from its constraints, and are inferred if it has none.
 
-        The options are those of `from_frames`. Views and virtual tables are read only if they are named, as in
-        `from_duckdb`.
+        Views and virtual tables are read only if they are named, as in `from_duckdb`.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        target : str or None
+            The table whose rows are the examples.
+        **options
+            Further options of `from_frames`: `key`, `label`, `positive`, `where`, `tables` and so on.
         """
         from hornboost.data.readers.sql import read_sqlite
 
@@ -429,11 +496,21 @@ class Database:
 
     @classmethod
     def from_postgres(cls, uri: str, target: str | None = None, *, schema: str = "public", **options: Any) -> Database:
-        """A PostgreSQL database by its address; keys and links come from its constraints,
-        and are inferred if it has none.
+        """Read a PostgreSQL database; keys and links come from its constraints, and are inferred if it has none.
 
-        The options are those of `from_frames`. Views, materialised views, foreign tables and partitions (whose rows the
-        partitioned table has) are read only if they are named, as in `from_duckdb`; temporary tables are not.
+        Views, materialised views, foreign tables and partitions (whose rows the partitioned table has) are read only if
+        they are named, as in `from_duckdb`; temporary tables are not read.
+
+        Parameters
+        ----------
+        uri : str
+            The address, as in `postgresql://user@host/database`.
+        target : str or None
+            The table whose rows are the examples.
+        schema : str
+            The schema to read.
+        **options
+            Further options of `from_frames`: `key`, `label`, `positive`, `where`, `tables` and so on.
         """
         from hornboost.data.readers.sql import read_postgres
 
@@ -441,9 +518,14 @@ class Database:
 
     @classmethod
     def from_aleph(cls, stem: str | Path) -> Database:
-        """Aleph's files `stem.b`, `stem.f` and `stem.n`: ground facts, modes and examples.
+        """Read Aleph's files `stem.b`, `stem.f` and `stem.n`: ground facts, modes and examples.
 
         Arguments typed `+` or `-` are keys, unless they are numbers; arguments typed `#` are attributes.
+
+        Parameters
+        ----------
+        stem : path
+            The path of the files without their endings.
         """
         from hornboost.data.readers.aleph import read_aleph
 
@@ -453,11 +535,20 @@ class Database:
     def from_srlearn(
         cls, folder: str | Path, modes: Sequence[str] | None = None, part: str = "train", *, allow_outside: bool = False
     ) -> Database:
-        """A folder of srlearn or BoostSRL: `facts.txt`, `pos.txt`, `neg.txt` and modes,
-        also as `train/train_facts.txt` and so on.
+        """Read a folder of srlearn or BoostSRL: `facts.txt`, `pos.txt`, `neg.txt` and modes.
 
-        `modes` replaces the background file; `part` is "train" or "test" where the folder has both. What a background
-        file imports must lie in the folder unless `allow_outside`.
+        The files may also be called `train/train_facts.txt` and so on.
+
+        Parameters
+        ----------
+        folder : path
+            The folder.
+        modes : sequence of str or None
+            Modes that replace the background file.
+        part : {"train", "test"}
+            What to read where the folder has both.
+        allow_outside : bool
+            Whether what a background file imports may lie outside the folder.
         """
         from hornboost.data.readers.srlearn import read_srlearn
 
@@ -465,9 +556,16 @@ class Database:
 
     @classmethod
     def from_arff(cls, path: str | Path, label: str | None = None, **options: Any) -> Database:
-        """One table in an ARFF file; the last attribute is the label unless one is named.
+        """Read one table from an ARFF file.
 
-        The options `positive`, `negative`, `where` and `exclude_columns` state the task.
+        Parameters
+        ----------
+        path : path
+            The file.
+        label : str or None
+            The attribute to predict; None for the last one.
+        **options
+            `positive`, `negative`, `where` and `exclude_columns`, as in `from_frames`.
         """
         from hornboost.data.readers.arff import read_arff
 

@@ -87,10 +87,28 @@ _MAX_ORDERS = 4
 
 
 def bank(n: int, transactions: int = 60, noise: float = 0.0, seed: int = 0) -> Generated:
-    """Generate `n` loans, each on an account of its own with about `transactions` transactions; about half are risky.
+    """Generate loans, each on an account of its own; about half of them are risky.
 
-    All tables together have about `n * (transactions + 7)` rows. Beyond some million rows prefer `write_bank`.
+    All tables together have about `n * (transactions + 7)` rows. Beyond a few million rows prefer `write_bank`.
 
+    Parameters
+    ----------
+    n : int
+        The number of loans.
+    transactions : int
+        About as many transactions are made on each account.
+    noise : float
+        The share of the labels that are wrong.
+    seed : int
+        The seed; the same seed gives the same data.
+
+    Returns
+    -------
+    Generated
+        The tables and the planted rules.
+
+    Examples
+    --------
     >>> data = bank(200, transactions=10)
     >>> data.tables["loan"].num_rows, data.tables["district"].num_rows
     (200, 77)
@@ -101,10 +119,21 @@ def bank(n: int, transactions: int = 60, noise: float = 0.0, seed: int = 0) -> G
 
 
 def write_bank(folder: str | Path, n: int, transactions: int = 60, noise: float = 0.0, seed: int = 0) -> Path:
-    """Write the tables of `bank` straight to Parquet, a row group a chunk,
-    with memory for one chunk only; returns the folder.
+    """Write the tables of `bank` straight to Parquet, in chunks, so that memory holds one chunk only.
 
     Ten million rows are `n=93_500, transactions=100`.
+
+    Parameters
+    ----------
+    folder : path
+        The folder to write to.
+    n, transactions, noise, seed
+        As in `bank`.
+
+    Returns
+    -------
+    Path
+        The folder.
     """
     check_sizes("write_bank", noise, n=n, transactions=transactions)
     return write_parquet(PLAN, _chunks(n, transactions, noise, seed), folder)

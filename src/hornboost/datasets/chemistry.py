@@ -47,11 +47,27 @@ PLAN = Plan(
 
 
 def molecules(n: int, noise: float = 0.0, seed: int = 0) -> Generated:
-    """Generate `n` molecules of 8 to 23 atoms; about half are active.
+    """Generate molecules of 8 to 23 atoms; about half of them are active.
 
     A bond is stored twice, once from either end, so that `atom1` and `atom2` are interchangeable. Its length is in
     picometres.
 
+    Parameters
+    ----------
+    n : int
+        The number of molecules.
+    noise : float
+        The share of the labels that are wrong.
+    seed : int
+        The seed; the same seed gives the same data.
+
+    Returns
+    -------
+    Generated
+        The tables and the planted rules.
+
+    Examples
+    --------
     >>> bond = molecules(5).tables["bond"].to_pandas()
     >>> sorted(zip(bond["atom1"], bond["atom2"])) == sorted(zip(bond["atom2"], bond["atom1"]))
     True

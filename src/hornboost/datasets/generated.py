@@ -52,10 +52,17 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """A generated data set: Arrow tables, and `rules`, the planted rules as text.
+    """A generated data set: Arrow tables, and the planted rules as text.
 
     Without noise the positive examples are exactly those that some rule covers.
 
+    Attributes
+    ----------
+    tables : dict
+        The Arrow tables by name.
+
+    Examples
+    --------
     >>> from hornboost.datasets import trains
     >>> data = trains(10, seed=1)
     >>> sorted(data.tables)
@@ -84,7 +91,7 @@ class Generated:
         return positives
 
     def database(self) -> Database:
-        """The tables as a `Database`, with the keys and links that were planned; its examples come as pandas."""
+        """Return the tables as a `Database`, with the planned keys and links; its examples come as pandas."""
         from hornboost.data import Database
 
         keys = {
@@ -102,7 +109,7 @@ class Generated:
         )
 
     def write(self, folder: str | Path) -> Path:
-        """Write a Parquet file a table and `schema.toml`, as `Database.from_folder` reads them; returns the folder."""
+        """Write a Parquet file per table and a `schema.toml`, for `Database.from_folder`, and return the folder."""
         return write_parquet(self.plan, [self.tables], folder)
 
 

@@ -67,11 +67,28 @@ _POOL = 1.25
 
 
 def skewed_pairs(n: int, skew: int = 150, related: int = 10, noise: float = 0.0, seed: int = 0) -> Generated:
-    """Generate `n` pairs of persons, one positive to `skew` (100 to 500) negatives,
-    and about `n * related` rows about the persons.
+    """Generate pairs of persons, very few of them positive, and rows about the persons.
 
-    `noise` is the share of the positives that are relabelled negative, and as many negatives positive: the skew stays.
+    Parameters
+    ----------
+    n : int
+        The number of pairs.
+    skew : int
+        The negative pairs to one positive pair, 100 to 500.
+    related : int
+        About `n * related` rows are about the persons.
+    noise : float
+        The share of the positives that are relabelled negative, and as many negatives positive: the skew stays.
+    seed : int
+        The seed; the same seed gives the same data.
 
+    Returns
+    -------
+    Generated
+        The tables and the planted rules.
+
+    Examples
+    --------
     >>> data = skewed_pairs(3020, skew=150)
     >>> int(data.labels.sum()), data.tables["pair"].num_rows
     (20, 3020)

@@ -39,8 +39,24 @@ PLAN = Plan(
 
 
 def trains(n: int, noise: float = 0.0, seed: int = 0) -> Generated:
-    """Generate `n` trains of two to five cars with up to three loads each; about half of the trains go east.
+    """Generate trains of two to five cars with up to three loads each; about half of the trains go east.
 
+    Parameters
+    ----------
+    n : int
+        The number of trains.
+    noise : float
+        The share of the labels that are wrong.
+    seed : int
+        The seed; the same seed gives the same data.
+
+    Returns
+    -------
+    Generated
+        The tables and the planted rules.
+
+    Examples
+    --------
     >>> trains(1000).tables["train"].num_rows
     1000
     """

@@ -28,34 +28,39 @@ if TYPE_CHECKING:
 
 
 class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The examples with further columns: aggregates of the rows of other tables
-    that each example reaches over foreign keys.
+    """Add columns to the examples: aggregates of the rows of other tables that each example reaches over foreign keys.
 
-    A table that an example reaches at most one row of gives its columns as they are. A row that is reached in two ways
-    counts twice. What reaches nothing has a count of 0 and otherwise missing values.
+    A table of which an example reaches at most one row gives its columns as they are. A row that is reached in two ways
+    counts twice. Where nothing is reached, a count is 0 and every other aggregate is missing.
 
     Parameters
     ----------
-    database : the `Database` with the other tables.
-    max_depth : the longest path, in foreign keys followed in either direction; no path visits a table twice.
-    functions : some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share";
-    "last" is the
-        value in the latest row of a table with a date in `as_of`.
-    where : for each nominal column, also aggregate the rows with each of this many of its values: those that most
-    training examples reach.
-    as_of : date columns by table, among them the target's: rows of a table named here count only if dated strictly
-    before the example,
-        and dates become days before the example's date.
-
-    max_entries : largest number of rows that the training examples may reach over a path; paths over it are left out
-    and listed in
-        `refused_`.
+    database : Database
+        The other tables.
+    max_depth : int
+        The longest path, in foreign keys followed in either direction; no path visits a table twice.
+    functions : sequence of str
+        Some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share"; "last" is
+        the value in the latest row of a table with a date in `as_of`.
+    where : int
+        For each nominal column, also aggregate the rows with each of this many of its values: those that most training
+        examples reach.
+    as_of : dict or None
+        Date columns by table, among them the target's: rows of a table named here count only if dated strictly before
+        the example, and dates become days before the example's date.
+    max_entries : int
+        The largest number of rows that the training examples may reach over a path; paths that reach more are left out and
+        listed in `refused_`.
 
     Attributes
     ----------
-    refused_ : the paths left out, each with the number of rows that it reaches.
-    aggregates_ : what each further column is, an `Aggregate` (name, function, path, column, where) each.
+    aggregates_ : list of Aggregate
+        What each further column is: name, function, path, column, where.
+    refused_ : dict
+        The paths left out, each with the number of rows that it reaches.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from hornboost.data import Database
     >>> loan = pd.DataFrame({"loan": [1, 2], "paid": ["yes", "no"]})

@@ -376,6 +376,8 @@ class Booster(RelationalClassifier):
         """`predict_proba` after each round (with prior knowledge: first after that alone);
         the last is that of the model.
 
+        Examples
+        --------
         >>> from sklearn.datasets import load_iris
         >>> import hornboost as hb
         >>> X, y = load_iris(return_X_y=True)

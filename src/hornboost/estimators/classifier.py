@@ -128,6 +128,8 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         Print the result, or take `frame()` and `witnesses()` of it. Score, probability and votes are of the class
         `about`: the positive one of two classes, otherwise the predicted one.
 
+        Examples
+        --------
         >>> import hornboost as hb
         >>> db = hb.datasets.trains(100, seed=1).database()
         >>> X, y = db.examples()
@@ -147,6 +149,8 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
     def diagnose(self, X: Any, y: Any) -> list[str]:
         """Why no rule could be learned from these examples, in sentences, the plainest reason first.
 
+        Examples
+        --------
         >>> import numpy as np, hornboost as hb
         >>> X, y = np.zeros((20, 2)), [0, 1] * 10
         >>> hb.C2RIBClassifier(rounds=3).fit(X, y).diagnose(X, y)

@@ -22,8 +22,22 @@ if TYPE_CHECKING:
 
 
 def load(path: str | Path, database: Database | None = None) -> FittedModel:
-    """The classifier in a model file, bound to the database that its rules look at; models of a single table need none.
+    """Read a classifier from a model file.
 
+    Parameters
+    ----------
+    path : path
+        The file that `save` or `hornboost fit` wrote.
+    database : Database or None
+        The tables that the rules look at. A model of a single table needs none.
+
+    Returns
+    -------
+    FittedModel
+        A classifier that predicts, explains and exports.
+
+    Examples
+    --------
     >>> import tempfile, pathlib, hornboost as hb
     >>> db = hb.datasets.trains(100, seed=1).database()
     >>> X, y = db.examples()
@@ -39,9 +53,17 @@ def load(path: str | Path, database: Database | None = None) -> FittedModel:
 class FittedModel(RelationalClassifier):
     """A classifier read from a file: it predicts, explains and exports, and is not fitted again.
 
-    `model` is the content of the file (`load` reads it), `database` holds the tables behind the examples, in the types
-    that the model knows (text files are read again where other types were inferred); `training_` tells how it was
-    fitted.
+    Parameters
+    ----------
+    model : SavedModel
+        The content of the file, which `load` reads.
+    database : Database or None
+        The tables behind the examples. Text files are read again where other types were inferred than the model knows.
+
+    Attributes
+    ----------
+    training_ : dict
+        How the model was fitted.
     """
 
     def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:

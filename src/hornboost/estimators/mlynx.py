@@ -32,34 +32,52 @@ if TYPE_CHECKING:
 
 
 class MLynxClassifier(RelationalClassifier):
-    """mLynx (Di Mauro, Basile, Ferilli and Esposito):
-    Bayes on the frequent queries that together tell most about the class.
+    """Classify by the frequent queries that together tell most about the class: mLynx (Di Mauro et al.).
 
     Parameters
     ----------
-    database, min_support, max_length, oi, connected, symmetric, bins, support : as in `RelationalPatterns`.
-    alpha : a selection ends when no query's mRMR is above it, in nats.
-    restarts, walk_probability : of the stochastic selection (Di Mauro et al., Algorithm 1).
-    average : rather than the best selection keep them all, and take the mean of their log-posteriors: a query counts by
-    the share of the
-        selections that hold it. It ranks better, with many more rules.
-    max_queries : queries that a selection takes at most.
-    max_pool : queries that the selection chooses from at most: those that tell most about the class.
-    laplace : added to the count of either outcome of a query in each class.
-    class_weight : weights by class, "balanced", or None.
-    max_columns, max_rows, max_patterns, max_bindings, cache_bytes : limits of the mining, as in `RelationalPatterns`.
-    time_limit : seconds after which mining and selection end; what was found until then makes the model.
-    random_state : seed of the selection.
+    alpha : float
+        A selection ends when no query's mRMR is above it, in nats.
+    restarts : int
+        Constructions of the stochastic selection (Algorithm 1 of the paper).
+    walk_probability : float
+        The probability with which a step of the selection adds a random query.
+    average : bool
+        Rather than the best selection keep them all, and take the mean of their log-posteriors: a query counts by the
+        share of the selections that hold it. It ranks better, with many more rules.
+    max_queries : int or None
+        The queries that a selection takes at most.
+    max_pool : int or None
+        The queries that the selection chooses from at most: those that tell most about the class.
+    laplace : float
+        Added to the count of either outcome of a query in each class.
+    class_weight : dict, "balanced" or None
+        Weights by class.
+    time_limit : float or None
+        Seconds after which mining and selection end; what was found until then makes the model.
+    random_state : int, RandomState or None
+        The seed of the selection.
+    database, min_support, max_length, oi, connected, symmetric, bins, support
+        As in `RelationalPatterns`.
+    max_columns, max_rows, max_patterns, max_bindings, cache_bytes
+        Limits of the mining, as in `RelationalPatterns`.
 
     Attributes
     ----------
-    rules_ : the selected queries; a rule votes log p(q | class) where it holds and log (1 - p(q | class)) where it does
-    not, by its share.
-    shares_ : of each rule, the share of the averaged selections that hold its query; 1 where there is one selection.
-    n_patterns_ : frequent queries that were mined.
-    left_out_ : what the limits left out, a sentence for each kind of thing.
-    stopped_ : why learning ended.
+    rules_ : list of Rule
+        The selected queries. A rule votes log p(q | class) where it holds and log (1 - p(q | class)) where it does not,
+        by its share.
+    shares_ : array
+        The share of the averaged selections that hold each rule's query; 1 where there is one selection.
+    n_patterns_ : int
+        The frequent queries that were mined.
+    left_out_ : list of str
+        What the limits left out, a sentence for each kind of thing.
+    stopped_ : str
+        Why learning ended.
 
+    Examples
+    --------
     >>> import hornboost as hb
     >>> db = hb.datasets.trains(200, seed=1).database()
     >>> X, y = db.examples()

@@ -50,7 +50,7 @@ def mining_settings(estimator: Any) -> MiningSettings:
 
 
 class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[misc]
-    """Boolean columns: which frequent queries over the related tables hold for an example (Di Mauro et al., section 2).
+    """Turn frequent queries over the related tables into columns: does the query hold for an example (Di Mauro et al.)?
 
     A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of
     equal frequency of numeric ones. All key columns of a literal hold variables. Queries that differ in names or order
@@ -58,35 +58,55 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
 
     Parameters
     ----------
-    database : the tables behind the examples, or None when the rows of X are all there is.
-    min_support : the share of examples for which a query holds at least.
-    max_length : conditions of a query at most; a literal without conditions counts as one.
-    oi : object identity: distinct variables stand for distinct objects.
-    connected : literals hang together through variables that are not the example's own; literals over the example's
-    keys alone may join.
-    symmetric : relations that hold in both directions, by table the two key columns, as in `{"bond": ("atom1",
-    "atom2")}`.
-    bins : intervals of a numeric column, cut on the rows that the training examples reach.
-    support : the examples that count: "overall" all of them, "any_class" those of some class, "positive" those of the
-    positive class.
-    max_columns : columns that conditions are made of at most: those that tell most about the classes, or, without
-    classes, those that
-        divide the examples most evenly.
-    max_rows : rows that joins look at over all queries, about; the joins that look at most rows are left out.
-    max_patterns : queries at most; of the longest ones those that extend the queries that tell most about the classes.
-    max_bindings : ways to bind one query, beyond which it is not extended.
-    time_limit : seconds after which mining ends.
-    cache_bytes : memory for bindings, and for what they reach, kept between queries.
-    sparse : give a sparse matrix.
+    database : Database or None
+        The tables behind the examples; None when the rows of X are all there is.
+    min_support : float
+        The smallest share of examples for which a query holds.
+    max_length : int
+        The most conditions of a query; a literal without conditions counts as one.
+    oi : bool
+        Object identity: distinct variables stand for distinct objects.
+    connected : bool
+        Literals are connected through variables that are not the example's own; literals over the example's keys alone
+        may join.
+    symmetric : dict or None
+        Relations that hold in both directions: for each table its two key columns, as in
+        `{"bond": ("atom1", "atom2")}`.
+    bins : int
+        Intervals of a numeric column, cut on the rows that the training examples reach.
+    support : {"overall", "any_class", "positive"}
+        The examples that count: all of them, those of some class, or those of the positive class.
+    max_columns : int or None
+        The columns that conditions are made of at most: those that tell most about the classes, or, without classes,
+        those that divide the examples most evenly.
+    max_rows : int or None
+        The rows that joins look at over all queries, approximately; the joins that look at most rows are left out.
+    max_patterns : int or None
+        The most queries; of the longest ones those that extend the queries that tell most about the classes.
+    max_bindings : int
+        The ways to bind one query, beyond which it is not extended.
+    time_limit : float or None
+        Seconds after which mining ends.
+    cache_bytes : int
+        Memory for bindings, and for what they reach, kept between queries.
+    sparse : bool
+        Whether `transform` gives a sparse matrix.
 
     Attributes
     ----------
-    clauses_ : the queries as clauses; the head names the class in which each is most frequent.
-    support_ : the training weight for which each holds, by class.
-    n_merged_, n_candidates_ : queries merged with equal ones, and candidates counted.
-    left_out_ : what the limits left out, a sentence for each kind of thing; one warning tells it, too.
-    stopped_ : why mining ended.
+    clauses_ : list of Clause
+        The queries as clauses; the head names the class in which each is most frequent.
+    support_ : array
+        The training weight for which each query holds, by class.
+    n_merged_, n_candidates_ : int
+        Queries merged with equal ones, and candidates counted.
+    left_out_ : list of str
+        What the limits left out, a sentence for each kind of thing; one warning says it, too.
+    stopped_ : str
+        Why mining ended.
 
+    Examples
+    --------
     >>> import hornboost as hb
     >>> db = hb.datasets.trains(50, seed=1).database()
     >>> X, y = db.examples()

@@ -34,20 +34,32 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
 
     Parameters
     ----------
-    method : "stochastic" is Algorithm 1 of mLynx: restarts from a random column, mRMR steps, random walk steps, and the
-    training error of a
-        Bayes classifier as judge after each addition, its log-loss where errors are equal. "mrmr" is one greedy
-        construction from the most relevant column on.
-    alpha : a construction ends when no column's mRMR is above it; None for no threshold. Natural logarithms.
-    max_features : a construction ends at this many columns; None for no limit.
-    restarts, walk_probability, random_state : of "stochastic" only.
+    method : {"stochastic", "mrmr"}
+        "stochastic" is Algorithm 1 of mLynx (Di Mauro et al.): restarts from a random column, mRMR steps, random walk
+        steps, and the training error of a Bayes classifier as judge after each addition, its log-loss where errors are
+        equal. "mrmr" is one greedy construction that begins with the most relevant column.
+    alpha : float or None
+        A construction ends when no column's mRMR is above it, in nats; None for no threshold.
+    max_features : int or None
+        A construction ends at this many columns; None for no limit.
+    restarts : int
+        Constructions, with "stochastic".
+    walk_probability : float
+        The probability of a random step, with "stochastic".
+    random_state : int, RandomState or None
+        The seed, with "stochastic".
 
     Attributes
     ----------
-    selected_ : indices of the kept columns in the order of their choice.
-    relevance_ : I(column; class) of every column, in nats.
-    history_ : of "stochastic", a `Restart` (columns, error, log_loss, grown) for each restart, its best set.
+    selected_ : array
+        Indices of the kept columns in the order of their choice.
+    relevance_ : array
+        I(column; class) of every column, in nats.
+    history_ : list of Restart
+        With "stochastic", the best set of each restart: columns, error, log_loss, grown.
 
+    Examples
+    --------
     >>> X = [[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]] * 5
     >>> y = ["a", "a", "b", "b"] * 5
     >>> MutualInformationSelector(method="mrmr").fit(X, y).selected_

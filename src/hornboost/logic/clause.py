@@ -68,6 +68,8 @@ class Clause:
     occurs more than once has one non-null value, and the variables of each pair in `unequal` have distinct non-null
     values. Two literals may find the same row.
 
+    Examples
+    --------
     >>> clause = Clause.parse('active="1" :- drug(drug=D, lumo<=-1.2), atom(drug=D, element="c", charge>=0.142).')
     >>> print(clause)
     active="1" :- drug(drug=D, lumo<=-1.2), atom(drug=D, element="c", charge>=0.142).
@@ -116,6 +118,8 @@ class Clause:
     def with_head(self, label: str, value: str) -> Clause:
         """The same body under another head.
 
+        Examples
+        --------
         >>> str(Clause.parse('class="a" :- examples(x>=1).').with_head("class", "b"))
         'class="b" :- examples(x>=1).'
         """
@@ -124,6 +128,8 @@ class Clause:
     def rooted(self, target: str) -> Clause:
         """The same clause with its first literal over the target table in front.
 
+        Examples
+        --------
         >>> str(Clause.parse('y="1" :- b(a=K, x>=1), a(a=K).').rooted("a"))
         'y="1" :- a(a=K), b(a=K, x>=1).'
         """

@@ -14,6 +14,8 @@ MOST_SHOWN, MOST_CHARACTERS = 100, 600
 class Rules(list[Rule]):
     """The rules of an ensemble, with the names of its classes.
 
+    Examples
+    --------
     >>> from hornboost.logic.clause import Clause
     >>> Rules([Rule(Clause.parse('east="1" :- train(cars>=3).'), (1.5,), (), (2.0, 8.0))], ("0", "1"))
     +1.500  east="1" :- train(cars>=3).

@@ -38,8 +38,22 @@ MOST_CV_EXAMPLES = 5_000
 
 
 def write_report(model: Any, X: Any, y: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
-    """Write `report_html` of a model to a file, whole or not at all.
+    """Write the page that `report_html` makes to a file, whole or not at all.
 
+    Parameters
+    ----------
+    model, X, y, **options
+        As in `report_html`.
+    path : path
+        The file to write.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
     >>> import tempfile, hornboost as hb
     >>> db = hb.datasets.trains(100, seed=1).database()
     >>> X, y = db.examples()
@@ -64,17 +78,31 @@ def report_html(
     title: str | None = None,
     step: Step = lambda _: None,
 ) -> str:
-    """The page about a fitted estimator with rules, or a loaded model.
+    """Make one HTML page about a fitted estimator with rules, or about a loaded model.
 
     Parameters
     ----------
-    model : a fitted estimator with rules, or what `hornboost.load` gives.
-    X, y : the examples to explain and to cross-validate on; without y there is no cross-validation.
-    cv : number of folds, 0 for no cross-validation, or the name of folds that the database's schema knows.
-    explained : examples explained in the page at most.
-    cv_examples : examples used for cross-validation at most; a sample is said to be one.
-    title : what the page is called.
-    step : called with a few words when a part of the work begins.
+    model : estimator
+        A fitted estimator with rules, or what `hornboost.load` returns.
+    X : data frame or array
+        The examples to explain and to cross-validate on.
+    y : array or None
+        Their classes; without them there is no cross-validation.
+    cv : int or str
+        The number of folds, 0 for no cross-validation, or the name of folds that the database's schema knows.
+    explained : int
+        The most examples to explain on the page.
+    cv_examples : int
+        The most examples to use for cross-validation; the page says so when they are a sample.
+    title : str or None
+        The title of the page.
+    step : function
+        Called with a few words when a part of the work begins.
+
+    Returns
+    -------
+    str
+        The HTML of the page, which loads nothing else.
     """
     environment = _environment()
     saved = model._saved()
