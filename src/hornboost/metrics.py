@@ -35,7 +35,7 @@ class RecallPrecisionCurve(NamedTuple):
 
 
 def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayLike) -> NDArray[np.float64]:
-    """Integrate precision over true positives from point A to point B, where false positives grow linearly, elementwise.
+    """Integrate precision over true positives from A to B, elementwise, with false positives growing linearly.
 
     Divided by the weight of all positives, the integral is an area under the recall-precision curve. From (0, 0) it is
     the horizontal extension of B to recall 0.
@@ -95,8 +95,8 @@ def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
     """Compute the area under the recall-precision curve, by the closed form of its integral.
 
     Between two neighbouring scores the curve is the one that random order within ties gives in expectation (false
-    positives grow linearly with true positives). It is extended horizontally to recall 0, and ends at recall 1 with every
-    example called positive.
+    positives grow linearly with true positives). It is extended horizontally to recall 0, and ends at recall 1 with
+    every example called positive.
 
     Parameters
     ----------

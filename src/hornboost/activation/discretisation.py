@@ -33,7 +33,7 @@ class _Steps(NamedTuple):
 
 
 def interval_codes(values: ArrayLike, cuts: Floats) -> NDArray[np.int32]:
-    """The interval [d_i, d_i+1) in which each value lies, −1 for NaN (seed 000, section 3.2).
+    """The interval [d_i, d_i+1) in which each value lies, −1 for NaN (Hoche and Wrobel 2002, section 3.2).
 
     >>> interval_codes([0.5, 1.0, np.nan, 7.0], np.array([1.0, 2.0]))
     array([ 0,  1, -1,  2], dtype=int32)

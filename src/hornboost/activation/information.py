@@ -27,7 +27,7 @@ def entropy(masses: ArrayLike) -> float:
 
 
 def mutual_information(joint: ArrayLike) -> float:
-    """MI(C, F) = E(C) − E(C|F) of a table of joint masses, class × value (seed 000, equation (2)).
+    """MI(C, F) = E(C) − E(C|F) of a table of joint masses, class × value (Hoche and Wrobel 2002, equation (2)).
 
     >>> round(mutual_information([[2, 0], [0, 2]]), 6)  # the value tells the class: ln 2
     0.693147
@@ -40,7 +40,7 @@ def mutual_information(joint: ArrayLike) -> float:
 
 def conditional_mutual_information(joint: ArrayLike) -> float:
     """CMI(C, F_j|F_k) = E(C) − E(C|F_k, F_j) of joint masses,
-    class × value of F_k × value of F_j (seed 002, section 4).
+    class × value of F_k × value of F_j (Hoche and Wrobel 2003, section 4).
 
     As the paper writes it, this is the information that both features together carry about the class.
 

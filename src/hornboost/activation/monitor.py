@@ -1,6 +1,6 @@
 """When does the learner need another feature?
 
-The growth of the training examples' mean margin, watched as in Table 2 of seed 000.
+The growth of the training examples' mean margin, watched as in Table 2 of Hoche and Wrobel 2002.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Progress:
 
 @dataclass
 class ProgressMonitor:
-    """CheckLearningProgress (seed 000, Table 2): `update` once a round, `forget` when a feature enters.
+    """CheckLearningProgress (Hoche and Wrobel 2002, Table 2): `update` once a round, `forget` when a feature enters.
 
     Its fields are plain numbers and lists: `ProgressMonitor(**dataclasses.asdict(monitor))` goes on where `monitor`
     stands. `log_b` is ln b, since b itself underflows after a shallow maximum.
@@ -90,7 +90,7 @@ class ProgressMonitor:
 
 
 def margins(votes: ArrayLike, y: ArrayLike, total: float) -> NDArray[np.float64]:
-    """Each example's margin (seed 000, equation (1)):
+    """Each example's margin (Hoche and Wrobel 2002, equation (1)):
     the share of |confidence| for its class less the share against it.
 
     `votes` are the sums of the confidences of the rules that cover an example, `y` is ±1, `total` is Σ|c| over all
@@ -104,7 +104,7 @@ def margins(votes: ArrayLike, y: ArrayLike, total: float) -> NDArray[np.float64]
 
 
 def mean_margin(votes: ArrayLike, y: ArrayLike, total: float, sample_weight: ArrayLike | None = None) -> float:
-    """AM_t, the (weighted) mean of `margins` (seed 000, Table 2, step 1).
+    """AM_t, the (weighted) mean of `margins` (Hoche and Wrobel 2002, Table 2, step 1).
 
     >>> mean_margin([0.5, -0.5], [1, -1], 2.0)
     0.25

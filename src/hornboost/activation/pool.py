@@ -58,7 +58,7 @@ class FeaturePool:
         self._reached: dict[tuple[int, Path], Reached] = {}
 
     def rank(self, masses: Floats) -> tuple[list[int], Floats]:
-        """The features in falling order of their MI with the class (seed 000, equation (2)), and each one's MI.
+        """Order the features by falling MI with the class (Hoche and Wrobel 2002, equation (2)), and return each MI.
 
         An attribute with several shortest paths takes the largest MI; ties keep schema order.
         """
@@ -110,8 +110,9 @@ class FeaturePool:
         return np.array(result)
 
     def conditional(self, given: int, candidates: NDArray[np.int64], masses: Floats, repartition: bool) -> Floats:
-        """CMI of some features with the class given another one:
-        row by row in one table, else by product (DESIGN 4.2).
+        """Give the CMI of some features with the class, given another feature.
+
+        Joint values are taken row by row where both features are in one table, otherwise by product.
         """
         known = self._current(given, masses, repartition)
         shares = spread_shares(known.offsets, known.codes, known.n_values)

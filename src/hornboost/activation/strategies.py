@@ -1,4 +1,4 @@
-"""How the set of active features evolves: V1–V16 (seed 002, Table 1) and the baseline as rows of five switches.
+"""How the set of active features evolves: V1–V16 (Hoche and Wrobel 2003, Table 1) and the baseline, as five switches.
 
 The printed table gives group I as V1–V2, II as V3–V6, III as V7–V8, IV as V9–V12 and V as V13–V16; section 4 of the
 paper says the same. Features are numbers; lists of them stand in their initial order by mutual information, which

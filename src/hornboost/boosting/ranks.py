@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 class PairWeights:
     """Weights of positives that sum to 1 and of negatives that sum to the skew, each class in fixed point of its own.
 
-    Recall and precision under the first weights are those of the examples themselves (seed 003, section 2).
+    Recall and precision under the first weights are those of the examples themselves (Oliphant et al. 2009, section 2).
 
     Examples
     --------

@@ -399,7 +399,9 @@ class Database:
         return cls(*single_table(arrow_columns(X), name))
 
     @classmethod
-    def from_folder(cls, folder: str | Path, task: str | None = None, *, allow_outside: bool = False, **options: Any) -> Database:
+    def from_folder(
+        cls, folder: str | Path, task: str | None = None, *, allow_outside: bool = False, **options: Any
+    ) -> Database:
         """Read CSV, CSV.gz and Parquet files with a `schema.toml`; without one the schema is inferred.
 
         Parameters
@@ -411,9 +413,9 @@ class Database:
         allow_outside : bool
             Whether the files that a schema names may lie outside the folder, also after links are followed.
         **options
-            Options of `from_frames`. `target`, `key`, `label`, `positive` and `negative` state the task where there is no
-            schema, and otherwise replace the schema's; `where`, `exclude_columns` and `exclude_tables` add to those of
-            the schema; `tables` reads only some tables.
+            Options of `from_frames`. `target`, `key`, `label`, `positive` and `negative` state the task where there is
+            no schema, and otherwise replace the schema's; `where`, `exclude_columns` and `exclude_tables` add to those
+            of the schema; `tables` reads only some tables.
         """
         from hornboost.data.readers.folder import read_folder
 

@@ -1,5 +1,5 @@
 """Refinements that are true of one example, the seed:
-its bottom clause, read off the rows that it reaches (seed 003, section 3).
+its bottom clause, read off the rows that it reaches (Oliphant et al. 2009, section 3).
 
 The search starts from the empty clause again and again: what can be added at the root is learned once (`roots`), and an
 engine over the covered examples alone goes on from there.

@@ -40,8 +40,8 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
     max_depth : int
         The longest path, in foreign keys followed in either direction; no path visits a table twice.
     functions : sequence of str
-        Some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share"; "last" is
-        the value in the latest row of a table with a date in `as_of`.
+        Some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share"; "last"
+        is the value in the latest row of a table with a date in `as_of`.
     where : int
         For each nominal column, also aggregate the rows with each of this many of its values: those that most training
         examples reach.
@@ -49,8 +49,8 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         Date columns by table, among them the target's: rows of a table named here count only if dated strictly before
         the example, and dates become days before the example's date.
     max_entries : int
-        The largest number of rows that the training examples may reach over a path; paths that reach more are left out and
-        listed in `refused_`.
+        The largest number of rows that the training examples may reach over a path; paths that reach more are left out
+        and listed in `refused_`.
 
     Attributes
     ----------

@@ -57,17 +57,17 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         return self.ensemble_.scores(self._database, self._encoded(X))
 
     def decision_function(self, X: Any) -> Floats:
-        """The score of each example: for two classes positive for `classes_[1]`, otherwise one column a class."""
+        """Score the examples: for two classes positive for `classes_[1]`, otherwise with one column per class."""
         scores = self._scores(X)
         return self._scale.decision(scores)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities, in the order of `classes_`."""
+        """Return the probabilities of the classes, in the order of `classes_`."""
         scores = self._scores(X)
         return self._scale.probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each example."""
+        """Predict the class of each example."""
         scores = self._scores(X)
         return np.asarray(self.classes_[self._scale.choices(scores)])
 
@@ -104,7 +104,7 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         return Rules(self.ensemble_.rules, self.ensemble_.classes)._repr_html_() if "ensemble_" in self.__dict__ else ""
 
     def rules_frame(self) -> pd.DataFrame:
-        """The rules as a table: text, confidence, coverage by class, precision, number of literals, origin."""
+        """Return the rules as a table: text, confidence, coverage by class, precision, number of literals, origin."""
         import pandas as pd
 
         classes = self.ensemble_.classes if hasattr(self, "ensemble_") else ()
@@ -122,11 +122,17 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         return pd.DataFrame(rows, columns=columns)
 
     def explain(self, X: Any, missed: int = 3) -> Explanations:
-        """For each example the rules that fired, their votes and one witness row per literal,
-        and the nearest rules that did not fire.
+        """Explain predictions by the rules that fired, their votes and one witness row per literal.
 
         Print the result, or take `frame()` and `witnesses()` of it. Score, probability and votes are of the class
         `about`: the positive one of two classes, otherwise the predicted one.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The examples.
+        missed : int
+            How many rules that did not fire to show, the nearest first.
 
         Examples
         --------
@@ -147,7 +153,7 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         return explain(self.ensemble_, self._database, examples, missed, keys, self._saved().target.positive)
 
     def diagnose(self, X: Any, y: Any) -> list[str]:
-        """Why no rule could be learned from these examples, in sentences, the plainest reason first.
+        """Say in sentences why no rule could be learned from these examples, the plainest reason first.
 
         Examples
         --------
@@ -175,19 +181,27 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         schema: str | None = None,
         probability: bool = True,
     ) -> str:
-        """One SELECT that scores every row of the target table: its keys, score, probability, prediction.
+        """Write the model as one SELECT of keys, score, probability and prediction of every row of the target table.
 
         With two classes the score and the probability are those of the positive class, which their columns name
-        (`score_of_bad`, `probability_of_bad`); with more each class has a column of both.
-
-        `table` is the name of the target table where the statement will run, `key` the columns that identify its rows,
-        and `schema` the schema that holds the tables, if they are others than the model's. Dialects: duckdb, sqlite,
-        postgres, spark, bigquery. SQLite computes `probability` only where its mathematical functions are compiled in;
-        leave it out elsewhere.
+        (`score_of_bad`, `probability_of_bad`); with more, each class has a column of both.
 
         The statement compares as Python does, by the types that the columns had where the model learned; a column that
         a database cannot compare so is refused. An older model file does not tell the types: its rules are taken to
         look at text, at numbers, and at times without a zone.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "sqlite", "postgres", "spark", "bigquery"}
+            The database that the statement is for.
+        table : str or None
+            The name of the target table where the statement will run, if it is another than the model's.
+        key : str, list of str or None
+            The columns that identify its rows, if they are others than the model's.
+        schema : str or None
+            The schema that holds the tables, if it is another than the model's.
+        probability : bool
+            Whether to compute probabilities. SQLite can only do so where its mathematical functions are compiled in.
         """
         from hornboost.model.sql import model_to_sql
 
@@ -197,7 +211,7 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
             raise ModelError("a rule of the model nests too deep for SQL; learn shorter rules") from None
 
     def to_prolog(self) -> str:
-        """The rules as Prolog clauses, each after a comment with its vote;
+        """Write the rules as Prolog clauses, each after a comment with its vote;
         the first comments name the arguments of the facts.
         """
         model = self._saved()

@@ -25,7 +25,7 @@ RESOLUTION = 2.0**40
 
 
 def z_tilde(w_plus: ArrayLike, w_minus: ArrayLike) -> Floats:
-    """√w₊ − √w₋, what a clause is grown by (seed 000, Table 1, function 4).
+    """√w₊ − √w₋, what a clause is grown by (Hoche and Wrobel 2002, Table 1, function 4).
 
     >>> z_tilde([0.25, 0.0], [0.04, 0.09])
     array([ 0.3, -0.3])
@@ -34,13 +34,13 @@ def z_tilde(w_plus: ArrayLike, w_minus: ArrayLike) -> Floats:
 
 
 def z(w_plus: float, w_minus: float) -> float:
-    """(√w₊ − √w₋)², what a clause and the default clause are compared by (seed 000, Table 1, function 6)."""
+    """(√w₊ − √w₋)², which compares a clause with the default clause (Hoche and Wrobel 2002, Table 1, function 6)."""
     root = math.sqrt(w_plus) - math.sqrt(w_minus)
     return root * root
 
 
 def confidence(w_plus: float, w_minus: float, n: float) -> float:
-    """½ ln((w₊ + 1/2N) / (w₋ + 1/2N)), the vote of a clause (seed 000, Table 1, function 3).
+    """½ ln((w₊ + 1/2N) / (w₋ + 1/2N)), the vote of a clause (Hoche and Wrobel 2002, Table 1, function 3).
 
     >>> round(confidence(0.5, 0.0, 10), 6)
     1.198948
@@ -49,12 +49,12 @@ def confidence(w_plus: float, w_minus: float, n: float) -> float:
 
 
 def loss(w_plus: float, w_minus: float, vote: float) -> float:
-    """The weight left on the pruning set by a clause that votes `vote` (seed 000, Table 1, function 5)."""
+    """The weight left on the pruning set by a clause that votes `vote` (Hoche and Wrobel 2002, Table 1, function 5)."""
     return (1.0 - (w_plus + w_minus)) + w_plus * exact.exp(-vote) + w_minus * exact.exp(vote)
 
 
 def wracc(stats: Weights, totals: Weights, label: int) -> Floats:
-    """WRAcc of each candidate for a class: Pr(covered, y) - Pr(covered)·Pr(y) (seed 004, section 4).
+    """WRAcc of each candidate for a class: Pr(covered, y) - Pr(covered)·Pr(y) (Scholz 2005, section 4).
 
     `stats` holds the covered weight by candidate and class, `totals` the weight of each class.
 

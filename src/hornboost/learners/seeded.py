@@ -1,4 +1,4 @@
-"""Greedy search with the bottom clause of a seed as the only source of literals (seed 003, section 3)."""
+"""Greedy search with the bottom clause of a seed as the only source of literals (Oliphant et al. 2009, section 3)."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Clause:
 
     @classmethod
     def parse(cls, text: str) -> Clause:
-        """The clause that `text` spells (see `hornboost.logic.text` for the grammar)."""
+        """Read a clause from text (see `hornboost.logic.text` for the grammar)."""
         from hornboost.logic.text import parse_clause
 
         return parse_clause(text)
@@ -110,13 +110,11 @@ class Clause:
 
     @property
     def length(self) -> int:
-        """The root's tests, and for each other literal its tests or 1 when it has none (seed 001,
-        and DESIGN's `max_length`).
-        """
+        """The number of tests of the root, plus for each other literal its tests, or 1 when it has none."""
         return len(self.root.tests) + sum(max(1, len(literal.tests)) for literal in self.literals)
 
     def with_head(self, label: str, value: str) -> Clause:
-        """The same body under another head.
+        """Return the same body under another head.
 
         Examples
         --------
@@ -126,7 +124,7 @@ class Clause:
         return replace(self, head=Head(label, value))
 
     def rooted(self, target: str) -> Clause:
-        """The same clause with its first literal over the target table in front.
+        """Return the same clause with its first literal over the target table in front.
 
         Examples
         --------
@@ -146,13 +144,13 @@ class Clause:
         )
 
     def to_prolog(self, columns: Mapping[str, Sequence[str]] | None = None) -> str:
-        """The clause in Prolog; `columns` gives each table's columns in the order of its arguments."""
+        """Write the clause in Prolog; `columns` gives each table's columns in the order of its arguments."""
         from hornboost.logic.prolog import clause_to_prolog
 
         return clause_to_prolog(self, columns)
 
     def to_sql(self, dialect: str = "duckdb", key: str | Sequence[str] | None = None) -> str:
-        """One SELECT of the key columns of the target rows that the clause covers.
+        """Write one SELECT of the key columns of the target rows that the clause covers.
 
         A clause does not know the types of the columns: they are taken for text, numbers or times without a zone, as
         its tests ask for, and keys are compared as the database does. The SQL of a model (`to_sql` of an estimator)

@@ -41,7 +41,7 @@ def learning_figures(history: History, fold_histories: Sequence[History] = ()) -
 
 
 def _learning_curve(history: History, fold_histories: Sequence[History], over: str) -> Figure:
-    """The area on the training examples and on held-out ones (seed 003, Figures 2 and 4)."""
+    """The area on the training examples and on held-out ones (Oliphant et al. 2009, Figures 2 and 4)."""
     classes = list(dict.fromkeys(str(row.get("class", "")) for row in history))[:MOST_CLASSES]
     training = {value: _curve(history, value, over, "aurpc") for value in classes}
     held_out = {value: _curve(history, value, over, "aurpc_held_out") for value in classes}
