@@ -13,6 +13,7 @@ import checks
 import hornboost as hb
 
 BOOSTERS = [
+    hb.HornBoostClassifier(rounds=8, max_literals=2, random_state=0),
     hb.C2RIBClassifier(rounds=8, random_state=0),
     hb.C2RIBClassifier(rounds=8, features="margin", random_state=0),
     hb.C2RIBClassifier(rounds=8, features="V3", random_state=0),
@@ -64,6 +65,8 @@ def test_every_booster(estimator: Any, check: Any, tmp_path: Path) -> None:
 
 @parametrize_with_checks(
     [
+        hb.HornBoostClassifier(rounds=8, max_literals=2, random_state=0),
+        hb.HornBoostClassifier(random_state=0),
         hb.C2RIBClassifier(rounds=8, random_state=0),
         hb.C2RIBClassifier(rounds=8, features="margin", random_state=0),
         hb.RankBoostClassifier(rounds=8, random_state=0),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 ESTIMATORS = {
+    "hornboost": ("HornBoostClassifier", {}),
     "c2rib": ("C2RIBClassifier", {}),
     "rankboost": ("RankBoostClassifier", {}),
     "prankboost": ("PRankBoostClassifier", {}),

@@ -187,7 +187,7 @@ class Pairs:
 
     def score(self, weights: Longs, classes: Codes, out: Longs, pool: Executor | None, n_threads: int) -> None:
         """Write the weight of each condition by class into `out`, which must be zero."""
-        if self.pairs.size < LARGE or (pool is None and self.pairs.size <= AT_ONCE):
+        if self._is_small(pool):
             kernels.weigh(
                 self.segment_example, self.segment_start, self.pairs, self.starts, self.stops, weights, classes, out
             )
@@ -196,6 +196,27 @@ class Pairs:
         def add(lo: int, hi: int, into: Longs) -> None:
             kernels.histogram(lo, hi, self.segment_example, self.segment_start, self.pairs, weights, classes, into)
 
+        self._add_in_parts(add, out, pool, n_threads)
+
+    def sum_channels(self, channels: Longs, out: Longs, pool: Executor | None, n_threads: int) -> None:
+        """Write the sums of signed numbers, a column a channel, over the examples of each condition into `out`, which must be zero."""
+
+        def add(lo: int, hi: int, into: Longs) -> None:
+            kernels.channel_sums(lo, hi, self.segment_example, self.segment_start, self.pairs, channels, into)
+
+        if self._is_small(pool):
+            add(0, self.segment_example.size, out)
+            kernels.cumulate(out, self.starts, self.stops)
+        else:
+            self._add_in_parts(add, out, pool, n_threads)
+
+    def _is_small(self, pool: Executor | None) -> bool:
+        return self.pairs.size < LARGE or (pool is None and self.pairs.size <= AT_ONCE)
+
+    def _add_in_parts(
+        self, add: Callable[[int, int, Longs], None], out: Longs, pool: Executor | None, n_threads: int
+    ) -> None:
+        """Add part after part of the segments, the threads taking parts in turn; then cumulate."""
         for start in range(0, self.pairs.size, n_threads * AT_ONCE):
             stop = min(start + n_threads * AT_ONCE, self.pairs.size)
             cuts = self._segments_at(np.linspace(start, stop, n_threads + 1))

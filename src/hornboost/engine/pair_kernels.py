@@ -336,6 +336,24 @@ def histogram(
 
 
 @jit
+def channel_sums(
+    lo: Int, hi: Int, segment_example: Codes, segment_start: Longs, pairs: Codes, channels: Longs, out: Longs
+) -> None:
+    """Add each example's signed numbers, a column a channel, to every condition that it satisfies; segments lo..hi."""
+    n_channels = channels.shape[1]
+    for segment in range(lo, hi):
+        who = segment_example[segment]
+        silent = True
+        for k in range(n_channels):
+            silent &= channels[who, k] == 0
+        if not silent:
+            for p in range(segment_start[segment], segment_start[segment + 1]):
+                condition = pairs[p]
+                for k in range(n_channels):
+                    out[condition, k] += channels[who, k]
+
+
+@jit
 def cumulate(out: Longs, starts: Longs, stops: Longs) -> None:
     """Turn "tightest threshold" sums into sums per threshold, in place, over the ranges of numeric conditions."""
     for k in range(starts.size):

@@ -157,6 +157,13 @@ class Booster(RelationalClassifier):
         """The loop of the algorithm. Each booster has its own."""
         raise NotImplementedError
 
+    def _n_rounds(self) -> int:
+        """Rounds at most."""
+        return self.rounds
+
+    def _prepare(self, training: Training, seed: int) -> None:
+        """What a booster finds out about the training examples before its first round."""
+
     def _start(self, training: Training) -> Floats:
         """The scores before the first round."""
         return np.zeros(1 if self.against_the_rest else len(training.labels))
@@ -214,6 +221,7 @@ class Booster(RelationalClassifier):
         if self.early_stopping is not None:
             training, held_out = training.split(self.validation_fraction, seed, **self._engine_options())
         checkpoint = self._checkpoint(training)
+        self._prepare(training, seed)
         runs = self._runs(training, held_out, seed, checkpoint)
         for run, other in self._shown(training, runs, eval_set):
             run.shown = other
@@ -299,7 +307,7 @@ class Booster(RelationalClassifier):
         loops = [self._boost(training, run) for run in runs]
         try:
             with learning() as ending:
-                for _ in range(self.rounds):
+                for _ in range(self._n_rounds()):
                     for run, loop in zip(runs, loops, strict=True):
                         if run.stopped is None:
                             run.step(loop, self.callbacks)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hornboost.dtypes import WEIGHT_ONE
 from hornboost.engine import State
 from hornboost.learners import distribution_kernels as kernels
-from hornboost.learners.greedy import grow
+from hornboost.learners.greedy import grow, grow_by
 from hornboost.learners.hypotheses import ClauseCells, Floats, Hypothesis, OneCell, Rows
 from hornboost.learners.memory import Memory, Outcome
 from hornboost.learners.objectives import comparable, explained_squares, largest_wracc, wracc
@@ -88,33 +88,22 @@ class ClauseRegressor(_GreedyLearner):
     """Finds the clause whose two means explain most of the responses' weighted variance, greedily."""
 
     def _search(self, target: NDArray[Any], weights: Floats) -> State | None:
-        """Greedy refinement by two scores of every candidate:
-        its weight, and its weighted responses apart by their sign.
-        """
-        engine, n = self.problem.engine, self.problem.n
-        one_class, sign = np.zeros(n, np.int32), (target > 0).astype(np.int32)
-        weight_units = weights_in_units(weights, self.problem.weights)
-        response_units = weights_in_units(weights * np.abs(target), self.problem.weights)
-        total_weight = float(weight_units.sum())
-        total_response = float(response_units[sign == 1].sum() - response_units[sign == 0].sum())
-        state, found, best = engine.root(), None, 0.0
-        for _ in range(self.max_literals):
-            frontier = engine.frontier(state)
-            if len(frontier) == 0:
-                break
-            weight = engine.score(frontier, weight_units, one_class, 1)[:, 0].astype(np.float64)
-            by_sign = engine.score(frontier, response_units, sign, 2)
-            response = (by_sign[:, 1] - by_sign[:, 0]).astype(np.float64)
-            scale = float(WEIGHT_ONE)
-            scores = comparable(
-                explained_squares(weight / scale, response / scale, total_weight / scale, total_response / scale)
-            )
-            if not scores.max() > best:
-                break
-            best = float(scores.max())
-            state = engine.refine(state, frontier.refinement(frontier.first(np.flatnonzero(scores == best))))
-            found = state
-        return found
+        """Greedy refinement by two sums over every candidate's examples: of the weights, and of the weighted responses."""
+        engine, scale = self.problem.engine, float(WEIGHT_ONE)
+        responses = weights_in_units(weights * np.abs(target), self.problem.weights) * np.where(target > 0, 1, -1)
+        channels = np.column_stack([weights_in_units(weights, self.problem.weights), responses])
+        total = channels.sum(axis=0)
+        weight, response = (total / scale).tolist()
+        grown = grow_by(
+            engine,
+            lambda frontier: engine.sums(frontier, channels),
+            total,
+            lambda sums: comparable(explained_squares(sums[:, 0] / scale, sums[:, 1] / scale, weight, response)),
+            start=0.0,
+            goes_on=lambda covered: True,
+            max_literals=self.max_literals,
+        )
+        return grown.states[-1] if grown.states else None
 
     def _head(self, state: State | None, weights: Floats, output: int) -> int:
         return output

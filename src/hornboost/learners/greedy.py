@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine import Engine, State, Visible
+from hornboost.engine import Engine, Frontier, State, Visible
 
 Objective = Callable[[NDArray[np.int64]], NDArray[np.float64]]
-"""Weight by candidate and class → score by candidate."""
+"""Weight by candidate and class, or other statistics → score by candidate."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -34,19 +34,43 @@ def grow(
     max_literals: int,
     visible: Visible | None = None,
 ) -> Grown:
+    """`grow_by` the weight covered by class; `goes_on` looks at it and says whether there is anything left to gain."""
+    return grow_by(
+        engine,
+        lambda frontier: engine.score(frontier, weights, classes, n_classes),
+        engine.covered_weight(engine.root(), weights, classes, n_classes),
+        objective,
+        start=start,
+        goes_on=goes_on,
+        max_literals=max_literals,
+        visible=visible,
+    )
+
+
+def grow_by(
+    engine: Engine,
+    sums: Callable[[Frontier], NDArray[np.int64]],
+    total: NDArray[np.int64],
+    objective: Objective,
+    *,
+    start: float,
+    goes_on: Callable[[NDArray[np.int64]], bool],
+    max_literals: int,
+    visible: Visible | None = None,
+) -> Grown:
     """Refine the empty clause by the best candidate while that improves on the score before (`start` at first).
 
-    `goes_on` looks at the weight covered by class and says whether there is anything left to gain.
+    `sums` gives the statistics of all candidates, `total` are those of the empty clause. `goes_on` looks at the statistics of the
+    clause so far and says whether there is anything left to gain.
     """
-    state = engine.root()
-    covered = engine.covered_weight(state, weights, classes, n_classes)
+    state, covered = engine.root(), total
     states: list[State] = []
     best, scored = start, 0
     while len(states) < max_literals and goes_on(covered):
         frontier = engine.frontier(state, visible)
         if len(frontier) == 0:
             break
-        stats = engine.score(frontier, weights, classes, n_classes)
+        stats = sums(frontier)
         scored += len(frontier)
         scores = objective(stats)
         candidate = int(scores.argmax())

@@ -149,7 +149,7 @@ class Votes(Scale):
     ) -> Rule:
         clause = hypothesis.clause
         if origin == "learned" and not keep_heads:
-            clause = clause.with_head(label, self.classes[int((table[1] - table[0]).argmax())])
+            clause = clause.with_head(label, self.classes[favoured(table)])
         covered = hypothesis.cells(X) == 1
         coverage = np.bincount(y[covered], weights=weights[covered], minlength=len(self.classes))
         otherwise = tuple(table[0].tolist()) if table[0].any() else ()
@@ -163,6 +163,12 @@ def in_steps(votes: Floats) -> Floats:
     True
     """
     return np.asarray(np.rint(votes / STEP) * STEP)
+
+
+def favoured(table: Floats) -> int:
+    """The class for which examples that a clause covers gain most over those that it does not cover."""
+    gain = table[1] - table[0]
+    return int(gain[0] > 0) if gain.size == 1 else int(gain.argmax())
 
 
 def _is_rule(vote: Vote) -> bool:

@@ -1,0 +1,149 @@
+"""HornBoostClassifier: gains by hand, planted rules, and what it tunes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import cross_val_score, train_test_split
+
+import hornboost as hb
+from hornboost.learners.losses import Logistic, Softmax
+from hornboost.learners.newton import Derivatives, gain, steps
+
+
+def test_gain_and_steps_of_a_hand_worked_split():
+    slope = np.array([[-0.5], [-0.5], [0.5], [0.5]])
+    derivatives = Derivatives(slope, np.full((4, 1), 0.25), np.ones(4))
+    covered = np.array([True, True, True, False])
+    sums = derivatives.channels[covered].sum(axis=0)
+    inner, outer = 0.5**2 / (0.75 + 1), 0.5**2 / (0.25 + 1)
+    assert gain(sums[None], derivatives, 1.0)[0] == pytest.approx(inner + outer, rel=1e-12)
+    np.testing.assert_allclose(steps(sums, derivatives, 1.0), [[-0.5 / 1.25], [0.5 / 1.75]], rtol=1e-12)
+
+
+def test_a_clause_that_covers_all_or_nothing_gains_nothing():
+    derivatives = Derivatives(np.array([[-1.0], [1.0]]), np.ones((2, 1)), np.ones(2))
+    assert gain(np.stack([derivatives.total, 0 * derivatives.total]), derivatives, 1.0).tolist() == [0.0, 0.0]
+
+
+def test_gains_of_several_outputs_are_added():
+    rng = np.random.default_rng(0)
+    slope, curvature = rng.normal(size=(30, 3)), rng.uniform(0.1, 1, size=(30, 3))
+    covered = rng.random(30) < 0.4
+    whole = Derivatives(slope, curvature, np.ones(30))
+    alone = [Derivatives(slope[:, [k]], curvature[:, [k]], np.ones(30)) for k in range(3)]
+    sums = [one.channels[covered].sum(axis=0) for one in (whole, *alone)]
+    parts = [gain(one_sum[None], one, 2.0)[0] for one_sum, one in zip(sums[1:], alone, strict=True)]
+    assert gain(sums[0][None], whole, 2.0)[0] == pytest.approx(sum(parts), rel=1e-9)
+
+
+def test_a_weight_of_two_is_exactly_two_examples():
+    slope, curvature = np.array([[0.3], [-0.7]]), np.array([[0.2], [0.1]])
+    weighted = Derivatives(slope, curvature, np.array([2.0, 1.0]))
+    repeated = Derivatives(slope[[0, 0, 1]], curvature[[0, 0, 1]], np.ones(3))
+    assert weighted.total.tolist() == repeated.total.tolist()
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(2), Softmax(4)])
+def test_derivatives_are_those_of_the_loss(loss):
+    n_classes = getattr(loss, "n_classes", 2)
+    rng = np.random.default_rng(1)
+    n_outputs = 1 if isinstance(loss, Logistic) else n_classes
+    scores, y = rng.normal(size=(6, n_outputs)), rng.integers(0, n_classes, 6)
+    slope, curvature = loss.derivatives(y, scores)
+    step = 1e-4
+    for i in range(6):
+        alone = np.eye(6)[i]
+        for k in range(n_outputs):
+            moved = [scores + sign * step * np.outer(alone, np.eye(n_outputs)[k]) for sign in (-1, 0, 1)]
+            down, here, up = (loss.mean(y, scores, alone) for scores in moved)
+            assert slope[i, k] == pytest.approx((up - down) / (2 * step), abs=1e-6)
+            assert curvature[i, k] == pytest.approx((up - 2 * here + down) / step**2, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("data", "least"),
+    [
+        (hb.datasets.trains(600, noise=0.05, seed=3), 0.9),
+        (hb.datasets.bank(800, transactions=10, noise=0.05, seed=3), 0.88),
+    ],
+    ids=["trains", "bank"],
+)
+def test_planted_rules_are_found_with_the_defaults(data: Any, least: float):
+    database = data.database()
+    X, y = database.examples()
+    train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=0, stratify=y)
+    model = hb.HornBoostClassifier(database, random_state=0).fit(X.iloc[train], y.iloc[train])
+    assert model.score(X.iloc[test], y.iloc[test]) >= least
+    assert model.tuning_["chosen"].sum() == 1
+    assert model.n_rounds_ == model.tuning_.loc[model.tuning_["chosen"], "rounds"].item()
+
+
+def test_the_smallest_held_out_loss_is_chosen():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = hb.HornBoostClassifier(random_state=0).fit(X[:200], y[:200])
+    chosen = model.tuning_[model.tuning_["chosen"]]
+    assert chosen["loss"].item() == model.tuning_["loss"].min()
+    lengths = [sum(len(literal.tests) for literal in rule.clause.body) for rule in model.rules_]
+    assert max(lengths) <= chosen["max_literals"].item()
+
+
+def test_with_everything_fixed_nothing_is_tuned():
+    X, y = load_iris(return_X_y=True)
+    model = hb.HornBoostClassifier(rounds=5, max_literals=2, random_state=0).fit(X, y)
+    assert len(model.tuning_) == 0
+    assert model.n_rounds_ == 5
+    assert model.score(X, y) > 0.95
+
+
+def test_the_loss_falls_and_votes_speak_for_both_sides():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = hb.HornBoostClassifier(rounds=30, max_literals=2, random_state=0).fit(X, y)
+    assert (model.history_["training_loss"].diff().dropna() < 0).all()
+    assert len({rule.clause.head.value for rule in model.rules_}) == 2
+    assert all(
+        rule.confidence(model.ensemble_.classes) > rule.otherwise[0] * (-1) ** (rule.clause.head.value == "0")
+        for rule in model.rules_
+    )
+
+
+def test_rows_are_drawn_by_content():
+    X, y = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    one = hb.HornBoostClassifier(rounds=10, max_literals=2, subsample=0.5, random_state=0).fit(X, y)
+    other = hb.HornBoostClassifier(rounds=10, max_literals=2, subsample=0.5, random_state=0).fit(X[order], y[order])
+    whole = hb.HornBoostClassifier(rounds=10, max_literals=2, random_state=0).fit(X, y)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
+    assert not np.allclose(one.decision_function(X), whole.decision_function(X))
+
+
+def test_single_tables_are_learned_well():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = hb.HornBoostClassifier(random_state=0)
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.94
+    X, y = load_iris(return_X_y=True)
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.92
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("rounds", 0), ("rounds", "many"), ("learning_rate", 0.0), ("l2", -1.0), ("subsample", 1.5)]
+)
+def test_bad_parameters_are_named(name: str, value: object):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of HornBoostClassifier"):
+        hb.HornBoostClassifier(**{name: value}).fit(np.zeros((4, 1)), [0, 1, 0, 1])
+
+
+def test_sums_over_channels_are_those_of_the_weights_by_class():
+    database = hb.datasets.bank(100, transactions=5, seed=2).database()
+    X, y = database.examples()
+    engine = hb.C2RIBClassifier(database)._problem(X, y, None).engine
+    rng = np.random.default_rng(0)
+    channels = rng.integers(-(2**40), 2**40, size=(len(y), 3))
+    frontier = engine.frontier(engine.root())
+    sums = engine.sums(frontier, channels)
+    one = np.zeros(len(y), np.int32)
+    for k in range(3):
+        np.testing.assert_array_equal(sums[:, k], engine.score(frontier, channels[:, k].copy(), one, 1)[:, 0])
