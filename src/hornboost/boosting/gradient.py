@@ -45,7 +45,7 @@ STEPS = 0.5
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HornBoostClassifier(Booster):
-    """Gradient boosting of first-order rules that tunes itself: the classifier to start with.
+    """Gradient boosting of first-order rules that chooses its own number of rounds and length of rules.
 
     A round grows the clause whose two cells, covered and not covered, gain most by a Newton step down the log-loss; each cell votes,
     for either side. With several classes one clause votes for all of them. By default the number of rounds and the length of
