@@ -47,10 +47,10 @@ STEPS = 0.5
 class HornBoostClassifier(Booster):
     """Gradient boosting of first-order rules that chooses its own number of rounds and length of rules.
 
-    A round grows the clause whose two cells, covered and not covered, gain most by a Newton step down the log-loss; each cell votes,
-    for either side. With several classes one clause votes for all of them. By default the number of rounds and the length of
-    clauses are chosen by cross-validation inside the training examples while these are few, and on a held-out fifth when they are
-    many; then all examples are used.
+    A round grows the clause whose two cells, covered and not covered, gain most by a Newton step down the log-loss;
+    each cell votes, for either side. With several classes one clause votes for all of them. By default the number of
+    rounds and the length of clauses are chosen by cross-validation inside the training examples while these are few,
+    and on a held-out fifth when they are many; then all examples are used.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class HornBoostClassifier(Booster):
     Attributes
     ----------
     tuning_ : DataFrame
-        What was tried: a row for each length with its best number of rounds, the held-out loss there, and whether it was chosen.
-        Empty where nothing was left to choose.
+        What was tried: a row for each length with its best number of rounds, the held-out loss there, and whether it
+        was chosen. Empty where nothing was left to choose.
     history_ : DataFrame
         A row a round: rule, gain in the training loss, seconds.
 

@@ -199,7 +199,9 @@ class Pairs:
         self._add_in_parts(add, out, pool, n_threads)
 
     def sum_channels(self, channels: Longs, out: Longs, pool: Executor | None, n_threads: int) -> None:
-        """Write the sums of signed numbers, a column a channel, over the examples of each condition into `out`, which must be zero."""
+        """Write the sums of signed numbers, a column a channel, over the examples of each condition into `out`, which must
+        be zero.
+        """
 
         def add(lo: int, hi: int, into: Longs) -> None:
             kernels.channel_sums(lo, hi, self.segment_example, self.segment_start, self.pairs, channels, into)

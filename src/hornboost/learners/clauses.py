@@ -88,7 +88,7 @@ class ClauseRegressor(_GreedyLearner):
     """Finds the clause whose two means explain most of the responses' weighted variance, greedily."""
 
     def _search(self, target: NDArray[Any], weights: Floats) -> State | None:
-        """Greedy refinement by two sums over every candidate's examples: of the weights, and of the weighted responses."""
+        """Greedy refinement by two sums over a candidate's examples: of the weights, and of the weighted responses."""
         engine, scale = self.problem.engine, float(WEIGHT_ONE)
         responses = weights_in_units(weights * np.abs(target), self.problem.weights) * np.where(target > 0, 1, -1)
         channels = np.column_stack([weights_in_units(weights, self.problem.weights), responses])

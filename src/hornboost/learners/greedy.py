@@ -60,8 +60,8 @@ def grow_by(
 ) -> Grown:
     """Refine the empty clause by the best candidate while that improves on the score before (`start` at first).
 
-    `sums` gives the statistics of all candidates, `total` are those of the empty clause. `goes_on` looks at the statistics of the
-    clause so far and says whether there is anything left to gain.
+    `sums` gives the statistics of all candidates, `total` are those of the empty clause. `goes_on` looks at the
+    statistics of the clause so far and says whether there is anything left to gain.
     """
     state, covered = engine.root(), total
     states: list[State] = []

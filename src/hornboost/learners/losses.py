@@ -1,4 +1,4 @@
-"""Losses of gradient boosting: where scores start, their slopes and curvatures on each example, and what is to be made small."""
+"""Losses of gradient boosting: where scores start, and their slopes and curvatures on each example."""
 
 from __future__ import annotations
 
