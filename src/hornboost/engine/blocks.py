@@ -199,7 +199,7 @@ class Pairs:
         self._add_in_parts(add, out, pool, n_threads)
 
     def sum_channels(self, channels: Longs, out: Longs, pool: Executor | None, n_threads: int) -> None:
-        """Write the sums of signed numbers, a column a channel, over the examples of each condition into `out`, which must
+        """Write the sums of signed numbers, a column a channel, over each condition's examples into `out`, which must
         be zero.
         """
 

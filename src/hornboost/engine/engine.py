@@ -133,7 +133,7 @@ class Engine:
         return out
 
     def sums(self, frontier: Frontier, channels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sums of signed numbers, a column a channel, over the examples that each refinement covers: exact, in one pass."""
+        """The sums of signed numbers, a column a channel, over each refinement's examples: exact, in one pass."""
         live = channels * frontier.state.covered[:, None]
         out = zeros(len(frontier), channels.shape[1])
         at = 0
