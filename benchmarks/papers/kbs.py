@@ -47,9 +47,9 @@ def learners(data_set: str) -> dict[str, Learner]:
         # stratified trees are no better
         tree = unpruned("sqrt", "entropy")
         return {
-            "tree": lambda seed: AdaBoostM1Classifier(tree, 1, random_state=seed),
-            "AdaBoost.M1 / tree": lambda seed: AdaBoostM1Classifier(tree, 10, random_state=seed),
-            "KBS / tree": lambda seed: KBSClassifier(tree, 10, cells="class", random_state=seed),
+            "tree": lambda seed: AdaBoostM1Classifier(base=tree, rounds=1, random_state=seed),
+            "AdaBoost.M1 / tree": lambda seed: AdaBoostM1Classifier(base=tree, rounds=10, random_state=seed),
+            "KBS / tree": lambda seed: KBSClassifier(base=tree, rounds=10, cells="class", random_state=seed),
         }
     rows: dict[str, Learner] = {
         "tree": lambda seed: AdaBoostM1Classifier(base="tree", rounds=1, random_state=seed),

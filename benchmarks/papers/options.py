@@ -114,11 +114,11 @@ def _single(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, sett
         model: Any = C2RIBClassifier(loaded.database, random_state=seed, **parameters)
     elif learner == "LogitBoost":
         model = LogitBoostClassifier(
-            DecisionTreeRegressor(max_depth=3, max_features=0.1), random_state=seed, **parameters
+            base=DecisionTreeRegressor(max_depth=3, max_features=0.1), random_state=seed, **parameters
         )
     else:
         tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3, max_features=0.1)
-        model = KBSClassifier(tree, random_state=seed, **parameters)
+        model = KBSClassifier(base=tree, random_state=seed, **parameters)
     if learner != "C²RIB":
         keys = {column.name for column in loaded.database.tables[loaded.database.target.table].keys}
         columns = [name for name in X.select_dtypes("number").columns if name not in keys]
