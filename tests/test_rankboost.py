@@ -19,7 +19,7 @@ import hornboost as hb
 from hornboost.boosting import rankboost
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.errors import DataError
-from hornboost.learners.objectives import Point, auroc_gain, clause_area, levels, path_area
+from hornboost.learners.objectives import CurvePoint, auroc_gain, clause_area, levels, path_area
 from hornboost.logic.canonical import canonical
 from hornboost.metrics import aurpc
 from hornboost.model.diagnosis import NothingLearnedWarning
@@ -86,7 +86,7 @@ def test_r_of_rankboost_is_twice_the_weighted_auroc_minus_one(number: int) -> No
     y, sample_weight = weighted_case(number)
     covered = np.random.default_rng(number + 10).random(40) < 0.4
     tp, fp = (float(sample_weight[covered & (y == label)].sum()) for label in (1, 0))
-    whole = Point(float(sample_weight[y == 1].sum()), float(sample_weight[y == 0].sum()))
+    whole = CurvePoint(float(sample_weight[y == 1].sum()), float(sample_weight[y == 0].sum()))
     assert auroc_gain(tp, fp, [whole]) == pytest.approx(
         2 * roc_auc_score(y, covered, sample_weight=sample_weight) - 1, abs=1e-12
     )
@@ -102,7 +102,7 @@ def test_the_areas_of_clause_and_path_are_those_of_the_metric(number: int) -> No
     special = middle & (rng.random(40) < 0.7)
     everything = np.ones(40, np.bool_)
     path = [
-        Point(*(float(sample_weight[c & (y == label)].sum()) for label in (1, 0)))
+        CurvePoint(*(float(sample_weight[c & (y == label)].sum()) for label in (1, 0)))
         for c in (everything, general, middle, special)
     ]
     assert clause_area(path[2].tp, path[2].fp, path[:2]) == pytest.approx(aurpc(y, middle, sample_weight), rel=1e-12)
@@ -118,9 +118,9 @@ def test_the_areas_of_clause_and_path_are_those_of_the_metric(number: int) -> No
 def test_h_of_a_path_rises_from_0_to_1_with_the_special_clauses(
     shares: list[tuple[float, float]], skew: float, excess: bool
 ) -> None:
-    path = [Point(1.0, skew)]
+    path = [CurvePoint(1.0, skew)]
     for tp, fp in shares:
-        path.append(Point(path[-1].tp * tp, path[-1].fp * fp))
+        path.append(CurvePoint(path[-1].tp * tp, path[-1].fp * fp))
     h = levels(path, excess)
     assert len(h) == len(path)
     assert h[0] == 0.0
@@ -129,7 +129,7 @@ def test_h_of_a_path_rises_from_0_to_1_with_the_special_clauses(
 
 
 def test_h_is_the_share_of_the_area_right_of_the_next_clause() -> None:
-    path = [Point(1.0, 3.0), Point(0.75, 1.0), Point(0.5, 0.0)]
+    path = [CurvePoint(1.0, 3.0), CurvePoint(0.75, 1.0), CurvePoint(0.5, 0.0)]
     # ∫ x/(9x − 5) over [0.75, 1], ∫ x/(5x − 2) over [0.5, 0.75], and 0.5 at precision 1
     right = 0.25 / 9 + 5 / 81 * math.log(4 / 1.75) + 0.05 + 2 / 25 * math.log(1.75 / 0.5)
     assert levels(path, excess=False)[1] == pytest.approx(right / (right + 0.5), rel=1e-12)
@@ -193,7 +193,7 @@ def test_the_first_r_is_the_score_of_its_clause_under_the_first_weights(pairs) -
         skew = (y != "1").sum() / (y == "1").sum()
         covered = hb.engine.covers(database, row["rule"], database.encode(X))
         tp, fp = covered[y == "1"].mean(), skew * covered[y != "1"].mean()
-        assert row["r"] == pytest.approx(float(objective(tp, fp, [Point(1.0, skew)])), rel=1e-9)
+        assert row["r"] == pytest.approx(float(objective(tp, fp, [CurvePoint(1.0, skew)])), rel=1e-9)
 
 
 def test_the_chance_corrected_r_is_the_part_above_chance(pairs) -> None:

@@ -15,7 +15,7 @@ from hornboost.engine import engine as engine_module
 from hornboost.engine import seeded_closings as closings_module
 from hornboost.engine.frontier import Refinement
 from hornboost.engine.seeded import SeededEngine
-from hornboost.learners.objectives import Point, auroc_gain, clause_area
+from hornboost.learners.objectives import CurvePoint, auroc_gain, clause_area
 from hornboost.learners.seeded import Budget, SeededSearch
 from hornboost.logic.clause import Head
 from hornboost.stopping import OUT_OF_TIME, fitting, learning
@@ -252,7 +252,7 @@ def test_the_climb_takes_the_best_literal_and_stops_when_no_negative_is_covered(
     climb = search(clause_area, Budget()).climb(0)
     assert len(climb.clauses) == 2
     assert str(climb.clauses[-1].specs[1].tests[0]) == "x>=5"
-    assert climb.points == [Point(1.0, 1.0), Point(1.0, 0.0)]
+    assert climb.points == [CurvePoint(1.0, 1.0), CurvePoint(1.0, 0.0)]
     assert climb.score == 1.0
 
 

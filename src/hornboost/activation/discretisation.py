@@ -25,7 +25,7 @@ _TIE = 1e-12
 the lowest is taken, whatever the rounding."""
 
 
-class _Steps(NamedTuple):
+class _CutPlaces(NamedTuple):
     """Cumulative class masses at the places where a cut may be best, and the cut point of each inner place."""
 
     masses: Floats
@@ -126,7 +126,7 @@ def _table(values: ArrayLike, classes: ArrayLike, masses: ArrayLike | None) -> t
     return distinct, table.reshape(n_classes, len(distinct)), int(used.sum())
 
 
-def _steps(distinct: Floats, table: Floats) -> _Steps:
+def _steps(distinct: Floats, table: Floats) -> _CutPlaces:
     # A best cut never separates neighbours that hold one and the same class (Fayyad and Irani, theorem 1; the boosting
     # objective is convex in the mass moved, so it holds there too). Only the places between other neighbours are kept.
     used = table.any(axis=0)
@@ -137,10 +137,10 @@ def _steps(distinct: Floats, table: Floats) -> _Steps:
     middle = below + (above - below) / 2.0
     sums = np.concatenate((np.zeros((len(table), 1)), np.cumsum(table, axis=1)), axis=1)
     places = np.concatenate(([0], inner, [len(distinct)]))
-    return _Steps(sums[:, places], np.where((middle > below) & (middle < above), middle, above))
+    return _CutPlaces(sums[:, places], np.where((middle > below) & (middle < above), middle, above))
 
 
-def _recursive_cuts(steps: _Steps, best_place: Callable[[Floats], int | None], depth: int | None) -> Floats:
+def _recursive_cuts(steps: _CutPlaces, best_place: Callable[[Floats], int | None], depth: int | None) -> Floats:
     found: list[int] = []
     waiting = [(0, steps.masses.shape[1] - 1, 0)]
     while waiting:

@@ -20,7 +20,7 @@ from hornboost.errors import LimitError
 from hornboost.stopping import check
 
 Floats = NDArray[np.float64]
-Path = tuple[Join, ...]
+JoinPath = tuple[Join, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Feature:
 
     table: str
     column: str
-    paths: tuple[Path, ...]
+    paths: tuple[JoinPath, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,10 @@ class FeaturePool:
         self.classes = classes
         self.sample = sample
         self.features = find_features(engine)
-        self._best: dict[int, Path] = {}
+        self._best: dict[int, JoinPath] = {}
         self._intervals: dict[int, Reached] = {}
         self._shares: dict[int, Spread] = {}
-        self._reached: dict[tuple[int, Path], Reached] = {}
+        self._reached: dict[tuple[int, JoinPath], Reached] = {}
 
     def rank(self, masses: Floats) -> tuple[list[int], Floats]:
         """Order the features by falling MI with the class (Hoche and Wrobel 2002, equation (2)), and return each MI.
@@ -153,7 +153,7 @@ class FeaturePool:
         contributes = (known[reached.offsets[1:]] > known[reached.offsets[:-1]]) & (masses > 0)
         return float(self.sample[contributes].sum())
 
-    def _reach(self, k: int, path: Path) -> Reached:
+    def _reach(self, k: int, path: JoinPath) -> Reached:
         key = (k, path)
         if key not in self._reached:
             feature = self.features[k]
@@ -183,10 +183,10 @@ def _cut(reached: Reached, cuts: Floats | None) -> Reached:
 def find_features(engine: Engine) -> list[Feature]:
     """Breadth first over the joins from the examples: the attributes of each table with all of its shortest paths."""
     root = engine.examples
-    shortest: dict[str, list[Path]] = {root.name: [()]}
-    level: list[tuple[Path, str, tuple[str, ...]]] = [((), root.name, tuple(column.name for column in root.keys))]
+    shortest: dict[str, list[JoinPath]] = {root.name: [()]}
+    level: list[tuple[JoinPath, str, tuple[str, ...]]] = [((), root.name, tuple(column.name for column in root.keys))]
     for depth in range(engine.max_depth):
-        found: list[tuple[Path, str, tuple[str, ...]]] = []
+        found: list[tuple[JoinPath, str, tuple[str, ...]]] = []
         for path, table, columns in level:
             for column in columns:
                 source = Ref(0, column) if depth == 0 else Ref(FIRST_NEW - (depth - 1), column)
@@ -205,7 +205,7 @@ def find_features(engine: Engine) -> list[Feature]:
     return features
 
 
-def _is_affordable(engine: Engine, path: Path) -> bool:
+def _is_affordable(engine: Engine, path: JoinPath) -> bool:
     if not path:
         return True
     try:

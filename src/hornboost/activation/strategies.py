@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = ["STRATEGIES", "Change", "FeatureSet", "Strategy", "considered_masses", "evolve", "ranked"]
 
 Features = NDArray[np.int64]
-Information = Callable[[Features], ArrayLike]
+InformationOf = Callable[[Features], ArrayLike]
 """Candidates → the mutual information of each with the class, under the considered masses."""
 Conditional = Callable[[int, Features], ArrayLike]
 """(F_k, candidates) → CMI(C, F_j|F_k) of each candidate F_j."""
@@ -90,7 +90,7 @@ class Change:
 
 
 def evolve(
-    strategy: Strategy, current: FeatureSet, order: Sequence[int], information: Information, conditional: Conditional
+    strategy: Strategy, current: FeatureSet, order: Sequence[int], information: InformationOf, conditional: Conditional
 ) -> tuple[FeatureSet, Change]:
     """Answer one request for a feature.
 
@@ -161,7 +161,7 @@ def _choose(
     current: FeatureSet,
     candidates: Features,
     order: Sequence[int],
-    information: Information,
+    information: InformationOf,
     conditional: Conditional,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The features chosen, and the active set that follows."""

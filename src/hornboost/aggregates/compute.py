@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.aggregates.paths import Path
+from hornboost.aggregates.paths import TablePath
 from hornboost.aggregates.plan import NUMERIC, SPREAD, Aggregate
 from hornboost.data.table import Column, Table
 from hornboost.logic.moment import DAY
@@ -75,7 +75,9 @@ class Aggregator:
                     out[aggregate.name][example[rows]] = self._decoded(aggregate, result[alias][rows])
         return out
 
-    def frequent_values(self, examples: Table, paths: Sequence[Path], limit: int) -> dict[Path, dict[str, list[str]]]:
+    def frequent_values(
+        self, examples: Table, paths: Sequence[TablePath], limit: int
+    ) -> dict[TablePath, dict[str, list[str]]]:
         """For each nominal column behind a path, the values that most examples reach,
         in that order and then by value.
         """
@@ -87,13 +89,13 @@ class Aggregator:
             if column.kind == "nominal"
         ]
         queries = [self._rows(path).frequent(self._value(path, column.name), limit) for path, column in wanted]
-        out: dict[Path, dict[str, list[str]]] = {}
+        out: dict[TablePath, dict[str, list[str]]] = {}
         for (path, column), result in zip(wanted, self._run(examples, queries), strict=True):
             assert column.categories is not None
             out.setdefault(path, {})[column.name] = [str(column.categories[code]) for code in result[sql.VALUE]]
         return out
 
-    def _queries(self, path: Path, aggregates: Sequence[Aggregate]) -> Iterable[_Query]:
+    def _queries(self, path: TablePath, aggregates: Sequence[Aggregate]) -> Iterable[_Query]:
         rows = self._rows(path)
         if path.single:
             yield _Query(rows.select(_aliased([self._value(path, a.column) for a in aggregates])), _members(aggregates))
@@ -112,7 +114,7 @@ class Aggregator:
         for name in dict.fromkeys(a.where[0] for a in conditional if a.where is not None):
             yield self._conditional(path, name, [a for a in conditional if a.where is not None and a.where[0] == name])
 
-    def _conditional(self, path: Path, name: str, aggregates: Sequence[Aggregate]) -> _Query:
+    def _conditional(self, path: TablePath, name: str, aggregates: Sequence[Aggregate]) -> _Query:
         """The aggregates of the rows with each of some values of a column."""
         aliases: dict[tuple[str, str | None], str] = {}
         members: dict[int | None, list[tuple[str, Aggregate]]] = {}
@@ -135,7 +137,7 @@ class Aggregator:
             return sql.share(condition)
         return self._call(aggregate.function, aggregate.path, aggregate.column, condition)
 
-    def _call(self, function: str, path: Path, column: str | None, condition: exp.Expr | None = None) -> exp.Expr:
+    def _call(self, function: str, path: TablePath, column: str | None, condition: exp.Expr | None = None) -> exp.Expr:
         """A function of a numeric column; of several last rows the largest value is taken."""
         value = self._value(path, column)
         if function == "last":
@@ -147,15 +149,15 @@ class Aggregator:
                 return sql.scaled_std(value, largest, condition)
         return sql.numeric(function, value, condition)
 
-    def _rows(self, path: Path) -> sql.PathRows:
+    def _rows(self, path: TablePath) -> sql.PathRows:
         steps = []
         for step in path.steps:
             time = self._name(step.to_table, self._as_of[step.to_table]) if step.to_table in self._as_of else None
             before, after = self._name(step.table, step.column), self._name(step.to_table, step.to_column)
-            steps.append(sql.Step(before, self._relation(step.to_table), after, time))
+            steps.append(sql.PathStep(before, self._relation(step.to_table), after, time))
         return sql.PathRows(steps)
 
-    def _value(self, path: Path, column: str | None) -> exp.Expr:
+    def _value(self, path: TablePath, column: str | None) -> exp.Expr:
         assert column is not None
         is_elapsed = bool(self._as_of) and self._tables[path.table].columns[column].is_date
         return self._rows(path).value(self._name(path.table, column), before_example=is_elapsed)
@@ -166,7 +168,7 @@ class Aggregator:
     def _name(self, table: str, column: str) -> str:
         return f"c{list(self._tables[table].columns).index(column)}"
 
-    def _code(self, path: Path, column: str, value: str) -> int:
+    def _code(self, path: TablePath, column: str, value: str) -> int:
         categories = self._tables[path.table].columns[column].categories
         assert categories is not None
         found = np.flatnonzero(categories == value)
@@ -240,8 +242,8 @@ class Aggregator:
         return pa.table(columns)
 
 
-def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[Path, list[Aggregate]]]:
-    groups: dict[Path, list[Aggregate]] = {}
+def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[TablePath, list[Aggregate]]]:
+    groups: dict[TablePath, list[Aggregate]] = {}
     for aggregate in aggregates:
         groups.setdefault(aggregate.path, []).append(aggregate)
     return list(groups.items())

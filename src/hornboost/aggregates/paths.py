@@ -23,7 +23,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Path:
+class TablePath:
     """Steps from the target to a table, and the name under which its columns are shown."""
 
     steps: tuple[Hop, ...]
@@ -38,7 +38,7 @@ class Path:
         return all(step.single for step in self.steps)
 
 
-def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, max_depth: int) -> list[Path]:
+def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, max_depth: int) -> list[TablePath]:
     """All paths of at most `max_depth` steps from the target that visit no table twice, the shortest first.
 
     A step follows a foreign key in either direction; where there is none at all, it joins key columns of one domain.
@@ -53,12 +53,12 @@ def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, 
         steps = [
             Hop(a, x.name, b, y.name, single=False) for a, x in keys for b, y in keys if a != b and x.domain == y.domain
         ]
-    found: list[Path] = []
+    found: list[TablePath] = []
     ends: list[tuple[Hop, ...]] = [()]
     for _ in range(max_depth):
         ends = [(*end, step) for end in ends for step in steps if _continues(end, step, target)]
-        found += [Path(end) for end in ends]
-    return [Path(path.steps, label) for path, label in zip(found, _labels(found), strict=True)]
+        found += [TablePath(end) for end in ends]
+    return [TablePath(path.steps, label) for path, label in zip(found, _labels(found), strict=True)]
 
 
 def _continues(end: tuple[Hop, ...], step: Hop, target: str) -> bool:
@@ -66,7 +66,7 @@ def _continues(end: tuple[Hop, ...], step: Hop, target: str) -> bool:
     return step.table == (end[-1].to_table if end else target) and step.to_table not in visited
 
 
-def _labels(paths: Sequence[Path]) -> list[str]:
+def _labels(paths: Sequence[TablePath]) -> list[str]:
     """The table's name where one path leads there, otherwise all tables on the way,
     with the key columns where that is not enough.
     """

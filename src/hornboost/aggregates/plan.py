@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from hornboost.aggregates.paths import Path, is_unique
+from hornboost.aggregates.paths import TablePath, is_unique
 from hornboost.data.table import Column, Table
 
 NUMERIC = ("mean", "sum", "min", "max", "std", "last")
@@ -19,17 +19,17 @@ class Aggregate:
 
     name: str
     function: str
-    path: Path
+    path: TablePath
     column: str | None = None
     where: tuple[str, str] | None = None
 
 
 def plan(
-    paths: Sequence[Path],
+    paths: Sequence[TablePath],
     tables: Mapping[str, Table],
     functions: Sequence[str],
     dates: str | None,
-    where: Mapping[Path, Mapping[str, Sequence[str]]],
+    where: Mapping[TablePath, Mapping[str, Sequence[str]]],
     dated: Collection[str] = (),
 ) -> list[Aggregate]:
     """The aggregates of every path; `dates` names the example's date that others are subtracted from,
@@ -67,7 +67,11 @@ def plan(
 
 
 def _numeric(
-    path: Path, columns: Sequence[Column], functions: Sequence[str], dates: str | None, where: tuple[str, str] | None
+    path: TablePath,
+    columns: Sequence[Column],
+    functions: Sequence[str],
+    dates: str | None,
+    where: tuple[str, str] | None,
 ) -> list[Aggregate]:
     condition = "" if where is None else f' where {where[0]}="{where[1]}"'
     return [
@@ -80,7 +84,7 @@ def _numeric(
     ]
 
 
-def _shown(path: Path, column: Column, dates: str | None) -> str:
+def _shown(path: TablePath, column: Column, dates: str | None) -> str:
     return (
         f"{dates} - {path.label}.{column.name}"
         if column.is_date and dates is not None
@@ -88,6 +92,6 @@ def _shown(path: Path, column: Column, dates: str | None) -> str:
     )
 
 
-def _repeats(path: Path, column: Column) -> bool:
+def _repeats(path: TablePath, column: Column) -> bool:
     """Whether counting the distinct identifiers of a key says more than counting the rows."""
     return column.kind == "key" and column.name != path.steps[-1].to_column and not is_unique(column)

@@ -29,7 +29,7 @@ from hornboost.estimators.examples import Training
 from hornboost.estimators.run import Loop, Run
 from hornboost.learners.hypotheses import ClauseCells, Codes, Floats
 from hornboost.learners.memory import Outcome
-from hornboost.learners.objectives import Point, RankObjective, auroc_gain, clause_area, levels, path_area
+from hornboost.learners.objectives import CurvePoint, RankObjective, auroc_gain, clause_area, levels, path_area
 from hornboost.learners.problem import Problem
 from hornboost.learners.seeded import Budget, Climb, SeededSearch
 from hornboost.logic.clause import Clause
@@ -320,7 +320,7 @@ class Ranking:
             return None
         states = [self.problem.state(specs) for specs in outcome.clauses]
         clauses = [Position(state.specs, state.covered) for state in states]
-        points = [Point(*figures[k : k + 2]) for k in range(1, len(figures), 2)]
+        points = [CurvePoint(*figures[k : k + 2]) for k in range(1, len(figures), 2)]
         return Climb(clauses, points, figures[0])
 
     def _r(self, climb: Climb) -> float:

@@ -14,7 +14,7 @@ AGAIN = 0.05
 """Seconds after which a Ctrl-C is raised again that came where nothing can be raised."""
 
 
-class _CtrlC:
+class _Interrupt:
     """Whether Ctrl-C was pressed: then any error is one of the work that it broke off."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class _CtrlC:
             sys.__unraisablehook__(lost)
 
 
-_ctrl_c = _CtrlC()
+_ctrl_c = _Interrupt()
 
 
 def was_pressed() -> bool:

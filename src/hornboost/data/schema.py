@@ -10,8 +10,8 @@ from typing import NamedTuple, get_args
 
 from hornboost.errors import DataError, did_you_mean
 
-ColumnType = Choice["key", "nominal", "numeric", "date"]
-COLUMN_TYPES: tuple[str, ...] = get_args(ColumnType)
+ColumnKind = Choice["key", "nominal", "numeric", "date"]
+COLUMN_TYPES: tuple[str, ...] = get_args(ColumnKind)
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class ColumnSchema:
     """One column; `domain` names the identifiers that key columns share without a foreign key between them."""
 
     name: str
-    type: ColumnType
+    type: ColumnKind
     domain: str | None = None
 
 

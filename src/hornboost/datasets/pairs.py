@@ -57,7 +57,7 @@ PLAN = Plan(
     ),
 )
 
-Pairs = tuple[Ints, Ints]
+PersonPairs = tuple[Ints, Ints]
 
 _LAB = 10
 """Persons of a laboratory; a pair is always of one laboratory."""
@@ -139,7 +139,7 @@ def skewed_pairs(n: int, skew: int = 150, related: int = 10, noise: float = 0.0,
     )
 
 
-def _partners(rng: np.random.Generator, labs: int, inside: int, total: int) -> Pairs:
+def _partners(rng: np.random.Generator, labs: int, inside: int, total: int) -> PersonPairs:
     """Ordered pairs of distinct persons: `inside` of them within a laboratory,
     the rest up to `total` between any two persons.
     """
@@ -154,7 +154,7 @@ def _partners(rng: np.random.Generator, labs: int, inside: int, total: int) -> P
     return first[order], np.concatenate([colleague, stranger])[order]
 
 
-def _publications(rng: np.random.Generator, author: Ints, coauthor: Ints) -> tuple[pa.Table, Pairs]:
+def _publications(rng: np.random.Generator, author: Ints, coauthor: Ints) -> tuple[pa.Table, PersonPairs]:
     """Titles of two authors each, and the pairs of which the first rule holds."""
     titles = len(author)
     title = np.tile(np.arange(titles), 2)
@@ -169,7 +169,7 @@ def _publications(rng: np.random.Generator, author: Ints, coauthor: Ints) -> tup
     return table, (person[hit], other[hit])
 
 
-def _courses(rng: np.random.Generator, assistant: Ints, teacher: Ints) -> tuple[pa.Table, pa.Table, Pairs]:
+def _courses(rng: np.random.Generator, assistant: Ints, teacher: Ints) -> tuple[pa.Table, pa.Table, PersonPairs]:
     """Courses of one teacher and one assistant each, and the pairs of which the second rule holds."""
     courses = len(teacher)
     course = np.arange(1, courses + 1)
@@ -188,7 +188,7 @@ def _courses(rng: np.random.Generator, assistant: Ints, teacher: Ints) -> tuple[
     return taught_by, ta, (assistant[hit], teacher[hit])
 
 
-def _meetings(rng: np.random.Generator, person1: Ints, person2: Ints) -> tuple[pa.Table, Pairs]:
+def _meetings(rng: np.random.Generator, person1: Ints, person2: Ints) -> tuple[pa.Table, PersonPairs]:
     """Meetings of two persons, and the pairs of which the third rule holds."""
     size = len(person1)
     kind = nominal(rng, {"private": 0.35, "group": 0.45, "seminar": 0.2}, size)

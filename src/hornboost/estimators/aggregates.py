@@ -15,7 +15,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from hornboost.aggregates.compute import Aggregator
-from hornboost.aggregates.paths import Path, find_paths
+from hornboost.aggregates.paths import TablePath, find_paths
 from hornboost.aggregates.plan import FUNCTIONS, plan
 from hornboost.aggregates.reach import rows_reached
 from hornboost.data.frames import eager
@@ -152,7 +152,7 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self)
         return np.array([*self.feature_names_in_, *(aggregate.name for aggregate in self.aggregates_)], dtype=object)
 
-    def _affordable(self, paths: Sequence[Path], examples: Table) -> list[Path]:
+    def _affordable(self, paths: Sequence[TablePath], examples: Table) -> list[TablePath]:
         """The paths within the limit, counted before anything is joined; the others are told of."""
         reached = {path: rows_reached(examples, self.database.tables, path.steps) for path in paths}
         self.refused_ = {path: count for path, count in reached.items() if count > self.max_entries}

@@ -8,12 +8,12 @@ from typing import Any, TypeVar, cast
 
 from hornboost.stopping import INTERRUPTED, OUT_OF_TIME, fitting
 
-Fit = TypeVar("Fit", bound=Callable[..., Any])
+FitMethod = TypeVar("FitMethod", bound=Callable[..., Any])
 
 ALL_DONE = "all rounds done"
 
 
-def ends_early(fit: Fit) -> Fit:
+def ends_early(fit: FitMethod) -> FitMethod:
     """A `fit` whose search ends, at the next safe point, at the `time_limit` or on Ctrl-C,
     and which makes a model of what was found.
 
@@ -35,7 +35,7 @@ def ends_early(fit: Fit) -> Fit:
                 raise
             raise KeyboardInterrupt(f"{type(self).__name__} holds what was learned until then") from None
 
-    return cast(Fit, wrapped)
+    return cast(FitMethod, wrapped)
 
 
 def keep(reason: str | None, learned: Any, otherwise: str = ALL_DONE) -> str:

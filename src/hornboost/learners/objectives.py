@@ -123,39 +123,39 @@ def _covered(stats: Weights) -> Weights:
     return covered
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """Weight of the true positives and of the false positives of a clause."""
 
     tp: float
     fp: float
 
 
-RankObjective = Callable[[Floats, Floats, Sequence[Point]], Floats]
+RankObjective = Callable[[Floats, Floats, Sequence[CurvePoint]], Floats]
 """True and false positives of the candidates, and the path that they refine (the empty clause first) → scores."""
 
 
-def auroc_gain(tp: ArrayLike, fp: ArrayLike, path: Sequence[Point]) -> Floats:
+def auroc_gain(tp: ArrayLike, fp: ArrayLike, path: Sequence[CurvePoint]) -> Floats:
     """r of RankBoost.B: 2·AUROC − 1 of a ranking with two levels, under weights that sum to 1 in each class.
 
-    >>> auroc_gain([0.5, 0.5], [30.0, 0.0], [Point(1.0, 150.0)])
+    >>> auroc_gain([0.5, 0.5], [30.0, 0.0], [CurvePoint(1.0, 150.0)])
     array([0.3, 0.5])
     """
     return np.asarray(np.asarray(tp) / path[0].tp - np.asarray(fp) / path[0].fp)
 
 
-def clause_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[Point]) -> Floats:
+def clause_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[CurvePoint]) -> Floats:
     """AURPC of one clause: horizontal to recall 0, and by the most general clause to recall 1.
 
-    >>> clause_area([1.0, 0.5], [3.0, 0.0], [Point(1.0, 3.0)]).round(6)
+    >>> clause_area([1.0, 0.5], [3.0, 0.0], [CurvePoint(1.0, 3.0)]).round(6)
     array([0.25    , 0.698741])
     """
     return _to_zero_recall(tp, fp) + area_between(tp, fp, path[0].tp, path[0].fp)
 
 
-def path_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[Point]) -> Floats:
+def path_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[CurvePoint]) -> Floats:
     """AURPC of the path to each candidate: only the part left of the clause that it refines is new.
 
-    >>> bool(path_area([0.5], [0.0], [Point(1.0, 3.0)]) == clause_area([0.5], [0.0], [Point(1.0, 3.0)]))
+    >>> bool(path_area([0.5], [0.0], [CurvePoint(1.0, 3.0)]) == clause_area([0.5], [0.0], [CurvePoint(1.0, 3.0)]))
     True
     """
     last = path[-1]
@@ -163,18 +163,18 @@ def path_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[Point]) -> Floats:
     return _to_zero_recall(tp, fp) + area_between(tp, fp, last.tp, last.fp) + fixed
 
 
-def areas(path: Sequence[Point]) -> list[float]:
+def areas(path: Sequence[CurvePoint]) -> list[float]:
     """The area between each clause of a path and the one before it, which is more general."""
     return [float(area_between(b.tp, b.fp, a.tp, a.fp)) for a, b in pairwise(path)]
 
 
-def levels(path: Sequence[Point], excess: bool) -> list[float]:
+def levels(path: Sequence[CurvePoint], excess: bool) -> list[float]:
     """h of an example by how many clauses of the path cover it, from 0 clauses (h = 0) to all of them (h = 1).
 
     With i of the m clauses after the empty one, it is the share of the area right of the next clause's recall (seed
     003, Figure 1). With `excess` the area above the precision of the empty clause counts instead of the total.
 
-    >>> [round(h, 4) for h in levels([Point(1.0, 3.0), Point(0.75, 1.0), Point(0.5, 0.0)], excess=False)]
+    >>> [round(h, 4) for h in levels([CurvePoint(1.0, 3.0), CurvePoint(0.75, 1.0), CurvePoint(0.5, 0.0)], excess=False)]
     [0.0, 0.3142, 1.0]
     """
     first, last = path[0], path[-1]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine.seeded import Position, SeededEngine
-from hornboost.learners.objectives import Point, RankObjective
+from hornboost.learners.objectives import CurvePoint, RankObjective
 
 LEAST_GAIN = 1e-9
 """A refinement must raise the score by more than this."""
@@ -37,7 +37,7 @@ class Climb:
     """The clauses on the way from the empty one to the best, their points, and the score of the best."""
 
     clauses: list[Position]
-    points: list[Point]
+    points: list[CurvePoint]
     score: float
 
 
@@ -63,7 +63,7 @@ class SeededSearch:
         """
         totals = np.array([[self.weights[self.classes == label].sum() for label in (0, 1)]])
         tp, fp = self.point(totals)
-        path = Climb([self.engine.root()], [Point(float(tp[0]), float(fp[0]))], 0.0)
+        path = Climb([self.engine.root()], [CurvePoint(float(tp[0]), float(fp[0]))], 0.0)
         path.score = float(self.objective(tp, fp, path.points)[0])
         while len(path.clauses) <= self.max_literals and path.points[-1].fp > 0 and not self.budget.is_spent:
             if not self._step(path, seed):
@@ -85,6 +85,6 @@ class SeededSearch:
             return False
         refined = self.engine.refine(clause, literals, best)
         path.clauses.append(refined)
-        path.points.append(Point(float(tp[best]), float(fp[best])))
+        path.points.append(CurvePoint(float(tp[best]), float(fp[best])))
         path.score = float(scores[best])
         return True

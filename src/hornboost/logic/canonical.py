@@ -25,7 +25,7 @@ class _Shape(NamedTuple):
     tests: tuple[Test, ...]
 
 
-Pairs = tuple[tuple[str, str], ...]
+VariablePairs = tuple[tuple[str, str], ...]
 
 
 def canonical(clause: Clause) -> Clause:
@@ -76,7 +76,7 @@ def _shape(literal: Literal) -> _Shape:
     return _Shape(text, columns, tuple([variable for _, variable in bindings]), tests)
 
 
-def _order(shapes: list[_Shape], texts: list[str], colours: dict[str, int], unequal: Pairs) -> list[int]:
+def _order(shapes: list[_Shape], texts: list[str], colours: dict[str, int], unequal: VariablePairs) -> list[int]:
     """The canonical order of the literals, as positions; `texts` and `colours` hold what is told apart so far."""
     while True:
         looks = [
@@ -94,7 +94,9 @@ def _order(shapes: list[_Shape], texts: list[str], colours: dict[str, int], uneq
         colours = refined
 
 
-def _refined(shapes: list[_Shape], places: list[int], colours: dict[str, int], unequal: Pairs) -> dict[str, int]:
+def _refined(
+    shapes: list[_Shape], places: list[int], colours: dict[str, int], unequal: VariablePairs
+) -> dict[str, int]:
     """Colours that also tell variables apart by the literals they stand in and the variables they differ from."""
     seats: dict[str, list[tuple[int, int]]] = {variable: [] for variable in colours}
     for shape, place in zip(shapes, places, strict=True):
@@ -113,7 +115,7 @@ def _refined(shapes: list[_Shape], places: list[int], colours: dict[str, int], u
 
 
 def _broken_tie(
-    shapes: list[_Shape], texts: list[str], places: list[int], colours: dict[str, int], unequal: Pairs
+    shapes: list[_Shape], texts: list[str], places: list[int], colours: dict[str, int], unequal: VariablePairs
 ) -> list[int]:
     """The best order over all ways of putting one of the first class of equals before the others."""
     classes = defaultdict(list)
@@ -135,7 +137,7 @@ def _broken_tie(
     return orders[0] if len(orders) == 1 else min(orders, key=lambda order: _encoding(shapes, order, unequal))
 
 
-def _interchangeable(shapes: list[_Shape], texts: list[str], unequal: Pairs, one: int, other: int) -> bool:
+def _interchangeable(shapes: list[_Shape], texts: list[str], unequal: VariablePairs, one: int, other: int) -> bool:
     """Whether swapping the variables of two literals of equal shape gives the same clause,
     so that one of them need not be tried.
     """
@@ -153,7 +155,7 @@ def _interchangeable(shapes: list[_Shape], texts: list[str], unequal: Pairs, one
 
 
 def _encoding(
-    shapes: list[_Shape], order: list[int], unequal: Pairs
+    shapes: list[_Shape], order: list[int], unequal: VariablePairs
 ) -> tuple[list[tuple[str, list[int]]], list[tuple[int, int]]]:
     numbers = _numbers(shapes, order)
     literals = [
@@ -171,6 +173,6 @@ def _numbers(shapes: list[_Shape], order: list[int]) -> dict[str, int]:
     return numbers
 
 
-def _numbered_pairs(unequal: Pairs, numbers: dict[str, int]) -> list[tuple[int, int]]:
+def _numbered_pairs(unequal: VariablePairs, numbers: dict[str, int]) -> list[tuple[int, int]]:
     pairs = {(numbers[left], numbers[right]) for left, right in unequal}
     return sorted({(min(pair), max(pair)) for pair in pairs})

@@ -25,7 +25,7 @@ from hornboost.errors import HornBoostError, ModelError
 from hornboost.learners.memory import Memory, Outcome
 from hornboost.logic.clause import Op, Test
 from hornboost.logic.moment import is_moment
-from hornboost.model.part import LARGEST, Part
+from hornboost.model.part import LARGEST, ParsedPart
 from hornboost.model.seal import read_bytes, sealed, unsealed
 from hornboost.model.whole import write_whole
 
@@ -100,7 +100,7 @@ class Checkpoint:
             raise ModelError(f"{self._path}: the checkpoint cannot be read ({reason}); name another file") from None
 
     def _read(self, content: bytes) -> None:
-        body = Part(unsealed(content, str(self._path), "checkpoint", VERSION, _ANEW))
+        body = ParsedPart(unsealed(content, str(self._path), "checkpoint", VERSION, _ANEW))
         try:
             identity = body["identity"].text()
             runs = {
@@ -145,17 +145,17 @@ def _written(outcome: Outcome) -> dict[str, Any]:
     return {"clauses": clauses, "figures": [float(figure) for figure in outcome.figures]}
 
 
-def _outcome_of(content: Part) -> Outcome:
+def _outcome_of(content: ParsedPart) -> Outcome:
     clauses = tuple(tuple(_spec_of(spec) for spec in specs) for specs in content["clauses"])
     return Outcome(clauses, tuple(figure.number() for figure in content["figures"]))
 
 
-def _refused(content: Part) -> tuple[tuple[Join, ...], int]:
+def _refused(content: ParsedPart) -> tuple[tuple[Join, ...], int]:
     joins, count = _fields(content, 2)
     return tuple(_join_of(join) for join in joins), count.whole()
 
 
-def _fields(content: Part, n: int) -> list[Part]:
+def _fields(content: ParsedPart, n: int) -> list[ParsedPart]:
     return list(content) if len(content) == n else content.fail(f"does not hold {n} values")
 
 
@@ -174,13 +174,13 @@ def _bound(value: str | float | None) -> str | float | None:
     return repr(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def _spec_of(content: Part) -> Spec:
+def _spec_of(content: ParsedPart) -> Spec:
     join = content.get("join")
     tests = tuple(_test_of(test) for test in content["tests"])
     return Spec(content["table"].text(), content["parent"].whole(-1), None if join is None else _join_of(join), tests)
 
 
-def _test_of(content: Part) -> Test:
+def _test_of(content: ParsedPart) -> Test:
     column, operator, value = _fields(content, 3)
     op: Op = OPS[operator.one_of(OPS)]
     if op == "missing":
@@ -204,7 +204,7 @@ def _join(join: Join) -> dict[str, Any]:
     }
 
 
-def _join_of(content: Part) -> Join:
+def _join_of(content: ParsedPart) -> Join:
     source = content.get("source")
     equal, unequal = (tuple(_pair_of(pair) for pair in content[name]) for name in ("equal", "unequal"))
     return Join(
@@ -216,10 +216,10 @@ def _join_of(content: Part) -> Join:
     )
 
 
-def _pair_of(content: Part) -> tuple[str, Ref]:
+def _pair_of(content: ParsedPart) -> tuple[str, Ref]:
     column, node, other = _fields(content, 3)
     return column.text(), _ref_of(node, other)
 
 
-def _ref_of(node: Part, column: Part) -> Ref:
+def _ref_of(node: ParsedPart, column: ParsedPart) -> Ref:
     return Ref(node.whole(-LARGEST), column.text())

@@ -21,7 +21,7 @@ from hornboost.data.values import is_stored_type
 from hornboost.errors import ClauseError, ModelError
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.model.part import Part
+from hornboost.model.part import ParsedPart
 from hornboost.model.seal import digest, read_bytes, sealed, unsealed
 from hornboost.model.whole import write_whole
 from hornboost.sql.dialects import DIALECTS
@@ -185,7 +185,7 @@ def from_bytes(content: bytes, place: str) -> SavedModel:
     """The model in a file's content; `place` names the file in errors."""
     body = unsealed(content, place, "model", VERSION, "give one that 'fit' or 'save' wrote")
     try:
-        return _model(Part(body))
+        return _model(ParsedPart(body))
     except (ModelError, ClauseError) as error:
         raise ModelError(f"{place}: the model's content is not valid ({error}); fit again") from None
 
@@ -241,7 +241,7 @@ def _payload(model: SavedModel) -> dict[str, Any]:
     }
 
 
-def _model(content: Part) -> SavedModel:
+def _model(content: ParsedPart) -> SavedModel:
     classes = _classes(content["classes"])
     texts = content["classes"]["texts"].texts()
     if len(texts) != len(classes) or len(set(texts)) != len(texts) or not texts:
@@ -279,14 +279,14 @@ def _model(content: Part) -> SavedModel:
     return model
 
 
-def _key_pair(content: Part) -> tuple[str, str]:
+def _key_pair(content: ParsedPart) -> tuple[str, str]:
     if len(content) != 2:
         content.fail("is no pair of columns")
     one, other = content.texts()
     return one, other
 
 
-def _target(content: Part) -> Target:
+def _target(content: ParsedPart) -> Target:
     label, positive, negative = (
         None if (part := content.get(name)) is None else part.text() for name in ("label", "positive", "negative")
     )
@@ -297,7 +297,7 @@ def _target(content: Part) -> Target:
     return Target(content["table"].text(), content["key"].texts(), label, positive, negative, classes)
 
 
-def _training(content: Part) -> dict[str, Any]:
+def _training(content: ParsedPart) -> dict[str, Any]:
     """What is told about the fit: parameters that a new fit may take, and figures of its rounds."""
     estimator = content.get("estimator")
     if estimator is not None and not estimator.text().isidentifier():
@@ -341,7 +341,7 @@ def _check_names(model: SavedModel) -> None:
                     raise ModelError(f"a rule binds '{variable}' to {literal.table}.{column}, which is no key")
 
 
-def _rule(content: Part, n_scores: int, classes: tuple[str, ...]) -> Rule:
+def _rule(content: ParsedPart, n_scores: int, classes: tuple[str, ...]) -> Rule:
     clause = Clause.parse(content["clause"].text())
     if clause.head.value not in classes:
         content["clause"].fail(f"predicts '{clause.head.value}', which is none of the classes")
@@ -354,7 +354,7 @@ def _rule(content: Part, n_scores: int, classes: tuple[str, ...]) -> Rule:
     )
 
 
-def _classes(content: Part) -> NDArray[Any]:
+def _classes(content: ParsedPart) -> NDArray[Any]:
     name, values = content["dtype"].text(), [part.value for part in content["values"]]
     if not _DTYPE.fullmatch(name):
         content["dtype"].fail("is no type of classes")
@@ -396,7 +396,7 @@ def _dtype(classes: NDArray[Any]) -> str:
     )
 
 
-def _saved_column(content: Part) -> SavedColumn:
+def _saved_column(content: ParsedPart) -> SavedColumn:
     domain, given, stored = content.get("domain"), content.get("given"), content.get("stored")
     return SavedColumn(
         content["name"].text(),

@@ -16,10 +16,10 @@ DEEPEST = 32
 LARGEST = 2**63 - 1
 
 
-class Part:
+class ParsedPart:
     """A value of parsed JSON and the way to it.
 
-    >>> Part({"rules": [{"votes": [0.5, "x"]}]})["rules"][0]["votes"][1].number()
+    >>> ParsedPart({"rules": [{"votes": [0.5, "x"]}]})["rules"][0]["votes"][1].number()
     Traceback (most recent call last):
     hornboost.errors.ModelError: rules[0].votes[1] is no finite number
     """
@@ -31,7 +31,7 @@ class Part:
     def fail(self, problem: str) -> NoReturn:
         raise ModelError(f"{self.place or 'the content'} {problem}")
 
-    def __getitem__(self, step: str | int) -> Part:
+    def __getitem__(self, step: str | int) -> ParsedPart:
         if isinstance(step, int):
             return list(self)[step]
         fields = self.record()
@@ -39,21 +39,24 @@ class Part:
             self.fail(f"has no '{step}'")
         return fields[step]
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[ParsedPart]:
         if not isinstance(self.value, list):
             self.fail("is no list")
-        return (Part(value, f"{self.place}[{position}]") for position, value in enumerate(self.value))
+        return (ParsedPart(value, f"{self.place}[{position}]") for position, value in enumerate(self.value))
 
     def __len__(self) -> int:
         return len(self.value) if isinstance(self.value, list) else self.fail("is no list")
 
-    def record(self) -> dict[str, Part]:
+    def record(self) -> dict[str, ParsedPart]:
         """The fields of a record."""
         if not isinstance(self.value, dict):
             self.fail("is no record")
-        return {name: Part(value, f"{self.place}.{name}" if self.place else name) for name, value in self.value.items()}
+        return {
+            name: ParsedPart(value, f"{self.place}.{name}" if self.place else name)
+            for name, value in self.value.items()
+        }
 
-    def get(self, name: str) -> Part | None:
+    def get(self, name: str) -> ParsedPart | None:
         """A field, if the record has it and it is not null."""
         found = self.record().get(name)
         return None if found is None or found.value is None else found

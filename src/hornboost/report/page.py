@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from hornboost.data import Database
 
-Step = Callable[[str], None]
+Progress = Callable[[str], None]
 MOST_CV_EXAMPLES = 5_000
 
 
@@ -76,7 +76,7 @@ def report_html(
     explained: int = 120,
     cv_examples: int = MOST_CV_EXAMPLES,
     title: str | None = None,
-    step: Step = lambda _: None,
+    step: Progress = lambda _: None,
 ) -> str:
     """Make one HTML page about a fitted estimator with rules, or about a loaded model.
 
@@ -128,7 +128,7 @@ def report_html(
 
 
 def _evaluation(
-    model: Any, saved: Any, X: Any, y: NDArray[Any] | None, cv: int | str, most: int, step: Step
+    model: Any, saved: Any, X: Any, y: NDArray[Any] | None, cv: int | str, most: int, step: Progress
 ) -> tuple[Evaluation | None, str]:
     if y is None:
         return None, "The data has no labels, so the predictions cannot be compared with the truth."

@@ -22,7 +22,7 @@ VALUE, COUNT = "v", "n"
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One join of a path: `before` is the key of the row before;
     with `time`, only rows count that are earlier than the example.
     """
@@ -37,7 +37,7 @@ class Step:
 class PathRows:
     """The rows that examples reach along a path."""
 
-    steps: Sequence[Step]
+    steps: Sequence[PathStep]
 
     def value(self, column: str, *, before_example: bool = False) -> exp.Expr:
         """A column of the last table, or how long before the example it is."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hornboost.errors import ClauseError
 from hornboost.logic.clause import Clause
 from hornboost.sql import names
-from hornboost.sql.columns import Place
+from hornboost.sql.columns import ColumnPlace
 from hornboost.sql.conditions import Conditions
 from hornboost.sql.dialects import Dialect
 
@@ -69,7 +69,7 @@ class _Translation:
     def conditions(self) -> list[exp.Condition]:
         return self._conditions([0], {}, list(range(1, len(self._body))))
 
-    def _conditions(self, inside: list[int], outer: Mapping[str, Place], rest: list[int]) -> list[exp.Condition]:
+    def _conditions(self, inside: list[int], outer: Mapping[str, ColumnPlace], rest: list[int]) -> list[exp.Condition]:
         """What a query over the literals `inside` demands, with subqueries for those of `rest`."""
         conditions: list[exp.Condition] = []
         scope = dict(outer)
@@ -89,7 +89,7 @@ class _Translation:
         conditions += [self._exists(group, scope) for group in self._groups(rest, scope.keys())]
         return conditions
 
-    def _exists(self, group: list[int], outer: Mapping[str, Place]) -> exp.Condition:
+    def _exists(self, group: list[int], outer: Mapping[str, ColumnPlace]) -> exp.Condition:
         from sqlglot import exp
 
         inside = [self._first(group, outer.keys())]

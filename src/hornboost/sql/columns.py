@@ -30,7 +30,7 @@ Types = Mapping[tuple[str, str], ColumnType]
 """The types of columns by table and name; a column that is not in it is of unknown type."""
 
 
-class Place(NamedTuple):
+class ColumnPlace(NamedTuple):
     """A column of a table that goes by an alias."""
 
     table: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hornboost.logic.clause import Test
 from hornboost.sql import keys
-from hornboost.sql.columns import ColumnType, Place, Types
+from hornboost.sql.columns import ColumnPlace, ColumnType, Types
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.moments import compare_moment, is_missing_moment
 from hornboost.sql.nominals import has_text, is_missing_nominal
@@ -30,34 +30,34 @@ class Conditions:
     types: Types = field(default_factory=dict)
     sources: Sources = field(default_factory=Sources)
 
-    def place(self, table: str, alias: str, name: str) -> Place:
+    def place(self, table: str, alias: str, name: str) -> ColumnPlace:
         """A column of the table known as `alias`, with its type."""
-        return Place(table, alias, name, self.types.get((table, name), ColumnType()))
+        return ColumnPlace(table, alias, name, self.types.get((table, name), ColumnType()))
 
-    def key(self, one: Place, other: Place) -> exp.Expr:
+    def key(self, one: ColumnPlace, other: ColumnPlace) -> exp.Expr:
         """The first key in the form in which the two are compared."""
         return keys.key(one, other, self.dialect)
 
-    def equal(self, one: Place, other: Place) -> exp.Condition:
+    def equal(self, one: ColumnPlace, other: ColumnPlace) -> exp.Condition:
         """Whether two keys are the same identifier."""
         from sqlglot import exp
 
         return exp.EQ(this=self.key(one, other), expression=self._right_key(other, one))
 
-    def differ(self, one: Place, other: Place) -> exp.Condition:
+    def differ(self, one: ColumnPlace, other: ColumnPlace) -> exp.Condition:
         """Whether two keys are different identifiers, none of them null."""
         from sqlglot import exp
 
         return exp.NEQ(this=self.key(one, other), expression=self._right_key(other, one))
 
-    def _right_key(self, one: Place, other: Place) -> exp.Expr:
+    def _right_key(self, one: ColumnPlace, other: ColumnPlace) -> exp.Expr:
         """The key on the right of a comparison, where the collation is that of the left."""
         from sqlglot import exp
 
         found = self.key(one, other)
         return found.this if isinstance(found, exp.Collate) else found
 
-    def test(self, place: Place, test: Test) -> exp.Condition:
+    def test(self, place: ColumnPlace, test: Test) -> exp.Condition:
         """Whether a row passes a test of the column at `place`."""
         if test.op == "missing":
             missing = {"numeric": is_missing_number, "date": is_missing_moment}.get(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hornboost.sql.columns import Place
+from hornboost.sql.columns import ColumnPlace
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.nominals import as_text
 
@@ -15,7 +15,7 @@ _WHOLE = frozenset({"integer", "double", "float", "decimal"})
 """Numbers of which the whole ones have the same text, so that they can be compared as numbers if one side is whole."""
 
 
-def key(one: Place, other: Place, dialect: Dialect) -> exp.Expr:
+def key(one: ColumnPlace, other: ColumnPlace, dialect: Dialect) -> exp.Expr:
     """The first key in the form in which the two are compared."""
     from sqlglot import exp
 
@@ -33,7 +33,7 @@ def key(one: Place, other: Place, dialect: Dialect) -> exp.Expr:
     raise one.refusal(dialect, problem, "store both as the same type")
 
 
-def _text_key(place: Place, dialect: Dialect, *, alike: bool) -> exp.Expr:
+def _text_key(place: ColumnPlace, dialect: Dialect, *, alike: bool) -> exp.Expr:
     """A key as text; where both sides are text, only PostgreSQL has types of
     text that it compares otherwise or not at all.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hornboost.logic.moment import DAY, exact_moment, is_moment, moment_of, moment_text
-from hornboost.sql.columns import Place
+from hornboost.sql.columns import ColumnPlace
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.literals import double, number, text
 from hornboost.sql.numbers import as_double
@@ -20,7 +20,7 @@ _ENDS = ("-infinity", "infinity")
 _FIRST, _LAST = exact_moment("0001-01-01"), exact_moment("9999-12-31T23:59:59.999999")
 
 
-def compare_moment(place: Place, op: str, value: str, dialect: Dialect) -> exp.Condition:
+def compare_moment(place: ColumnPlace, op: str, value: str, dialect: Dialect) -> exp.Condition:
     """Whether the moment in a column is at least (`>=`) or at most (`<=`) a value."""
     from sqlglot import exp
 
@@ -39,7 +39,7 @@ def compare_moment(place: Place, op: str, value: str, dialect: Dialect) -> exp.C
     return operator(this=_cast(_filled(place), kind), expression=_constant(value, kind))
 
 
-def is_moment_at(place: Place, value: str, dialect: Dialect) -> exp.Condition:
+def is_moment_at(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
     """Whether a column holds the moment that has this text."""
     from sqlglot import exp
 
@@ -59,7 +59,7 @@ def is_moment_at(place: Place, value: str, dialect: Dialect) -> exp.Condition:
     return exp.EQ(this=_cast(place.column, stored), expression=_constant(value, stored))
 
 
-def is_missing_moment(place: Place, dialect: Dialect) -> exp.Condition:
+def is_missing_moment(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
     """NULL, or where text is stored an empty one."""
     from sqlglot import exp
 
@@ -76,7 +76,7 @@ def _is_inexact(value: str, stored: str | None, dialect: Dialect) -> bool:
     return abs(count) > EXACT if stored in ("timestamp", "timestamptz") else not _FIRST <= count <= _LAST
 
 
-def _filled(place: Place) -> exp.Expr:
+def _filled(place: ColumnPlace) -> exp.Expr:
     """The column, with NULL for an empty text."""
     from sqlglot import exp
 
@@ -104,7 +104,7 @@ def _cast(value: exp.Expr, kind: str) -> exp.Expr:
     return exp.cast(value, "timestampntz" if kind == "timestamp" else kind)
 
 
-def _compare_doubles(place: Place, op: str, value: float, dialect: Dialect) -> exp.Condition:
+def _compare_doubles(place: ColumnPlace, op: str, value: float, dialect: Dialect) -> exp.Condition:
     """A comparison of microseconds as doubles."""
     from sqlglot import exp
 
@@ -118,7 +118,7 @@ def _compare_doubles(place: Place, op: str, value: float, dialect: Dialect) -> e
     return exp.or_(condition, exp.EQ(this=place.column, expression=end), copy=False)
 
 
-def _microseconds(place: Place, dialect: Dialect) -> exp.Expr:
+def _microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     from sqlglot import exp
 
     column = _filled(place)
@@ -138,14 +138,14 @@ def _microseconds(place: Place, dialect: Dialect) -> exp.Expr:
     return _call("UNIX_MICROS", exp.cast(column, "timestamptz"))
 
 
-def _before_the_next(place: Place, value: str) -> exp.Condition:
+def _before_the_next(place: ColumnPlace, value: str) -> exp.Condition:
     """Before the next microsecond: DuckDB would round the nanoseconds of a TIMESTAMP_NS, which count as cut off."""
     from sqlglot import exp
 
     return exp.LT(this=place.column, expression=_constant(moment_text(exact_moment(value) + 1), "timestamp"))
 
 
-def _in_sqlite(place: Place) -> exp.Expr:
+def _in_sqlite(place: ColumnPlace) -> exp.Expr:
     """SQLite keeps times as texts of several forms, and its own functions know no more than milliseconds."""
     from sqlglot import exp
 
@@ -162,7 +162,7 @@ def _sqlite_constant(value: str, stored: str | None) -> exp.Expr:
     return text(f"{moment_text(count - count % 1_000_000, day_only=False)}.{count % 1_000_000:06}")
 
 
-def _sqlite_seconds(place: Place, form: str) -> exp.Expr:
+def _sqlite_seconds(place: ColumnPlace, form: str) -> exp.Expr:
     """The seconds of a time in UTC, without what is behind the point."""
     from sqlglot import exp
 
@@ -171,7 +171,7 @@ def _sqlite_seconds(place: Place, form: str) -> exp.Expr:
     return _call("STRFTIME", text(form), exp.DPipe(this=up_to_seconds, expression=zone))
 
 
-def _sqlite_fraction(place: Place) -> exp.Expr:
+def _sqlite_fraction(place: ColumnPlace) -> exp.Expr:
     """What is behind the point of the seconds, to six digits:
     the cast stops at the first character that is no digit.
     """

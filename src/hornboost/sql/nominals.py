@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornboost.sql.columns import Place
+from hornboost.sql.columns import ColumnPlace
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.literals import text
 from hornboost.sql.moments import is_moment_at
@@ -23,7 +23,7 @@ _DIGITS = 15
 """Decimal digits that a double keeps."""
 
 
-def has_text(place: Place, value: str, dialect: Dialect) -> exp.Condition:
+def has_text(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
     """Whether the text of a column's value is `value`."""
     from sqlglot import exp
 
@@ -52,7 +52,7 @@ def has_text(place: Place, value: str, dialect: Dialect) -> exp.Condition:
     raise place.refusal(dialect, "has no text for it", "declare the column numeric")
 
 
-def as_text(place: Place, dialect: Dialect) -> exp.Expr:
+def as_text(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     """A column as text that is compared byte by byte: in SQLite a column may have a collation that ignores case."""
     from sqlglot import exp
 
@@ -60,7 +60,7 @@ def as_text(place: Place, dialect: Dialect) -> exp.Expr:
     return exp.Collate(this=found, expression=exp.var("BINARY")) if dialect.name == "sqlite" else found
 
 
-def is_missing_nominal(place: Place, dialect: Dialect) -> exp.Condition:
+def is_missing_nominal(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
     """NULL, or NaN where numbers are stored: a text 'NaN' is a value like any other."""
     from sqlglot import exp
 
@@ -74,7 +74,7 @@ def is_missing_nominal(place: Place, dialect: Dialect) -> exp.Condition:
     return exp.or_(null, _if_float(place, nan, dialect), copy=False)
 
 
-def _has_text_of_any_type(place: Place, value: str, dialect: Dialect) -> exp.Condition:
+def _has_text_of_any_type(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
     """Where nothing is known of the column, a float that is whole has two texts, Python's and the database's."""
     from sqlglot import exp
 
@@ -86,7 +86,7 @@ def _has_text_of_any_type(place: Place, value: str, dialect: Dialect) -> exp.Con
     return exp.paren(exp.or_(same, _if_float(place, float_text, dialect), copy=False))
 
 
-def _if_float(place: Place, condition: exp.Condition, dialect: Dialect) -> exp.Condition:
+def _if_float(place: ColumnPlace, condition: exp.Condition, dialect: Dialect) -> exp.Condition:
     """The condition, if the column holds floats, of which the database itself knows."""
     from sqlglot import exp
 
@@ -96,7 +96,7 @@ def _if_float(place: Place, condition: exp.Condition, dialect: Dialect) -> exp.C
     return exp.and_(exp.In(this=kind, expressions=[text(name) for name in dialect.float_types]), condition, copy=False)
 
 
-def _is_boolean(place: Place, value: str, dialect: Dialect) -> exp.Condition:
+def _is_boolean(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
     from sqlglot import exp
 
     if value not in ("true", "false"):
@@ -117,7 +117,7 @@ def _float_of(value: str, stored: str) -> float | None:
     return float(number) if value == (str(int(number)) if whole else str(number)) and value != "nan" else None
 
 
-def _is_decimal(place: Place, value: str, dialect: Dialect) -> exp.Condition:
+def _is_decimal(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
     from sqlglot import exp
 
     found = _DECIMAL.fullmatch(value)
@@ -135,7 +135,7 @@ def _is_decimal(place: Place, value: str, dialect: Dialect) -> exp.Condition:
     return exp.EQ(this=exp.cast(place.column, kind), expression=exp.cast(text(value), kind))
 
 
-def _is_time(place: Place, value: str, dialect: Dialect) -> exp.Condition:
+def _is_time(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
     from sqlglot import exp
 
     if not _TIME.fullmatch(value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hornboost.sql.columns import Place
+from hornboost.sql.columns import ColumnPlace
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.literals import double, text
 
@@ -15,7 +15,7 @@ _WITHOUT_NAN = frozenset({"integer", "boolean"})
 """What cannot hold NaN; the numeric of PostgreSQL can."""
 
 
-def compare_number(place: Place, op: str, value: float | None, dialect: Dialect) -> exp.Condition:
+def compare_number(place: ColumnPlace, op: str, value: float | None, dialect: Dialect) -> exp.Condition:
     """Whether the number in a column is at least (`>=`), at most (`<=`) or exactly (`=`) a value."""
     from sqlglot import exp
 
@@ -27,7 +27,7 @@ def compare_number(place: Place, op: str, value: float | None, dialect: Dialect)
     return condition
 
 
-def as_double(place: Place, dialect: Dialect) -> exp.Expr:
+def as_double(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     """The column as a double; NULL where a text is empty."""
     from sqlglot import exp
 
@@ -42,7 +42,7 @@ def as_double(place: Place, dialect: Dialect) -> exp.Expr:
     return exp.cast(value, "double")
 
 
-def is_missing_number(place: Place, dialect: Dialect) -> exp.Condition:
+def is_missing_number(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
     """NULL or NaN."""
     from sqlglot import exp
 

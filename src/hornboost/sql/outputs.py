@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hornboost.sql import names
 from hornboost.sql.literals import number, text
-from hornboost.sql.shapes import Ensemble, OutputNames
+from hornboost.sql.shapes import EnsembleShape, OutputShape
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -24,9 +24,9 @@ class Outputs:
     Names of columns in between begin with `prefix`.
     """
 
-    model: Ensemble
+    model: EnsembleShape
     about: int
-    names: OutputNames
+    names: OutputShape
     prefix: str
 
     @property

@@ -8,7 +8,7 @@ from typing import Protocol
 from hornboost.logic.clause import Clause, Test
 
 
-class Rule(Protocol):
+class RuleShape(Protocol):
     """A clause and what it adds to each score where it covers, and where it does not (nothing, if that is empty)."""
 
     @property
@@ -19,13 +19,13 @@ class Rule(Protocol):
     def otherwise(self) -> Sequence[float]: ...
 
 
-class Ensemble(Protocol):
+class EnsembleShape(Protocol):
     """Rules, and how their votes become classes and probabilities."""
 
     @property
     def classes(self) -> Sequence[str]: ...
     @property
-    def rules(self) -> Sequence[Rule]: ...
+    def rules(self) -> Sequence[RuleShape]: ...
     @property
     def intercept(self) -> Sequence[float]: ...
     @property
@@ -34,7 +34,7 @@ class Ensemble(Protocol):
     def calibration(self) -> Sequence[tuple[float, float]]: ...
 
 
-class Feature(Protocol):
+class FeatureShape(Protocol):
     """What one row must satisfy: tests, pairs of keys that are equal or differ, and features of groups below it."""
 
     @property
@@ -47,7 +47,7 @@ class Feature(Protocol):
     def needs(self) -> Sequence[tuple[int, int]]: ...
 
 
-class Group(Protocol):
+class GroupShape(Protocol):
     """The rows of a table that belong to a row above, and all that is asked about them.
 
     `links` are pairs of a column of the table and the column of the row above that it equals.
@@ -58,12 +58,12 @@ class Group(Protocol):
     @property
     def links(self) -> Sequence[tuple[str, str]]: ...
     @property
-    def features(self) -> Sequence[Feature]: ...
+    def features(self) -> Sequence[FeatureShape]: ...
     @property
-    def groups(self) -> Sequence[Group]: ...
+    def groups(self) -> Sequence[GroupShape]: ...
 
 
-class OutputNames(Protocol):
+class OutputShape(Protocol):
     """What the columns of a prediction are called:
     one score and one probability if there are two classes, or a pair for each class.
     """

@@ -15,7 +15,7 @@ from hornboost.sql import literals, names
 from hornboost.sql.clause import covering
 from hornboost.sql.conditions import Conditions
 from hornboost.sql.outputs import Outputs
-from hornboost.sql.shapes import Feature, Group
+from hornboost.sql.shapes import FeatureShape, GroupShape
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -36,7 +36,7 @@ class _Aggregate:
     and where each feature is in them.
     """
 
-    group: Group
+    group: GroupShape
     names: list[str]
     columns: dict[int, exp.Column] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ class Statement:
         self,
         outputs: Outputs,
         key: Sequence[str],
-        root: Group,
+        root: GroupShape,
         features: Sequence[int | Clause],
         conditions: Conditions,
     ) -> None:
@@ -123,7 +123,7 @@ class Statement:
             total = exp.Add(this=block, expression=exp.paren(total, copy=False))
         return total
 
-    def _condition(self, group: Group, feature: Feature, below: Sequence[_Aggregate]) -> exp.Condition:
+    def _condition(self, group: GroupShape, feature: FeatureShape, below: Sequence[_Aggregate]) -> exp.Condition:
         """What a row known as "t" must satisfy."""
         from sqlglot import exp
 
@@ -132,10 +132,10 @@ class Statement:
         parts += [below[at].columns[place].copy() for at, place in feature.needs]
         return exp.and_(*parts, copy=False) if parts else exp.true()
 
-    def _aggregates(self, group: Group) -> list[_Aggregate]:
+    def _aggregates(self, group: GroupShape) -> list[_Aggregate]:
         return [self._aggregate(below, group.table) for below in group.groups]
 
-    def _aggregate(self, group: Group, above: str) -> _Aggregate:
+    def _aggregate(self, group: GroupShape, above: str) -> _Aggregate:
         """Add the common table expressions of a group, those that it needs itself first."""
         from sqlglot import exp
 
@@ -158,7 +158,7 @@ class Statement:
             result.names.append(name)
         return result
 
-    def _with_joins(self, query: exp.Select, group: Group, below: Sequence[_Aggregate]) -> exp.Select:
+    def _with_joins(self, query: exp.Select, group: GroupShape, below: Sequence[_Aggregate]) -> exp.Select:
         """The query on the rows of a group, with the aggregates of the groups below at its side."""
         from sqlglot import exp
 
@@ -175,7 +175,7 @@ class Statement:
         return query
 
 
-def _row_clause(table: str, feature: Feature) -> Clause:
+def _row_clause(table: str, feature: FeatureShape) -> Clause:
     """What a feature asks of the row alone, as a clause with one literal."""
     variables: dict[str, str] = {}
     for one, other in (*feature.same, *feature.differ):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hornboost.data.convert import factorize, parse_numbers
 from hornboost.data.readers.options import task_from_options
 from hornboost.data.readers.prolog import read_text
-from hornboost.data.schema import ColumnSchema, ColumnType, Schema, TableSchema
+from hornboost.data.schema import ColumnKind, ColumnSchema, Schema, TableSchema
 from hornboost.data.source import ArrowSource
 from hornboost.errors import DataError
 
@@ -30,7 +30,7 @@ class Attribute:
     """A declared column: its values where they are listed, its format where it is a date."""
 
     name: str
-    type: ColumnType
+    type: ColumnKind
     values: tuple[str, ...] | None = None
     date_format: str | None = None
 
