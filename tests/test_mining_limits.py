@@ -201,3 +201,13 @@ def test_mining_leaves_the_search_for_garbage_alone() -> None:
     watcher.join()
     assert seen
     assert all(seen)
+
+
+def test_rows_beyond_the_estimate_end_the_mining(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = hb.datasets.skewed_pairs(600, skew=100, seed=2).database()
+    everything = mined(db, 3, Limits())
+    monkeypatch.setattr("hornboost.mining.queries.largest_affordable", lambda costs, budget: np.inf)
+    few = mined(db, 3, Limits(max_rows=everything.rows // 10))
+    assert everything.rows // 5 < few.rows < everything.rows // 2
+    assert [sentence for sentence in few.left_out.sentences() if "twice max_rows" in sentence]
+    assert forms(few) < forms(everything)

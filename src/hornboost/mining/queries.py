@@ -159,8 +159,16 @@ class Frequent:
     rows: list[float]
 
 
+_TOGETHER = 16
+"""Queries of a family that are refined together where what they tell about the class decides which come first."""
+
+
 class _Full(Exception):  # noqa: N818
     """There are as many queries as there may be, and mining ends."""
+
+
+class _Spent(Exception):  # noqa: N818
+    """Joins have looked at more rows than estimated, and mining ends."""
 
 
 class Miner:
@@ -215,8 +223,8 @@ class Miner:
                 level = _Level(mined, is_last, self._affordable(families, mined, length, is_last))
                 try:
                     self._refine_all(families, level, length)
-                except _Full as full:
-                    mined.left_out.tell(str(full))
+                except (_Full, _Spent) as limit:
+                    mined.left_out.tell(str(limit))
                     break
                 for query in queries:
                     self._forget(query.parent)
@@ -256,20 +264,28 @@ class Miner:
         )
 
     def _refine_all(self, families: list[list[Query]], level: _Level, length: int) -> None:
-        """Refine all families in their order; where that finds too many queries,
-        one query after another by what it tells of the class.
-        """
+        """Refine all families in their order; where that finds too many queries, the most informative ones first."""
         try:
             self._refine_each(families, level, length)
         except _Full:
             if np.count_nonzero(self._by_class) < 2:
                 raise
-            queries = [query for family in families for query in family]
-            for query in queries:
-                self._forget(query)
+            for family in families:
+                for query in family:
+                    self._forget(query)
             level.start_again()
-            order = np.argsort(-comparable(np.array([self._information(query) for query in queries])), kind="stable")
-            self._refine_each([[queries[k]] for k in order], level, length)
+            self._refine_each(self._by_information(families), level, length)
+
+    def _by_information(self, families: list[list[Query]]) -> list[list[Query]]:
+        """The queries that tell most about the class first: families, cut where they are large, by their best."""
+        parts, best = [], []
+        for family in families:
+            information = comparable(np.array([self._information(query) for query in family]))
+            order = np.argsort(-information, kind="stable")
+            for start in range(0, len(family), _TOGETHER):
+                parts.append([family[k] for k in order[start : start + _TOGETHER]])
+                best.append(information[order[start]])
+        return [parts[k] for k in np.argsort(-np.array(best), kind="stable")]
 
     def _refine_each(self, families: list[list[Query]], level: _Level, length: int) -> None:
         n_queries, refined = sum(map(len, families)), 0
@@ -295,6 +311,8 @@ class Miner:
         check()
         first = queries[0]
         additions = self._possible(first)
+        if self._limits.max_rows is not None and level.mined.rows > 2 * self._limits.max_rows:
+            raise _Spent(f"twice max_rows={self._limits.max_rows:,} was reached: further queries were left out")
         if np.isfinite(level.most_rows):
             affordable = self._costs(queries) <= level.most_rows
             if not affordable[0]:
