@@ -1,4 +1,4 @@
-"""Compiled loops of the data layer."""
+"""The compiled loop behind an index of keys."""
 
 from __future__ import annotations
 

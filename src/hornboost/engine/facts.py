@@ -14,6 +14,7 @@ from hornboost.data.domain import Domain
 from hornboost.data.table import Table
 from hornboost.dtypes import CODE
 from hornboost.engine.attributes import Attributes
+from hornboost.engine.dependencies import determines, is_unique
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -74,26 +75,15 @@ class Facts:
         """Whether no two rows have the same key."""
         at = (table, column)
         if at not in self._unique:
-            codes = self.key(table, column)
-            known = codes[codes >= 0]
-            self._unique[at] = bool(known.size == 0 or np.bincount(known).max() == 1)
+            self._unique[at] = is_unique(self.key(table, column))
         return self._unique[at]
 
     def determines(self, table: str, out: str, carried: str, other: str, joined: str, column: str) -> bool:
         """Whether other.joined = table.out always brings other.column = table.carried."""
         at = (table, out, carried, other, joined, column)
         if at not in self._determined:
-            codes, values = self.key(table, out), self.key(table, carried)
-            reached_by, found = self.key(other, joined), self.key(other, column)
-            size = int(max(codes.max(initial=-1), reached_by.max(initial=-1))) + 1
-            smallest = np.full(size + 1, np.iinfo(np.int32).max, CODE)
-            largest = np.full(size + 1, -1, CODE)
-            known = codes >= 0
-            np.minimum.at(smallest, codes[known], values[known])
-            np.maximum.at(largest, codes[known], values[known])
-            reached = (reached_by >= 0) & (largest[reached_by] >= 0)
-            keys, target = reached_by[reached], found[reached]
-            self._determined[at] = bool(np.all((smallest[keys] == target) & (largest[keys] == target)))
+            columns = self.key(table, out), self.key(table, carried), self.key(other, joined), self.key(other, column)
+            self._determined[at] = determines(*columns)
         return self._determined[at]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hornboost.errors import ClauseError, did_you_mean
 from hornboost.logic.clause import Clause, Head, Literal, Test
+from hornboost.logic.names import variable_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +168,7 @@ def to_clause(specs: Sequence[Spec], head: Head, keys: Sequence[str]) -> Clause:
 
     def name(ref: Ref) -> str:
         if ref not in names:
-            letter = next((c for c in ref.column if c.isascii() and c.isalpha()), "x").upper()
-            names[ref] = next(
-                v for v in (letter + (str(i) if i > 1 else "") for i in range(1, 10_000)) if v not in taken
-            )
+            names[ref] = variable_name(ref.column, taken)
             taken.add(names[ref])
         return names[ref]
 

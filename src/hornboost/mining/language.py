@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from hornboost.data.index import KeyIndex
 from hornboost.data.table import Table
+from hornboost.engine.dependencies import is_unique, value_of_key
 from hornboost.logic.clause import Clause, Head, Literal
+from hornboost.logic.names import variable_name
 from hornboost.mining.binning import Condition, conditions_of
 
 if TYPE_CHECKING:
@@ -287,11 +289,8 @@ class Language:
         """
         if place not in self._functions:
             number, key, column = place
-            pairs = (self.relations[number].keys if number else self.root_keys)[:, [key, column]]
-            pairs = pairs[(pairs >= 0).all(axis=1)]
-            values = np.full(int(pairs[:, 0].max(initial=-1)) + 1, -1, np.int32)
-            values[pairs[:, 0]] = pairs[:, 1]
-            self._functions[place] = values if bool((values[pairs[:, 0]] == pairs[:, 1]).all()) else None
+            keys = self.relations[number].keys if number else self.root_keys
+            self._functions[place] = value_of_key(keys[:, key], keys[:, column])
         return self._functions[place]
 
     def structure(self, skeleton: Skeleton) -> Structure:
@@ -441,13 +440,7 @@ class Language:
         for relation, variables, _ in body:
             for column, v in zip(self.relations[relation].columns, variables, strict=True):
                 if v not in names:
-                    letter = next((c for c in column if c.isascii() and c.isalpha()), "x").upper()
-                    taken = set(names.values())
-                    names[v] = next(
-                        name
-                        for name in (letter + (str(i) if i > 1 else "") for i in range(1, 1000))
-                        if name not in taken
-                    )
+                    names[v] = variable_name(column, set(names.values()))
         return dict(sorted(names.items()))
 
 
@@ -493,7 +486,7 @@ def _relation(
         tuple(conditions),
         np.array(attribute),
         None if database is None else _indexes(database, table.name),
-        frozenset(k for k, count in enumerate(counts) if count.size == 0 or count.max() <= 1),
+        frozenset(k for k, column in enumerate(keys.T) if is_unique(column)),
         len(np.unique(_row_numbers(keys))) == len(keys) if database is not None else False,
         (names.index(pair[0]), names.index(pair[1])) if pair else None,
         tuple(float(count.sum() / max((count > 0).sum(), 1)) for count in counts),
