@@ -18,8 +18,9 @@ NOMINAL = {"disp": ["type"], "order": ["bank_to", "k_symbol"], "trans": ["operat
 
 
 def bare(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """The same columns as `RelationalAggregates(max_depth=2)`:
-    a query a table, and one for each nominal column's most frequent value.
+    """The same columns as `RelationalAggregates(max_depth=2)`.
+
+    A query a table, and one for each nominal column's most frequent value.
     """
     single = """SELECT l.loan_id, a.frequency, a.opened_year, d.region, d.avg_salary, d.unemployment
                 FROM loan l LEFT JOIN account a USING (account_id) LEFT JOIN district d USING (district_id)"""

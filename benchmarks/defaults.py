@@ -1,5 +1,6 @@
-"""The measurement behind the defaults of C2RIBClassifier:
-cross-validated accuracy and AUC over settings, one at a time.
+"""The measurement behind the defaults of C2RIBClassifier.
+
+Cross-validated accuracy and AUC over settings, one at a time.
 
 Run: HORNBOOST_DATA=<data folder> python -m benchmarks.defaults [--seeds 1] > docs/defaults.md
 """

@@ -140,8 +140,9 @@ def threads() -> dict[str, float]:
 
 
 def mutagenesis(folder: Path, repeats: int = 5) -> dict[str, float]:
-    """(d) candidates a second in full refinement steps:
-    frontier, scores, choice and the new state; the median of some runs.
+    """(d) candidates a second in full refinement steps.
+
+    Frontier, scores, choice and the new state; the median of some runs.
     """
     database = Database.from_folder(folder / "mutagenesis")
     X, y = database.examples()
@@ -164,8 +165,9 @@ def mutagenesis(folder: Path, repeats: int = 5) -> dict[str, float]:
 
 
 def _greedy_clauses(engine: Engine, classes: NDArray[np.int32]) -> tuple[list[float], list[float], int]:
-    """Grow clauses under ever new weights; the first steps,
-    in which the engine learns which example satisfies what, count too.
+    """Grow clauses under ever new weights.
+
+    The first steps, in which the engine learns which example satisfies what, count too.
 
     Returns the candidates and the seconds by step, and how many clauses were refined for the first time.
     """
@@ -190,8 +192,9 @@ def _greedy_clauses(engine: Engine, classes: NDArray[np.int32]) -> tuple[list[fl
 
 
 def conditions_known(engine: Engine, frontier: Frontier) -> int:
-    """The distinct conditions, alone or with their literals, whose coverage the scores tell:
-    every value that some reached row has.
+    """The distinct conditions, alone or with their literals, whose coverage the scores tell.
+
+    Every value that some reached row has.
 
     The frontier lists only thresholds at which coverage changes; for those between, it is that of the next tighter one.
     """
@@ -271,16 +274,18 @@ class Step:
 
 
 def interleaved(*tasks: Callable[[], Any], repeats: int = 7) -> list[float]:
-    """The median processor time of each task, taking turns:
-    other work on the machine slows all alike and is not counted.
+    """The median processor time of each task, taking turns.
+
+    Other work on the machine slows all alike and is not counted.
     """
     times = _times(tasks, repeats, time.process_time)
     return [float(np.median(spent)) for spent in times]
 
 
 def shortest(*tasks: Callable[[], Any], repeats: int = 15) -> list[float]:
-    """The shortest time by the clock of each task, taking turns:
-    the one least disturbed by other work on the machine.
+    """The shortest time by the clock of each task, taking turns.
+
+    The one least disturbed by other work on the machine.
     """
     return [min(spent) for spent in _times(tasks, repeats, time.perf_counter)]
 

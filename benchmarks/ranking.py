@@ -53,8 +53,9 @@ def peak_memory() -> Iterator[list[float]]:
 
 
 def scoring_pass(database: Any, X: Any, y: Any) -> float:
-    """Seconds of one pass over the related rows:
-    every literal over one join from the examples, with every condition on its attributes.
+    """Seconds of one pass over the related rows.
+
+    Every literal over one join from the examples, with every condition on its attributes.
     """
     engine = Engine(database, database.encode(X), max_depth=1, look_ahead=1)
     weights, classes = fixed_point(np.ones(len(y))), (y == "1").astype(np.int32)
@@ -64,8 +65,9 @@ def scoring_pass(database: Any, X: Any, y: Any) -> float:
 
 
 def deep_pass(database: Any, X: Any, y: Any) -> float:
-    """Seconds of one pass at the learners' depth, by their engine, which shares keys:
-    every literal or pair of literals, and its tests.
+    """Seconds of one pass at the learners' depth, by their engine, which shares keys.
+
+    Every literal or pair of literals, and its tests.
     """
     engine = SeededEngine(Engine(database, database.encode(X), cache_bytes=200_000_000))
     weights, classes = fixed_point(np.ones(len(y))), (y == "1").astype(np.int32)

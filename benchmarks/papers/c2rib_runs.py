@@ -16,8 +16,9 @@ from benchmarks.papers.protocol import Result
 def fit_and_test(
     data: Path, *, domain: str, task: str | None, seed: int, fold: int, settings: Mapping[str, Any]
 ) -> Result:
-    """Accuracy, AUC, features asked for, clauses scored, and seconds of `fit`:
-    of the process, so that other work does not count.
+    """Accuracy, AUC, features asked for, clauses scored, and seconds of `fit`.
+
+    Of the process, so that other work does not count.
     """
     from sklearn.metrics import roc_auc_score
 

@@ -1,4 +1,5 @@
-"""Table 2 of Hoche and Wrobel 2003, on feature set evolution:
+"""Table 2 of Hoche and Wrobel 2003, on feature set evolution.
+
 C²RIB^D and V1 to V16 on six domains, and a test of its conclusion.
 """
 
@@ -154,8 +155,9 @@ def _tests(runs: Mapping[str, Mapping[str, list[Result]]], accuracies: Mapping[s
 
 
 def conclusion(content: Mapping[str, Any]) -> list[str]:
-    """The verdict on the paper's conclusion, a sentence a claim:
-    it holds if the test says so and most of the domains do.
+    """The verdict on the paper's conclusion, a sentence a claim.
+
+    It holds if the test says so and most of the domains do.
     """
     tests, ranks = content["tests"], content["mean_rank"]
     order = sorted(ranks, key=lambda strategy: float(ranks[strategy]))

@@ -1,5 +1,6 @@
-"""Scholz 2005 again: accuracies (table 1), and area under the ROC curve and
-squared error over the rounds (figures 4 and 5).
+"""Scholz 2005 again.
+
+Accuracies (table 1), and area under the ROC curve and squared error over the rounds (figures 4 and 5).
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ def unpruned(max_features: str | None = None, criterion: str = "gini") -> Any:
 
 
 def learners(data_set: str) -> dict[str, Learner]:
-    """The rows of table 1 for a data set: a pruned tree alone and boosted for
-    10 rounds as in the paper, and what we recommend.
+    """The rows of table 1 for a data set.
+
+    A pruned tree alone and boosted for 10 rounds as in the paper, and what we recommend.
     """
     if data_set == "kdd04-homology":
         # each split looks at 9 of the 74 features, so that a tree takes a second; rare matches need trees that are not
@@ -67,8 +69,9 @@ def learners(data_set: str) -> dict[str, Learner]:
 
 
 def examples(data: Path, data_set: str) -> tuple[Any, NDArray[Any]]:
-    """The rows and classes of a data set; "hepatitis,
-    histology" predicts that column and has the usual class among its features.
+    """The rows and classes of a data set.
+
+    "hepatitis, histology" predicts that column and has the usual class among its features.
     """
     name, _, label = data_set.partition(", ")
     X, y = Database.from_folder(data / name).examples()
@@ -131,7 +134,8 @@ def figures(
     quick: bool = False,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """AUC and squared error after each round, 10-fold:
+    """AUC and squared error after each round, 10-fold.
+
     KBS with stratification and LogitBoost, both with stumps (figures 4 and 5).
     """
     stumps: dict[str, Learner] = {

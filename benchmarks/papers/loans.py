@@ -88,8 +88,9 @@ def numbers(frame: Any) -> Any:
 def accuracy(
     data: Path, task: str = "loan_good_vs_bad", learner: str = "LogitBoost", seeds: Sequence[int] = (0, 1, 2)
 ) -> dict[str, Any]:
-    """Accuracy in percent over stratified ten-fold cross-validations, one for each seed;
-    all is learned on the training folds.
+    """Accuracy in percent over stratified ten-fold cross-validations, one for each seed.
+
+    All is learned on the training folds.
     """
     from sklearn.model_selection import StratifiedKFold, cross_validate
 

@@ -1,5 +1,6 @@
-"""The tables of mLynx: Mutagenesis with atoms and bonds only,
-and UW-CSE with one area left out; plain numbers for JSON.
+"""The tables of mLynx.
+
+Mutagenesis with atoms and bonds only, and UW-CSE with one area left out; plain numbers for JSON.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ def atoms_and_bonds(data: Path, task: str) -> Database:
 def mutagenesis(
     data: Path, task: str = "regression_friendly_188", seeds: Sequence[int] = (0, 1, 2), **parameters: Any
 ) -> dict[str, Any]:
-    """Accuracy in percent over stratified ten-fold cross-validations, one for each seed;
-    all is learned on the training folds.
+    """Accuracy in percent over stratified ten-fold cross-validations, one for each seed.
+
+    All is learned on the training folds.
     """
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -123,8 +125,9 @@ def _scores(
     seed: int,
     parameters: dict[str, Any],
 ) -> Iterator[tuple[Setting, Scores]]:
-    """Learn from X and y with each setting and score the rows of `tests`:
-    what `MLynxClassifier` does, with one mining for each length.
+    """Learn from X and y with each setting and score the rows of `tests`.
+
+    What `MLynxClassifier` does, with one mining for each length.
     """
     classes = is_positive.astype(np.int64)
     for length in dict.fromkeys(setting[0] for setting in settings):

@@ -1,5 +1,6 @@
-"""Our options beyond plain C²RIB: aggregates, labels of linked examples, bagging, other boosters;
-chosen inside the training examples.
+"""Our options beyond plain C²RIB: aggregates, labels of linked examples, bagging, other boosters.
+
+Chosen inside the training examples.
 """
 
 from __future__ import annotations
@@ -87,8 +88,9 @@ def choose_fit_and_test(
 
 
 def fitted(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, settings: Settings) -> Classifier:
-    """One model, or the mean of several: on bootstrap samples,
-    or of learners that choose columns at random on all examples.
+    """One model, or the mean of several.
+
+    On bootstrap samples, or of learners that choose columns at random on all examples.
     """
     draws = [train] * settings.get("averaged", 1)
     if "bagged" in settings:
@@ -129,8 +131,9 @@ def _single(loaded: Examples, X: pd.DataFrame, train: Positions, seed: int, sett
 def _with_aggregates(
     data: Path, task: str | None, loaded: Examples, train: Positions, settings: Settings
 ) -> pd.DataFrame:
-    """The examples with the aggregates that the settings name;
-    what those depend on is taken from the training examples.
+    """The examples with the aggregates that the settings name.
+
+    What those depend on is taken from the training examples.
     """
     from hornboost.estimators.aggregates import RelationalAggregates
 

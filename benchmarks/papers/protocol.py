@@ -22,7 +22,8 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A function of plain arguments that returns plain numbers;
+    """A function of plain arguments that returns plain numbers.
+
     `data` is where the data sets are and does not identify the job.
     """
 
@@ -124,8 +125,9 @@ def mean_and_deviation(values: Iterable[float]) -> tuple[float, float]:
 
 
 def over_folds(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Mean over repetitions and folds, and the deviation as papers print it:
-    over the folds of one cross-validation, averaged.
+    """Mean over repetitions and folds, and the deviation as papers print it.
+
+    Over the folds of one cross-validation, averaged.
 
     `scores[r][k]` belongs to fold k of repetition r.
 

@@ -130,8 +130,9 @@ def loaded(data: Path, data_set: str) -> tuple[Database, Any, NDArray[Any], Fold
 
 
 def compare(data: Path, *, data_set: str, learner: str, seed: int, rounds: int, inner: bool = False) -> Result:
-    """Held-out AURPC and AUROC of each fold, what they cost, and the learning curves; `inner`:
-    of folds of the first training set.
+    """Held-out AURPC and AUROC of each fold, what they cost, and the learning curves.
+
+    With `inner` the folds are those of the first training set.
     """
     from hornboost.boosting.rankboost import PRankBoostClassifier, RankBoostClassifier
 
@@ -165,8 +166,9 @@ def _within(rows: NDArray[np.intp], y: NDArray[Any]) -> Folds:
 
 
 def jobs(data: Path, quick: bool) -> list[Job]:
-    """Each data set, learner and seed, and the choice of the options;
-    a quick run has few rounds on the smallest sets.
+    """Each data set, learner and seed, and the choice of the options.
+
+    A quick run has few rounds on the smallest sets.
     """
     listed = []
 

@@ -1,5 +1,6 @@
-"""What stands behind the ranking table: what the rules look like where the paper's claim is not confirmed,
-and what a split is worth.
+"""What stands behind the ranking table.
+
+What the rules look like where the paper's claim is not confirmed, and what a split is worth.
 
 Run: python -m benchmarks.papers.ranking_rules DATA uwcse homology icml-split
 """

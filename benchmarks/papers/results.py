@@ -258,8 +258,9 @@ RANKING_CLAIM = "The claim that PRankBoost.Clause has a larger AURPC than RankBo
 
 
 def prankboost(content: Content) -> str:
-    """Table 2 and figures 2 and 4 of Oliphant, Burnside and Shavlik 2009:
-    the paper's figures, whether its claim holds, and ours.
+    """Table 2 and figures 2 and 4 of Oliphant, Burnside and Shavlik 2009.
+
+    The paper's figures, whether its claim holds, and ours.
     """
     rows = []
     for name, (first, second) in PRANKBOOST.items():
@@ -273,8 +274,9 @@ def prankboost(content: Content) -> str:
 
 
 def ranking_claims(rows: Iterable[Content]) -> list[str]:
-    """Whether PRankBoost.Clause has a larger AURPC than RankBoost, a sentence a data set;
-    by the corrected test, as seeds repeat folds.
+    """Whether PRankBoost.Clause has a larger AURPC than RankBoost, a sentence a data set.
+
+    By the corrected test, as seeds repeat folds.
     """
     sentences = []
     for row in rows:

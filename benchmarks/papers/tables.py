@@ -93,8 +93,9 @@ def write_page(path: Path, contents: Sequence[Mapping[str, Any]], plain: bool = 
 
 
 def _section(content: Mapping[str, Any], folder: Path) -> str:
-    """A table's part of the page; its pictures go into a folder beside the page,
-    where there is matplotlib to draw them.
+    """A table's part of the page.
+
+    Its pictures go into a folder beside the page, where there is matplotlib to draw them.
     """
     of = TABLES[content["table"]]
     text = of.markdown(content)

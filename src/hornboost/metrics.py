@@ -82,8 +82,9 @@ def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayL
 
 
 def _alternating_series(q: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-    """1/first - q/(first + 1) + q²/(first + 2) - ..., by Horner's rule;
-    exact to the last digits below `_SERIES_BELOW`.
+    """1/first - q/(first + 1) + q²/(first + 2) - ..., by Horner's rule.
+
+    Exact to the last digits below `_SERIES_BELOW`.
     """
     total = np.zeros_like(q)
     for k in reversed(range(_SERIES_TERMS)):

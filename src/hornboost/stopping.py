@@ -1,5 +1,6 @@
-"""When work ends before it is done: Ctrl-C and time limits,
-both seen at safe points in Python and never inside a kernel.
+"""When work ends before it is done.
+
+Ctrl-C and time limits, both seen at safe points in Python and never inside a kernel.
 
 A signal that raises while compiled code runs on the main thread breaks that call, so here it only leaves a note, which
 waits for the next `check()` between two kernels. The `fit` of an estimator is one `fitting(time_limit)`, its search one
@@ -42,8 +43,9 @@ class Stopped(BaseException):
 
 
 class _CtrlC:
-    """The handler of SIGINT while work is done that must not be broken off;
-    there is one, as there is one main thread.
+    """The handler of SIGINT while work is done that must not be broken off.
+
+    There is one, as there is one main thread.
     """
 
     def __init__(self) -> None:
@@ -160,8 +162,9 @@ def fitting(time_limit: float | None = None) -> Iterator[None]:
 
 @contextmanager
 def learning() -> Iterator[Ending]:
-    """The part of a fit that may end early: `Stopped`, or a KeyboardInterrupt of a callback,
-    ends this block and is told as its reason.
+    """The part of a fit that may end early.
+
+    `Stopped`, or a KeyboardInterrupt of a callback, ends this block and is told as its reason.
     """
     fit, ending = _current.get(), Ending()
     if fit is None:

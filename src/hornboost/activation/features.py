@@ -1,5 +1,6 @@
-"""The features that a learner sees: the most informative two at first,
-more when the margins' growth slows down or learning stalls.
+"""The features that a learner sees.
+
+The most informative two at first, more when the margins' growth slows down or learning stalls.
 """
 
 from __future__ import annotations

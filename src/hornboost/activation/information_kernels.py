@@ -19,8 +19,9 @@ _LN_2 = scalars.log(2.0)
 
 @jit
 def spread_into(offsets: Ints, codes: Ints, masses: Floats, classes: Ints, absent: int, table: Floats) -> int:
-    """Add each example's mass to table[class, code], evenly over its entries;
-    return the number of examples that contributed.
+    """Add each example's mass to table[class, code], evenly over its entries.
+
+    Return the number of examples that contributed.
 
     With absent < 0 entries without a value are left out; otherwise they, and examples that reach nothing, count as the
     value `absent`.
@@ -60,8 +61,9 @@ def spread_into(offsets: Ints, codes: Ints, masses: Floats, classes: Ints, absen
 def distinct_shares(
     offsets: Ints, codes: Ints, n_values: int, starts: Ints, out_codes: Ints, out_shares: Floats
 ) -> int:
-    """For each example its distinct codes and the share of its entries that has each;
-    code n_values stands for no value.
+    """For each example its distinct codes and the share of its entries that has each.
+
+    Code n_values stands for no value.
 
     Fills `starts` (CSR) and the two output columns, and returns how much of them is used.
     """

@@ -90,8 +90,9 @@ class ProgressMonitor:
 
 
 def margins(votes: ArrayLike, y: ArrayLike, total: float) -> NDArray[np.float64]:
-    """Each example's margin (Hoche and Wrobel 2002, equation (1)):
-    the share of |confidence| for its class less the share against it.
+    """Each example's margin (Hoche and Wrobel 2002, equation (1)).
+
+    It is the share of |confidence| for its class less the share against it.
 
     `votes` are the sums of the confidences of the rules that cover an example, `y` is ±1, `total` is Σ|c| over all
     rules.

@@ -1,5 +1,6 @@
-"""The features of a database: each attribute on its shortest join path from the examples,
-ranked by information about the class.
+"""The features of a database.
+
+Each attribute on its shortest join path from the examples, ranked by information about the class.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """The values of a feature behind one path: entry codes by example;
+    """The values of a feature behind one path: entry codes by example.
+
     `distinct` numbers, or None for a nominal feature.
     """
 
@@ -130,8 +132,9 @@ class FeaturePool:
         return np.array(result)
 
     def visible(self, active: Sequence[int]) -> Visible:
-        """What a learner with these features may look at:
-        the attributes, their tables, and the tables that lead there.
+        """What a learner with these features may look at.
+
+        The attributes, their tables, and the tables that lead there.
         """
         features = [self.features[k] for k in active]
         tables = {join.table for feature in features for path in feature.paths for join in path}

@@ -55,8 +55,9 @@ class Discretised(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """For each example the distinct values that it reaches and their shares;
-    the last value stands for missing or absent.
+    """For each example the distinct values that it reaches and their shares.
+
+    The last value stands for missing or absent.
 
     It does not depend on masses, so that one round's spread serves all later rounds.
     """
@@ -158,8 +159,9 @@ def cmi_of_rows(
     n_values: int,
     n_classes: int = 2,
 ) -> float:
-    """CMI(C, F_j|F_k) of two attributes of one table:
-    their values are paired row by row, missing or absent a value of its own.
+    """CMI(C, F_j|F_k) of two attributes of one table.
+
+    Their values are paired row by row, missing or absent a value of its own.
 
     >>> given, codes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> # exclusive or: ln 2

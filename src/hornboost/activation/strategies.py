@@ -61,8 +61,10 @@ STRATEGIES: dict[str, Strategy] = {
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """The active features, the last activated at the end; all that were ever active;
-    how many were requested, repeats counted.
+    """The active features.
+
+    The last activated stands at the end. All that were ever active are kept, too, and how many were requested, counting
+    repeats.
     """
 
     active: tuple[int, ...]
@@ -127,7 +129,8 @@ def ranked(candidates: Features, scores: ArrayLike) -> list[int]:
 
 
 def considered_masses(strategy: Strategy, weights: NDArray[Any], y: ArrayLike, votes: ArrayLike) -> NDArray[Any]:
-    """The weights of the examples that the strategy considers, 0 for the others;
+    """The weights of the examples that the strategy considers, 0 for the others.
+
     `y` is ±1, `votes` the ensemble's sums.
 
     An ensemble predicts the positive class where the sum is positive. When fewer than two classes are misclassified,

@@ -39,8 +39,9 @@ _SPLIT_ROWS = 1_000_000
 
 @dataclass(frozen=True)
 class _Query:
-    """A query with a row an example `e`, or an example and value `v`;
-    for each value (None for all rows) the aggregates by their column.
+    """A query with a row an example `e`, or an example and value `v`.
+
+    For each value (None for all rows) the aggregates by their column.
     """
 
     sql: exp.Select

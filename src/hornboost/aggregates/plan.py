@@ -32,8 +32,9 @@ def plan(
     where: Mapping[TablePath, Mapping[str, Sequence[str]]],
     dated: Collection[str] = (),
 ) -> list[Aggregate]:
-    """The aggregates of every path; `dates` names the example's date that others are subtracted from,
-    `where` the values to look at.
+    """The aggregates of every path.
+
+    `dates` names the example's date that others are subtracted from, `where` the values to look at.
 
     In the tables of `dated` there is a last row.
     """

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 def rows_reached(examples: Table, tables: Mapping[str, Table], steps: Sequence[Hop]) -> int:
-    """The rows at the end of a path, each as often as examples reach it: from the last table back, each row's number is
-    the sum of those that its key leads to. Beyond 2⁵³ the number is rounded, which no limit notices.
+    """The rows at the end of a path, each as often as examples reach it.
+
+    From the last table back, each row's number is the sum of those that its key leads to. Beyond 2⁵³ the number is
+    rounded, which no limit notices.
     """
     each = np.ones(tables[steps[-1].to_table].n_rows)
     for position in range(len(steps) - 1, -1, -1):

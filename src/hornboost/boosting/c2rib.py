@@ -1,5 +1,6 @@
-"""C²RIB and C²RIB^D (Hoche and Wrobel 2001, 2002):
-constrained confidence-rated boosting of clauses, features on demand.
+"""C²RIB and C²RIB^D (Hoche and Wrobel 2001, 2002).
+
+Constrained confidence-rated boosting of clauses, features on demand.
 """
 
 from __future__ import annotations
@@ -107,8 +108,9 @@ class C2RIBClassifier(Booster):
         return {"log_loss": float(np.average(exact.softpluses(-2.0 * margins), weights=weights))}
 
     def _scalings(self, training: Training, runs: dict[int, Run]) -> dict[int, Scaling]:
-        """One slope for all classes, from votes of rounds that did not grow on the example:
-        the scores decide as the odds do.
+        """One slope for all classes, from votes of rounds that did not grow on the example.
+
+        The scores decide as the odds do.
         """
         labels, states = training.labels, {positive: run.state for positive, run in runs.items() if run.rounds}
         if len(labels) == 1 or not states:

@@ -217,8 +217,9 @@ class Sampling:
         self.distribution = training.weights * scale[self.y]
 
     def rounds(self, learner: WeakLearner, most: int) -> Generator[tuple[Vote, bool], None, str]:
-        """Figure 3, steps (a) to (d): votes, each with whether a class is absent from a cell, so that constraints (1)
-        to (3) could not all be met.
+        """Figure 3, steps (a) to (d).
+
+        Votes, each with whether a class is absent from a cell, so that constraints (1) to (3) could not all be met.
         """
         for number in range(1, most + 1):
             estimating = self._estimating_examples(number)

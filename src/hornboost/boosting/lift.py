@@ -44,7 +44,8 @@ def has_empty(joint: Floats) -> bool:
 
 
 def sampling_factors(joint: Floats, lifts: Floats, prior: Floats) -> Floats:
-    """What to multiply the weight of an example by, for its cell and class:
+    """What to multiply the weight of an example by, for its cell and class.
+
     1/LIFT (theorem 1), then each class rescaled to its prior.
 
     `joint` is the table of the examples that are reweighted; the LIFTs may come from others. An empty cell has factor

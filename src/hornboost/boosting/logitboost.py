@@ -111,8 +111,9 @@ class LogitBoostClassifier(BaseLearnerBooster):
 
 
 def direction(output: int, n_classes: int) -> Floats:
-    """What a value f of the function for one class adds to F: (-½f, ½f) for two classes;
-    (J - 1)/J · (f_j - mean) for J.
+    """What a value f of the function for one class adds to F.
+
+    For two classes it is (-½f, ½f), for J classes (J - 1)/J · (f_j - mean).
 
     Examples
     --------

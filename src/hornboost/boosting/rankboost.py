@@ -1,5 +1,6 @@
-"""RankBoost.B and PRankBoost (Oliphant, Burnside and Shavlik 2009, Table 1):
-boosting that ranks positives before negatives.
+"""RankBoost.B and PRankBoost (Oliphant, Burnside and Shavlik 2009, Table 1).
+
+Boosting that ranks positives before negatives.
 """
 
 from __future__ import annotations
@@ -171,8 +172,10 @@ class RankBoostClassifier(Booster):
         return {"loss": 1.0 - area, "aurpc": area, "auroc": auroc}
 
     def _scalings(self, training: Training, runs: dict[int, Run]) -> dict[int, Scaling]:
-        """With two classes the score is H, shifted to where odds are even; otherwise each class has the log-odds that
-        its own ranking gives it, so that rankings of different scale can be compared.
+        """With two classes the score is H, shifted to where odds are even.
+
+        Otherwise each class has the log-odds that its own ranking gives it, so that rankings of different scale can be
+        compared.
         """
         scalings = {}
         for positive, run in runs.items():
@@ -240,8 +243,9 @@ class PRankBoostClassifier(RankBoostClassifier):
 
 
 class RankChoices(NamedTuple):
-    """What the two boosters choose: the weak learners to take in turn,
-    and how their hypotheses are found and weighed.
+    """What the two boosters choose.
+
+    The weak learners to take in turn, and how their hypotheses are found and weighed.
     """
 
     schemes: tuple[Scheme, ...]
@@ -394,8 +398,9 @@ class _Seeds:
 
 
 def constant_domains(database: Database) -> tuple[str, ...]:
-    """The key domains whose values are names rather than things:
-    in one column only, at most 1,000 of them, and shared by many rows.
+    """The key domains whose values are names rather than things.
+
+    In one column only, at most 1,000 of them, and shared by many rows.
 
     A domain in several columns links tables; one that is unique in a table is described there; a name is worth testing
     when a row shares it with four others on average (topics of papers do, their titles do not).

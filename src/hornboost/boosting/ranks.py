@@ -1,5 +1,6 @@
-"""The two things that ranking boosters keep about the training examples:
-weights of the two classes, and cells of equal score.
+"""The two things that ranking boosters keep about the training examples.
+
+Weights of the two classes, and cells of equal score.
 """
 
 from __future__ import annotations

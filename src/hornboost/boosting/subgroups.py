@@ -1,5 +1,6 @@
-"""Sequential subgroup discovery by knowledge-based sampling (Scholz 2005):
-each subgroup is sampled out before the next.
+"""Sequential subgroup discovery by knowledge-based sampling (Scholz 2005).
+
+Each subgroup is sampled out before the next.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ class SubgroupRule:
 
 @dataclass(eq=False, repr=False)
 class KBSSubgroups(RelationalExamples):
-    """Subgroup discovery by knowledge-based sampling (Scholz 2005):
-    each subgroup is about what the earlier ones did not explain.
+    """Subgroup discovery by knowledge-based sampling (Scholz 2005).
+
+    Each subgroup is about what the earlier ones did not explain.
 
     Parameters
     ----------

@@ -1,6 +1,4 @@
-"""`hornboost demo`: the whole in one run, from generated tables to rules,
-an explanation and SQL that scores in a database.
-"""
+"""`hornboost demo`: from generated tables to rules, an explanation and SQL, in one run."""
 
 from __future__ import annotations
 

@@ -152,8 +152,9 @@ def _about(database: Database, n: int, learner: Any) -> str:
 
 
 def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupted: bool, as_json: bool) -> None:
-    """What was learned, what ended the search early, and what was left out of it;
-    an interrupted user does not wait for the accuracy.
+    """What was learned, what ended the search early, and what was left out of it.
+
+    An interrupted user does not wait for the accuracy.
     """
     rules, stopped = fitted.rules_, getattr(fitted, "stopped_", None)
     accuracy = None if interrupted else float((fitted.predict(X) == y.to_numpy()).mean())

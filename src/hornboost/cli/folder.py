@@ -117,8 +117,9 @@ def _schema(database: Database, suffix: str) -> Schema:
 
 
 def _where(database: Database, table: TableSchema) -> Mapping[str, tuple[str, ...]]:
-    """The condition that makes rows examples, as long as it can be told from what is written;
-    otherwise that they have a label.
+    """The condition that makes rows examples.
+
+    It is kept as long as it can be told from what is written; otherwise the condition is that they have a label.
     """
     target, where = database.target, database.where
     visible = {column.name for column in table.columns} - {target.label}

@@ -102,8 +102,9 @@ def write_text(path: Path | None, text: str) -> None:
 
 
 def _check_encoding(text: str) -> None:
-    """What a person reads is escaped where the output's encoding lacks a character;
-    a file that a program reads would be another one.
+    """What a person reads is escaped where the output's encoding lacks a character.
+
+    A file that a program reads would be another one.
     """
     try:
         text.encode(

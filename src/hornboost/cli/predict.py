@@ -81,8 +81,9 @@ def explain(
     allow_outside: shared.AllowOutside = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Say why an example is predicted as it is:
-    the rules that fired, the rows behind them, and what other rules lacked.
+    """Say why an example is predicted as it is.
+
+    Shows the rules that fired, the rows behind them, and what other rules lacked.
     """
     from hornboost.model.explain import Explanations
 
@@ -103,8 +104,9 @@ def explain(
 
 
 def predictions(fitted: FittedModel, X: Any, keys: pd.DataFrame) -> pd.DataFrame:
-    """What the model's SQL gives, under the same names:
-    scores and probabilities are about the positive one of two classes.
+    """What the model's SQL gives, under the same names.
+
+    Scores and probabilities are about the positive one of two classes.
     """
     from hornboost.model.outputs import output_names
 
@@ -162,8 +164,9 @@ def _keys(database: Database, X: Any, wanted: Sequence[str]) -> pd.DataFrame:
 
 
 def find_rows(keys: pd.DataFrame, wanted: Sequence[str]) -> list[int]:
-    """The positions of the examples with these keys;
-    a part of a compound key that holds a comma stands in quotes, as in CSV.
+    """The positions of the examples with these keys.
+
+    A part of a compound key that holds a comma stands in quotes, as in CSV.
     """
     parts = list(keys.astype(str).itertuples(index=False, name=None))
     place: dict[tuple[str, ...], int] = {}

@@ -38,9 +38,7 @@ def report(
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
 ) -> None:
-    """Write one HTML page: the rules of MODEL, how good they are, how they were learned,
-    and why examples are predicted as they are.
-    """
+    """Write one HTML page about MODEL: its rules, how good they are, how they were learned, and explanations."""
     from hornboost.cli.source import as_read_by, open_for_model, open_task, say_what_was_read
     from hornboost.estimators.fitted import FittedModel
     from hornboost.model import file

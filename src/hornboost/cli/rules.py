@@ -75,8 +75,9 @@ def sql(
     ] = True,
     output: shared.Output = None,
 ) -> None:
-    """Print MODEL as one SQL statement that scores every row of the target table:
-    keys, score, probability, prediction.
+    """Print MODEL as one SQL statement that scores every row of the target table.
+
+    It selects keys, score, probability and prediction.
     """
     from hornboost.estimators.fitted import load
 

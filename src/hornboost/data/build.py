@@ -49,8 +49,9 @@ class FoldValues:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """The target's rows that are examples, with their labels: classes as text, or numbers;
-    all rows and None when there is no label.
+    """The target's rows that are examples, with their labels: classes as text, or numbers.
+
+    All rows and None when there is no label.
 
     `relabelled` says whether classes were put together under a new name.
     """

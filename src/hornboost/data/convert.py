@@ -129,7 +129,8 @@ def encode_nominal(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[
 
 
 def to_numbers(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.float64], bool]:
-    """float64 values with NaN for missing, and whether they are microseconds since 1970-01-01;
+    """float64 values with NaN for missing, and whether they are microseconds since 1970-01-01.
+
     `place` names the column in errors.
     """
     import pyarrow as pa

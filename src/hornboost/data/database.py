@@ -158,8 +158,9 @@ class Database:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The tables of the source that were not read, each with the reason:
-        excluded, not named, or a view and the like.
+        """The tables of the source that were not read, each with the reason.
+
+        Excluded, not named, or a view and the like.
         """
         return self._left_out
 

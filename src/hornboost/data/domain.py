@@ -87,8 +87,9 @@ class Domain:
         return [remap(column, code) for (column, _), code in zip(parts, codes, strict=True)]
 
     def _places(self, values: pa.Array) -> NDArray[np.int32]:
-        """Codes of distinct values, -1 for unknown ones;
-        a few are looked up in what is kept, since hashing the domain takes longer.
+        """Codes of distinct values, -1 for unknown ones.
+
+        A few are looked up in what is kept, since hashing the domain takes longer.
         """
         import pyarrow as pa
 

@@ -175,7 +175,8 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
 
 
 def _check_text(values: pa.ChunkedArray, place: str) -> None:
-    """Refuse numbers and dates whose text cannot be known:
+    """Refuse numbers and dates whose text cannot be known.
+
     '1.50', '1E5' and '+5' were other texts before they were read as floats.
     """
     if stored_type(values.type) in ("double", "float", "date", "timestamp", "timestamptz") and _any_value(values):

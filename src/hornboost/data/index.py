@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class KeyIndex:
-    """Rows by key code: those of code `c` are `rows[offsets[c]:offsets[c + 1]]`,
-    in row order; null keys are in no list.
+    """Rows by key code.
+
+    Those of code `c` are `rows[offsets[c]:offsets[c + 1]]`, in row order; null keys are in no list.
 
     Codes at or above `size` are keys that the database does not know: they join nothing.
     """

@@ -30,8 +30,9 @@ ENDINGS = ("", "id", "key", "code", "nr", "no", "uid", "pk")
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What inference looks at in a column that could be a key:
-    its distinct values as identifiers, and whether it is unique.
+    """What inference looks at in a column that could be a key.
+
+    Its distinct values as identifiers, and whether it is unique.
     """
 
     values: pa.Array
@@ -312,7 +313,8 @@ def _names_of(table: str) -> set[str]:
 
 
 def _match(child: tuple[str, str], parent: tuple[str, str]) -> int | None:
-    """How well a column's name points to a primary key:
+    """How well a column's name points to a primary key.
+
     0 the same name, 1 named after the table, 2 with a number or role; None not.
     """
     name, key = _plain(child[1]), _plain(parent[1])

@@ -31,8 +31,9 @@ def jit(function: Function) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """Compile a function that only kernels of the same file call:
-    it needs no entry from Python, and is kept with its callers.
+    """Compile a function that only kernels of the same file call.
+
+    It needs no entry from Python, and is kept with its callers.
     """
     return cast(Function, numba.njit(**_INNER)(function))
 

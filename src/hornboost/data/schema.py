@@ -97,8 +97,9 @@ class Home(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema:
-    """Tables, links, tasks and folds; `location` is the file they were read from, for messages,
-    `home` a database with schemas.
+    """Tables, links, tasks and folds.
+
+    `location` is the file they were read from, for messages, `home` a database with schemas.
     """
 
     tables: Mapping[str, TableSchema]

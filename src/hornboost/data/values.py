@@ -31,7 +31,8 @@ _STORED = re.compile(
 
 
 def stored_type(kind: pa.DataType) -> str | None:
-    """What an Arrow type holds, in the words that a model file uses;
+    """What an Arrow type holds, in the words that a model file uses.
+
     None for what can be neither nominal, key nor number.
 
     >>> import pyarrow as pa
@@ -72,8 +73,9 @@ def is_stored_type(text: str) -> bool:
 
 
 def natural_type(kind: pa.DataType) -> str | None:
-    """The column type that an Arrow type stands for unless another is declared:
-    nominal, numeric or date; None when there is none.
+    """The column type that an Arrow type stands for unless another is declared.
+
+    Nominal, numeric or date; None when there is none.
     """
     stored = stored_type(kind)
     if stored in ("text", "boolean"):
@@ -119,7 +121,8 @@ def to_text(distinct: pa.Array) -> pa.Array:
 
 
 def moments(values: pa.Array) -> NDArray[np.int64]:
-    """Dates and times as whole microseconds since 1970-01-01 in UTC, anything at a null;
+    """Dates and times as whole microseconds since 1970-01-01 in UTC, anything at a null.
+
     `LAST` and its negative are the infinities.
 
     What is finer than a microsecond is cut off, towards the past; what 64 bits cannot count is infinite.
@@ -165,8 +168,9 @@ def nearest_doubles(decimals: pa.Array) -> NDArray[np.float64]:
 
 
 def _float_text(number: Any) -> str | None:
-    """The shortest text that reads back as the same number of its width;
-    a whole one below 2^63 has neither point nor exponent.
+    """The shortest text that reads back as the same number of its width.
+
+    A whole one below 2^63 has neither point nor exponent.
     """
     if np.isnan(number):
         return None
@@ -204,8 +208,9 @@ def to_key_values(distinct: pa.Array) -> pa.Array:
 
 
 def check_key(values: pa.ChunkedArray, place: str) -> None:
-    """Refuse values that cannot be keys: those without a text,
-    and floats that may have been other whole numbers before.
+    """Refuse values that cannot be keys.
+
+    Those without a text, and floats that may have been other whole numbers before.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

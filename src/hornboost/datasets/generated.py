@@ -114,7 +114,8 @@ class Generated:
 
 
 def write_parquet(plan: Plan, chunks: Iterable[Mapping[str, pa.Table]], folder: str | Path) -> Path:
-    """Write chunk after chunk as row groups, so that memory holds one chunk;
+    """Write chunk after chunk as row groups, so that memory holds one chunk.
+
     `schema.toml` comes last and marks a complete folder.
     """
     import pyarrow.parquet as pq

@@ -140,8 +140,9 @@ def skewed_pairs(n: int, skew: int = 150, related: int = 10, noise: float = 0.0,
 
 
 def _partners(rng: np.random.Generator, labs: int, inside: int, total: int) -> PersonPairs:
-    """Ordered pairs of distinct persons: `inside` of them within a laboratory,
-    the rest up to `total` between any two persons.
+    """Ordered pairs of distinct persons.
+
+    `inside` of them within a laboratory, the rest up to `total` between any two persons.
     """
     persons = labs * _LAB
     across = max(0, total - inside)

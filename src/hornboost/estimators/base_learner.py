@@ -39,7 +39,8 @@ class BaseLearnerBooster(Booster):
     }
 
     def _base_learner(self) -> Any:
-        """What `base` stands for: an estimator of scikit-learn;
+        """What `base` stands for: an estimator of scikit-learn.
+
         "tree" is grown to pure leaves of two examples, to be pruned.
         """
         if self.base is None or (isinstance(self.base, str) and self.base == "stump"):
@@ -49,8 +50,9 @@ class BaseLearnerBooster(Booster):
         return self.base
 
     def _learner(self, training: Training, run: Run, *, leaves: bool) -> WeakLearner:
-        """The weak learner of a classifier; `leaves` says whether the cells of a
-        tree are its leaves or the classes it predicts.
+        """The weak learner of a classifier.
+
+        `leaves` says whether the cells of a tree are its leaves or the classes it predicts.
         """
         if training.problem is not None:
             return ClauseLearner(training.problem, self.max_literals, run.memory)

@@ -381,8 +381,9 @@ class Booster(RelationalClassifier):
             yield self._votes.decision(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """`predict_proba` after each round (with prior knowledge: first after that alone);
-        the last is that of the model.
+        """`predict_proba` after each round (with prior knowledge: first after that alone).
+
+        The last is that of the model.
 
         Examples
         --------

@@ -11,7 +11,8 @@ from hornboost import exact
 def sigmoid_calibration(
     scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """(a, b) of p = 1/(1 + exp(−(a·s + b))) by Newton's method on the log-loss;
+    """(a, b) of p = 1/(1 + exp(−(a·s + b))) by Newton's method on the log-loss.
+
     a > 0, so that the order of the scores is kept.
 
     >>> a, b = sigmoid_calibration(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True]), np.ones(4))
@@ -58,8 +59,9 @@ def common_slope(
     weights: NDArray[np.float64],
     noise: NDArray[np.float64] | None = None,
 ) -> float:
-    """The slope a of p = 1/(1 + exp(−a·s)), one for all columns of scores:
-    what the scores decide is what the probabilities decide.
+    """The slope a of p = 1/(1 + exp(−a·s)), one for all columns of scores.
+
+    What the scores decide is what the probabilities decide.
 
     `noise` is the variance of the error of each score. Errors in what is regressed on flatten the slope by the share of
     the scores' variance that is not noise, so the slope is divided by that share.

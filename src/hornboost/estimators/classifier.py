@@ -73,8 +73,9 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
 
     @property
     def positive_(self) -> Any:
-        """The class of `classes_` that explanations, SQL, files and reports speak of:
-        the stated positive one of two, or the second.
+        """The class of `classes_` that explanations, SQL, files and reports speak of.
+
+        The stated positive one of two, or the second.
 
         `decision_function` and `predict_proba` keep to scikit-learn's order of the classes, whichever is positive.
         """
@@ -211,8 +212,9 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
             raise ModelError("a rule of the model nests too deep for SQL; learn shorter rules") from None
 
     def to_prolog(self) -> str:
-        """Write the rules as Prolog clauses, each after a comment with its vote;
-        the first comments name the arguments of the facts.
+        """Write the rules as Prolog clauses, each after a comment with its vote.
+
+        The first comments name the arguments of the facts.
         """
         model = self._saved()
         columns = {table: [column.name for column in found] for table, found in model.schema.items()}

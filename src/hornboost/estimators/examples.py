@@ -46,14 +46,16 @@ class Training:
 
     @property
     def size(self) -> float:
-        """The number of examples that the weights stand for: an integer weight is a repetition;
-        scaling all down loses nothing.
+        """The number of examples that the weights stand for: an integer weight is a repetition.
+
+        Scaling all down loses nothing.
         """
         return float(max(len(self.weights), self.weights.sum()))
 
     def split(self, share: float, seed: int, **engine: Any) -> tuple[Training, Training]:
-        """The examples that are learned from, and those held out:
-        in each class the first by hash, up to this share of its weight.
+        """The examples that are learned from, and those held out.
+
+        In each class the first by hash, up to this share of its weight.
         """
         held_out = _held_out(self.y, self.weights, share, seed, self.content)
         kept, held = self._take(np.flatnonzero(~held_out)), self._take(np.flatnonzero(held_out))
@@ -213,8 +215,9 @@ def class_text(value: Any) -> str:
 
 
 def _held_out(y: Codes, weights: Floats, share: float, seed: int, content: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """In each class the examples that come first by hash, up to this share of the weight;
-    one of each class at least stays in.
+    """In each class the examples that come first by hash, up to this share of the weight.
+
+    One of each class at least stays in.
     """
     order = np.lexsort((example_hash(seed, 0, content), y))
     before = np.cumsum(weights[order]) - weights[order]

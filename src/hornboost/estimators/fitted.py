@@ -130,8 +130,9 @@ class FittedModel(RelationalClassifier):
 
 
 def _of_constants(model: file.SavedModel) -> Database:
-    """A table with the columns of the training data that holds the constants of the rules:
-    enough to encode rows as training did.
+    """A table with the columns of the training data that holds the constants of the rules.
+
+    Enough to encode rows as training did.
     """
     import pyarrow as pa
 

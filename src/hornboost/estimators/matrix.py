@@ -15,8 +15,9 @@ _MAX_VALUES = 255
 
 
 class MatrixEncoder:
-    """Numeric, boolean and date columns become one column each;
-    a nominal one becomes a 0/1 column for each of its values.
+    """Numeric, boolean and date columns become one column each.
+
+    A nominal one becomes a 0/1 column for each of its values.
 
     Of a nominal column with more than 255 values the most frequent ones are kept. A missing number is NaN; a missing
     nominal value has a 0/1 column of its own where the training rows have one. Values that training did not see are 0

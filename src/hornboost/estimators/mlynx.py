@@ -1,6 +1,4 @@
-"""`MLynxClassifier`: frequent queries, stochastic selection by mutual information,
-and a Bernoulli Bayes classifier (Di Mauro et al.).
-"""
+"""`MLynxClassifier`: mine frequent queries, select by mutual information, classify by Bayes (Di Mauro et al.)."""
 
 from __future__ import annotations
 

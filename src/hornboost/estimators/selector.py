@@ -1,4 +1,5 @@
-"""A scikit-learn selector by mutual information:
+"""A scikit-learn selector by mutual information.
+
 mRMR, and the stochastic search of mLynx (Di Mauro et al., Algorithm 1).
 """
 

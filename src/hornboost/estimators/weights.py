@@ -24,8 +24,9 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
 
 
 def class_weighted(weights: NDArray[np.float64], class_weight: Any, labels: NDArray[Any]) -> NDArray[np.float64]:
-    """The weights times those of the classes: a dictionary (classes that it leaves out weigh 1),
-    "balanced", or None for none.
+    """The weights times those of the classes.
+
+    A dictionary (classes that it leaves out weigh 1), "balanced", or None for none.
 
     >>> class_weighted(np.ones(3), {"1": 5.0}, np.array(["0", "1", "1"], dtype=object))
     array([1., 5., 5.])

@@ -54,8 +54,9 @@ class _GreedyLearner:
 
 
 class ClauseLearner(_GreedyLearner):
-    """Finds the clause with the largest |WRAcc| for any class, greedily;
-    its head is the class with the largest WRAcc.
+    """Finds the clause with the largest |WRAcc| for any class, greedily.
+
+    Its head is the class with the largest WRAcc.
     """
 
     def _search(self, target: NDArray[Any], weights: Floats) -> State | None:

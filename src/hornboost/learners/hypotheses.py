@@ -23,8 +23,9 @@ Codes = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Examples in the forms that hypotheses ask for:
-    as the user gave them, as a matrix of numbers, and as the root of clauses.
+    """Examples in the forms that hypotheses ask for.
+
+    As the user gave them, as a matrix of numbers, and as the root of clauses.
 
     A matrix without columns is enough for clauses; `encoded` is made from `given` and `database` when it is not there
     and asked for.
@@ -78,8 +79,9 @@ class Hypothesis(Protocol):
 
 
 class WeakLearner(Protocol):
-    """Finds a hypothesis for weighted examples:
-    one that tells classes apart, or one whose means explain numeric responses.
+    """Finds a hypothesis for weighted examples.
+
+    One that tells classes apart, or one whose means explain numeric responses.
 
     `round` and `output` tell calls apart, for learners that draw random numbers. Votes of an additive learner's
     hypotheses are added on all examples, so that no round may silence later ones.

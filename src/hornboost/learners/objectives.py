@@ -66,8 +66,9 @@ def wracc(stats: Weights, totals: Weights, label: int) -> Floats:
 
 
 def largest_wracc(stats: Weights, totals: Weights) -> Floats:
-    """The largest |WRAcc| for any class, what a classifier's clause is chosen by;
-    that of two classes differs in sign only.
+    """The largest |WRAcc| for any class, what a classifier's clause is chosen by.
+
+    That of two classes differs in sign only.
     """
     n_classes = stats.shape[1]
     best = np.zeros(len(stats))
@@ -97,7 +98,8 @@ QUALITIES: dict[str, Callable[[Weights, Weights], Floats]] = {"wracc": target_wr
 
 
 def explained_squares(weight: Floats, response: Floats, total_weight: float, total_response: float) -> Floats:
-    """By how much two means instead of one lower the weighted squared error;
+    """By how much two means instead of one lower the weighted squared error.
+
     `weight` and `response` are sums over the covered examples.
 
     >>> explained_squares(np.array([0.5, 0.0]), np.array([1.0, 0.0]), 1.0, 0.0)

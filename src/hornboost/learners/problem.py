@@ -46,8 +46,9 @@ class Problem:
         return self.labels.index(named) if named in self.labels else len(self.labels) - 1
 
     def state(self, specs: tuple[Spec, ...]) -> State:
-        """A clause that was found before: its structure and what it covers,
-        without the rows that a search goes on from.
+        """A clause that was found before.
+
+        Its structure and what it covers, without the rows that a search goes on from.
         """
         return State(specs, (), Coverage.of_trees(self.database, [specs]).covered(self.examples)[:, 0])
 

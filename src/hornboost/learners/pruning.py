@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 
 def pessimistic_collapse(tree: Any, confidence: float = 0.25) -> NDArray[np.intp]:
-    """For each node of a fitted scikit-learn `tree_` the node whose leaf it belongs to after pruning:
-    itself, or a pruned ancestor.
+    """For each node of a fitted scikit-learn `tree_` the node whose leaf it belongs to after pruning.
+
+    Itself, or a pruned ancestor.
 
     A subtree becomes a leaf where the upper confidence limit of the leaf's errors is not above the sum of its leaves'
     limits.

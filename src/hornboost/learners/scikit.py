@@ -27,8 +27,9 @@ _MAX_PASSES = 64
 
 
 class ClassifierLearner:
-    """A scikit-learn classifier as weak learner;
-    one whose `fit` takes no `sample_weight` is given a rejection sample.
+    """A scikit-learn classifier as weak learner.
+
+    One whose `fit` takes no `sample_weight` is given a rejection sample.
     """
 
     is_additive = False
@@ -138,8 +139,9 @@ def round_seed(seed: int, round: int) -> int:
 
 
 def summable(weights: Floats, multiplicity: Floats, bits: int = 40) -> Floats:
-    """Weights on the scale of counts, rounded for each single example to so many bits of the total:
-    sums are exact in any order.
+    """Weights on the scale of counts, rounded for each single example to so many bits of the total.
+
+    Sums are exact in any order.
 
     So a base learner meets the same ties whether an example is given twice or with a weight of 2.
 

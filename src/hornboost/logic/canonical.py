@@ -15,8 +15,9 @@ from hornboost.logic.text import print_literal, print_test
 
 
 class _Shape(NamedTuple):
-    """A literal apart from its variables: `text` tells all of it,
-    `variables` stand in the order of the sorted `columns`.
+    """A literal apart from its variables.
+
+    `text` tells all of it, `variables` stand in the order of the sorted `columns`.
     """
 
     text: str

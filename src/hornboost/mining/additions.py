@@ -19,8 +19,9 @@ Shape = tuple[int, tuple[int, ...]]
 
 @dataclass(eq=False, slots=True)
 class Addition:
-    """A literal that may be added to all queries of one skeleton:
-    as the kernels see it, and under the names that the longer query has.
+    """A literal that may be added to all queries of one skeleton.
+
+    As the kernels see it, and under the names that the longer query has.
 
     A binding joins about `fan_out` rows: so many stand on average beside a row of the relation.
     """

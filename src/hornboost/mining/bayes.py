@@ -33,7 +33,8 @@ class BernoulliBayes:
     def fit(
         cls, X: Any, classes: ArrayLike, n_classes: int, weights: ArrayLike | None = None, laplace: float = 1.0
     ) -> BernoulliBayes:
-        """Count on a boolean matrix, dense or sparse, with class codes 0 … n_classes - 1;
+        """Count on a boolean matrix, dense or sparse, with class codes 0 … n_classes - 1.
+
         `laplace` is added to either outcome.
         """
         labels = np.asarray(classes)

@@ -1,5 +1,6 @@
-"""The ways to bind a query, and what a new literal makes of them;
-long passes are made in parts, between which work may end.
+"""The ways to bind a query, and what a new literal makes of them.
+
+Long passes are made in parts, between which work may end.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ class Bindings:
         return first
 
     def extended(self, literal: kernels.Prepared, held: Codes, attribute: int, condition: int, limit: int) -> Bindings:
-        """The bindings that a new literal gives, one more than `limit` at most;
-        an `attribute` of -1 asks for no condition.
+        """The bindings that a new literal gives, one more than `limit` at most.
+
+        An `attribute` of -1 asks for no condition.
         """
         made = []
         for part in self._parts(literal):

@@ -18,7 +18,8 @@ MAX_VALUES = 1000
 def conditions_of(
     table: str, column: Column, weights: NDArray[np.float64], bins: int, left_out: list[str]
 ) -> tuple[NDArray[np.int32], list[Condition]]:
-    """For each row the number of the condition that it satisfies, -1 for none, and the conditions;
+    """For each row the number of the condition that it satisfies, -1 for none, and the conditions.
+
     `weights` are those of training rows.
     """
     if column.kind == "nominal":

@@ -1,5 +1,6 @@
-"""From examples to boolean columns: frequent queries as clauses,
-columns that are equal on the training examples merged.
+"""From examples to boolean columns.
+
+Frequent queries as clauses, columns that are equal on the training examples merged.
 """
 
 from __future__ import annotations

@@ -253,8 +253,9 @@ class _Construction:
 
 
 def greedy(information: Information, max_features: int, alpha: float = -np.inf) -> list[int]:
-    """Steps of mRMR from the most relevant column on, while its mRMR is above `alpha`;
-    the columns in the order of their choice.
+    """Steps of mRMR from the most relevant column on, while its mRMR is above `alpha`.
+
+    The columns in the order of their choice.
     """
     construction = _Construction(information)
     while len(construction.chosen) < max_features:
@@ -349,8 +350,9 @@ def shares(history: Sequence[Restart]) -> dict[int, float]:
 
 
 def encode(X: Any, weights: NDArray[np.float64]) -> Columns:
-    """Columns of a dense or sparse matrix: bits where every column has at most two values,
-    otherwise codes by sorted value.
+    """Columns of a dense or sparse matrix.
+
+    Bits where every column has at most two values, otherwise codes by sorted value.
     """
     if hasattr(X, "tocsc"):
         X = X.tocsc()

@@ -36,8 +36,9 @@ def shared_counts(
     values: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """out[k] = weight on which both `column` and k are true;
-    a bit of the words up to ends[0] weighs values[0], to ends[1] values[1], …
+    """out[k] = weight on which both `column` and k are true.
+
+    A bit of the words up to ends[0] weighs values[0], to ends[1] values[1], ….
     """
     for k in range(packed.shape[0]):
         weight = 0.0

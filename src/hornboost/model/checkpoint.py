@@ -71,8 +71,9 @@ class Checkpoint:
             self.write()
 
     def write(self) -> None:
-        """Write the file, whole or not at all; what was learned is worth more than the file,
-        so a failure is only told.
+        """Write the file, whole or not at all.
+
+        What was learned is worth more than the file, so a failure is only told.
         """
         try:
             self._write()
@@ -119,8 +120,9 @@ class Checkpoint:
 
 
 def identity(problem: Problem, settings: Iterable[tuple[str, Any]]) -> str:
-    """A digest of all that decides what a fit learns:
-    the settings, the examples with classes and weights, and the tables.
+    """A digest of all that decides what a fit learns.
+
+    The settings, the examples with classes and weights, and the tables.
     """
     told = sorted((name, float(value) if isinstance(value, Real) else value) for name, value in settings)
     digest = sha256(repr((__version__, told)).encode())

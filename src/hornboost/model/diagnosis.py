@@ -19,7 +19,8 @@ class NothingLearnedWarning(UserWarning):
 
 
 def warn_if_empty(ensemble: Ensemble, problem: Problem, limit: str | None = None) -> None:
-    """Say why nothing was learned where there is no rule;
+    """Say why nothing was learned where there is no rule.
+
     `limit` is the parameter that ended the search, if one did.
     """
     if not ensemble.rules:

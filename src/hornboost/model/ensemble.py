@@ -61,8 +61,9 @@ class Ensemble(Scale):
 
     @working()
     def scores(self, database: Database, examples: Table) -> Floats:
-        """The scores of encoded examples, a column a score;
-        votes are added in the order of the rules, whatever the number of examples.
+        """The scores of encoded examples, a column a score.
+
+        Votes are added in the order of the rules, whatever the number of examples.
         """
         coverage = self.coverage(database)
         total = np.empty((examples.n_rows, len(self.intercept)), np.float64)
@@ -93,15 +94,17 @@ class Ensemble(Scale):
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def about(self, positive: str | None) -> int:
-        """Of two classes the position of the one that printed scores and probabilities speak of:
-        the stated positive one, or the second.
+        """Of two classes the position of the one that printed scores and probabilities speak of.
+
+        The stated positive one, or the second.
         """
         return self.classes.index(positive) if positive in self.classes else len(self.classes) - 1
 
 
 def vote_for(votes: Sequence[float], about: int) -> float:
-    """What votes, or an intercept, say about one class:
-    with a single score, or two, what speaks for the other speaks against it.
+    """What votes, or an intercept, say about one class.
+
+    With a single score, or two, what speaks for the other speaks against it.
     """
     if len(votes) == 1:
         return votes[0] if about else 0.0 - votes[0]

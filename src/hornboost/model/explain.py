@@ -1,5 +1,6 @@
-"""Why an example is predicted as it is: the rules that fired with rows that made them fire,
-and what the nearest others lacked.
+"""Why an example is predicted as it is.
+
+The rules that fired with rows that made them fire, and what the nearest others lacked.
 """
 
 from __future__ import annotations
@@ -102,8 +103,9 @@ class Explanations(tuple[Explanation, ...]):
         return "\n\n".join(map(str, self))
 
     def frame(self) -> pd.DataFrame:
-        """A row for each example and rule: whether it fired, its vote,
-        the first condition that failed, the witness rows as text.
+        """A row for each example and rule.
+
+        Whether it fired, its vote, the first condition that failed, the witness rows as text.
         """
         import pandas as pd
 
@@ -156,7 +158,8 @@ def explain(
     keys: Sequence[Mapping[str, Any]] | None = None,
     positive: str | None = None,
 ) -> Explanations:
-    """Explain the prediction of each encoded example;
+    """Explain the prediction of each encoded example.
+
     `missed` is the number of rules that did not fire to show for each.
 
     `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two
@@ -248,8 +251,9 @@ def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
 
 @dataclass(eq=False)
 class _Steps:
-    """The rules and, where they are asked for, their prefixes, bound to a database together:
-    one pass tells all of them.
+    """The rules and, where they are asked for, their prefixes, bound to a database together.
+
+    One pass tells all of them.
     """
 
     rules: Sequence[Rule]

@@ -95,7 +95,8 @@ class SavedModel:
         }
 
     def columns(self, table: str | None = None) -> dict[tuple[str, str], SavedColumn]:
-        """The columns that predicting needs, with all that is known of them;
+        """The columns that predicting needs, with all that is known of them.
+
         `table` is another name of the target table.
         """
         target = self.target.table

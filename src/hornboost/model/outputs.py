@@ -11,8 +11,9 @@ LONGEST = 40
 
 @dataclass(frozen=True)
 class OutputNames:
-    """One score and one probability, of the positive class, where there are two classes;
-    otherwise a pair for each class.
+    """One score and one probability, of the positive class, where there are two classes.
+
+    Otherwise a pair for each class.
     """
 
     scores: tuple[str, ...]

@@ -1,5 +1,6 @@
-"""A value in a parsed file, with its place in it:
-what is read is checked against what must stand there, and an error names the place.
+"""A value in a parsed file, with its place in it.
+
+What is read is checked against what must stand there, and an error names the place.
 """
 
 from __future__ import annotations

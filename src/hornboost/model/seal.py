@@ -1,5 +1,6 @@
-"""The form of model files and checkpoints: JSON with its format, a version, a checksum,
-and a code that only the holder of a key can make.
+"""The form of model files and checkpoints.
+
+JSON with its format, a version, a checksum, and a code that only the holder of a key can make.
 
 The checksum tells a file that was damaged. Whoever changes a file on purpose writes a new checksum, so it tells nothing
 about its author; with a key in the environment variable HORNBOOST_KEY, files are written with an HMAC-SHA256 of their
@@ -42,7 +43,8 @@ def sealed(noun: str, version: int, body: Mapping[str, Any]) -> bytes:
 
 
 def unsealed(content: bytes, place: str, noun: str, version: int, way_out: str) -> Any:
-    """The body of such a file, up to a version, all that surrounds it checked;
+    """The body of such a file, up to a version, all that surrounds it checked.
+
     `way_out` ends the sentence that refuses another file.
     """
     try:

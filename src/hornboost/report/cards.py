@@ -19,8 +19,9 @@ MOST_CONDITIONS = 40
 
 @dataclass(frozen=True)
 class Line:
-    """One literal of a rule in words: `depth` joins away from the example,
-    `conditions` as (column, comparison, value).
+    """One literal of a rule in words.
+
+    `depth` joins away from the example, `conditions` as (column, comparison, value).
     """
 
     depth: int
@@ -56,8 +57,9 @@ class Card:
 def rule_cards(
     ensemble: Ensemble, about: int, coverage: NDArray[np.float64], totals: NDArray[np.float64]
 ) -> list[Card]:
-    """The rules of an ensemble; `coverage` counts the covered examples of
-    each class (a row a rule), `totals` all of them.
+    """The rules of an ensemble.
+
+    `coverage` counts the covered examples of each class (a row a rule), `totals` all of them.
 
     `about` is the place of the one of two classes that is looked for.
     """

@@ -1,5 +1,6 @@
-"""Charts as SVG text: axes with lines, points, bars and marks, coloured by the page's style sheet,
-described for screen readers.
+"""Charts as SVG text.
+
+Axes with lines, points, bars and marks, coloured by the page's style sheet, described for screen readers.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""How good the learned model is on examples that training did not see:
-cross-validation on a bounded number of examples.
+"""How good the learned model is on examples that training did not see.
+
+Cross-validation on a bounded number of examples.
 """
 
 from __future__ import annotations

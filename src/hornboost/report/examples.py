@@ -58,8 +58,9 @@ def choose(scores: NDArray[np.float64], wrong: NDArray[np.bool_], n: int, seed: 
 
 @dataclass(eq=False)
 class Payload:
-    """Explanations in short strings; `rules` gives the position of each rule by its identity,
-    `fired` the examples of each rule.
+    """Explanations in short strings.
+
+    `rules` gives the position of each rule by its identity, `fired` the examples of each rule.
     """
 
     rules: Mapping[int, int]

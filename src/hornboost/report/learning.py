@@ -1,5 +1,6 @@
-"""The figures of a report about learning itself:
-what a booster recorded round by round, and the learning curves of ranking boosters.
+"""The figures of a report about learning itself.
+
+What a booster recorded round by round, and the learning curves of ranking boosters.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ PROGRESS = (
 
 
 def learning_figures(history: History, fold_histories: Sequence[History] = ()) -> list[Figure]:
-    """Of a ranking booster the learning curves;
-    of others up to two quantities by round, the first with the rounds of new features.
+    """Of a ranking booster the learning curves.
+
+    Of others up to two quantities by round, the first with the rounds of new features.
 
     `fold_histories` are those of the fits of a cross-validation, with the held-out areas of their folds.
     """

@@ -1,5 +1,6 @@
-"""One self-contained HTML page about a model:
-what was learned, how good it is, and why examples are predicted as they are.
+"""One self-contained HTML page about a model.
+
+What was learned, how good it is, and why examples are predicted as they are.
 """
 
 from __future__ import annotations
@@ -161,8 +162,9 @@ def _evaluation(
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """What the model says about the examples, or about a sample of them:
-    their rows in X, scores, and whom each rule covers by class.
+    """What the model says about the examples, or about a sample of them.
+
+    Their rows in X, scores, and whom each rule covers by class.
     """
 
     rows: NDArray[np.intp]

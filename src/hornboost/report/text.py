@@ -1,5 +1,6 @@
-"""Values and names as a page shows them: cut to a length that is said,
-without characters that act instead of being seen.
+"""Values and names as a page shows them.
+
+Cut to a length that is said, without characters that act instead of being seen.
 """
 
 from __future__ import annotations

@@ -23,8 +23,9 @@ VALUE, COUNT = "v", "n"
 
 @dataclass(frozen=True)
 class PathStep:
-    """One join of a path: `before` is the key of the row before;
-    with `time`, only rows count that are earlier than the example.
+    """One join of a path: `before` is the key of the row before.
+
+    With `time`, only rows count that are earlier than the example.
     """
 
     before: str
@@ -73,8 +74,9 @@ class PathRows:
         return self.select(columns, group=[_example()])
 
     def by_value(self, value: exp.Expr, codes: Collection[int], columns: Sequence[exp.Expr]) -> exp.Select:
-        """A row an example and each of some values of a column:
-        a filter for every value takes DuckDB many times longer.
+        """A row an example and each of some values of a column.
+
+        A filter for every value takes DuckDB many times longer.
         """
         from sqlglot import exp
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def clause_to_sql(clause: Clause, dialect: str = "duckdb", key: str | Sequence[str] | None = None) -> str:
-    """One SELECT of the target rows that the clause covers:
+    """One SELECT of the target rows that the clause covers.
+
     `key`, or the columns bound in the root literal, or all columns.
 
     >>> print(clause_to_sql(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").')))

@@ -21,8 +21,9 @@ def text(value: str) -> exp.Literal:
 
 
 def number(value: float | None) -> exp.Expr:
-    """A finite number as a double: without an exponent some databases would read a decimal,
-    which is rounded or converted.
+    """A finite number as a double.
+
+    Without an exponent some databases would read a decimal, which is rounded or converted.
 
     >>> number(0.1).sql(), number(-3.0).sql(), number(1e300).sql()
     ('0.1e0', '-3', '1e+300')

@@ -67,8 +67,9 @@ def is_missing_moment(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
 
 
 def _is_inexact(value: str, stored: str | None, dialect: Dialect) -> bool:
-    """Whether a threshold must be compared as Python does it, by doubles:
-    no literal says it, or the doubles near it are too far apart.
+    """Whether a threshold must be compared as Python does it, by doubles.
+
+    No literal says it, or the doubles near it are too far apart.
     """
     if value in _ENDS:
         return dialect.name not in ("duckdb", "postgres")
@@ -172,8 +173,9 @@ def _sqlite_seconds(place: ColumnPlace, form: str) -> exp.Expr:
 
 
 def _sqlite_fraction(place: ColumnPlace) -> exp.Expr:
-    """What is behind the point of the seconds, to six digits:
-    the cast stops at the first character that is no digit.
+    """What is behind the point of the seconds, to six digits.
+
+    The cast stops at the first character that is no digit.
     """
     from sqlglot import exp
 

@@ -47,8 +47,9 @@ class Outputs:
         return [names.named(one, name) for one, name in zip(sums, self.score_columns, strict=True)]
 
     def columns(self, key: Sequence[str], *, probability: bool) -> list[exp.Expr]:
-        """The columns of the result: the key, or without one all columns and with them the scores,
-        and what follows from these.
+        """The columns of the result.
+
+        The key, or without one all columns and with them the scores, and what follows from these.
         """
         from sqlglot import exp
 

@@ -64,8 +64,9 @@ class GroupShape(Protocol):
 
 
 class OutputShape(Protocol):
-    """What the columns of a prediction are called:
-    one score and one probability if there are two classes, or a pair for each class.
+    """What the columns of a prediction are called.
+
+    One score and one probability if there are two classes, or a pair for each class.
     """
 
     @property

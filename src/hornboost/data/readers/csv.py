@@ -78,8 +78,9 @@ def _parse(path: Path, columns: Mapping[str, pa.DataType], threads: bool) -> pa.
 
 
 def _with_numbers(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> pa.Table:
-    """Numbers from text, with an error that names the first value that is none;
-    empty texts in quotes are missing as well.
+    """Numbers from text, with an error that names the first value that is none.
+
+    Empty texts in quotes are missing as well.
     """
     import pyarrow as pa
 

@@ -18,8 +18,9 @@ WIDEST = 38
 def with_decimals(
     rows: pa.Table, scales: Mapping[str, int | None], spelled: Collection[str]
 ) -> tuple[pa.Table, dict[str, str]]:
-    """The columns in `scales` as decimals of their scale;
-    with scale None as doubles, or if `spelled` as text without trailing zeros.
+    """The columns in `scales` as decimals of their scale.
+
+    With scale None as doubles, or if `spelled` as text without trailing zeros.
 
     The names of the latter are given with how they are stored, which their text does not tell.
     """

@@ -1,5 +1,6 @@
-"""What readers without a schema share: the user's options as hints, inference, and the task;
-and folders that have no schema.
+"""What readers without a schema share: the user's options as hints, inference, and the task.
+
+Folders that have no schema are read here, too.
 """
 
 from __future__ import annotations
@@ -137,7 +138,8 @@ def infer_files(
     options: Mapping[str, Any],
     model: Mapping[tuple[str, str], ModelColumn] | None = None,
 ) -> dict[str, Any]:
-    """The arguments of `Database` for files with a table each;
+    """The arguments of `Database` for files with a table each.
+
     `model` gives the types of the columns that a model looks at.
     """
     from hornboost.data.readers.folder import open_file

@@ -1,5 +1,6 @@
-"""Files that a file names: they stay inside the source's folder,
-so that data from others cannot have any file of the machine read.
+"""Files that a file names.
+
+They stay inside the source's folder, so that data from others cannot have any file of the machine read.
 """
 
 from __future__ import annotations

@@ -205,8 +205,9 @@ def parse_mode(text: str, location: str) -> Mode:
 def build_tables(
     background: Program, modes: Sequence[Mode], positive: Program, negative: Program, location: str
 ) -> tuple[Schema, Task, dict[str, Source], list[str]]:
-    """Schema, task, sources and warnings: a table for each predicate with a mode,
-    and one of examples with their label.
+    """Schema, task, sources and warnings.
+
+    A table for each predicate with a mode, and one of examples with their label.
     """
     import pyarrow as pa
 
@@ -276,8 +277,9 @@ def _head(positive: Program, negative: Program, location: str) -> tuple[str, int
 def _table_columns(
     modes: Sequence[Mode], columns: Sequence[list[str]], inputs: set[str]
 ) -> tuple[dict[str, Any], list[ColumnSchema]]:
-    """Arrow columns and their types: whole numbers that a mode wants as constants (#) are names,
-    other numbers are numeric.
+    """Arrow columns and their types.
+
+    Whole numbers that a mode wants as constants (#) are names, other numbers are numeric.
     """
     arrow: dict[str, Any] = {}
     schemas = []

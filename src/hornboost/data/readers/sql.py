@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Catalogue:
-    """What a database says about itself: the columns to read of each table
-    and the casts to read them with, keys and links.
+    """What a database says about itself.
+
+    The columns to read of each table and the casts to read them with, keys and links.
     """
 
     location: str

@@ -1,5 +1,6 @@
-"""Text in the types that it spells: those that are declared,
-or else numbers and dates where all of a column is such.
+"""Text in the types that it spells.
+
+Those that are declared, or else numbers and dates where all of a column is such.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
 def as_declared(
     values: pa.ChunkedArray, kind: str, stored: str | None, place: str, notes: list[str]
 ) -> pa.ChunkedArray:
-    """A key or nominal as it is written, or as values stored so are spelled;
-    in numbers and dates, words for a missing value as missing.
+    """A key or nominal as it is written, or as values stored so are spelled.
+
+    In numbers and dates, words for a missing value as missing.
     """
     if kind in ("key", "nominal"):
         return values if stored in (None, "text", "integer") else _map(values, lambda text: _spelled(text, stored))
@@ -108,8 +110,9 @@ def _convert_distinct(distinct: pa.Array) -> pa.Array | None:
 
 
 def _spelled(distinct: pa.Array, stored: str | None) -> pa.Array:
-    """Texts as values of a stored type are spelled, each for itself;
-    one that is no such value stays as it is written.
+    """Texts as values of a stored type are spelled, each for itself.
+
+    One that is no such value stays as it is written.
     """
     import pyarrow as pa
 
