@@ -81,7 +81,7 @@ class HornBoostClassifier(Booster):
     >>> db = hb.datasets.trains(200, seed=1).database()
     >>> X, y = db.examples()
     >>> clf = hb.HornBoostClassifier(db, random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.95), clf.tuning_["chosen"].sum()
+    >>> bool(clf.score(X, y) > 0.95), int(clf.tuning_["chosen"].sum())
     (True, 1)
     """
 
