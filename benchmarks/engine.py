@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data import Database
-from hornboost.engine import Engine, Frontier, fixed_point
+from hornboost.engine import Engine, Frontier
+from hornboost.learners.clauses import weights_in_units
 
 EXAMPLES = 100_000
 ROWS = 5_000_000
@@ -175,7 +176,7 @@ def _greedy_clauses(engine: Engine, classes: NDArray[np.int32]) -> tuple[list[fl
     counted, spent = [0.0] * DEPTH, [0.0] * DEPTH
     known: dict[int, int] = {}
     for _ in range(ROUNDS):
-        weights = fixed_point(rng.exponential(size=classes.size) ** 2)
+        weights = weights_in_units(rng.exponential(size=classes.size) ** 2, np.ones(classes.size))
         state = engine.root()
         for step in range(DEPTH):
             start = time.process_time()
@@ -253,7 +254,7 @@ class Step:
         self.database = database
         self.examples = database.encode(X)
         self.classes = (np.asarray(y) == "1").astype(np.int32)
-        self.weights = fixed_point(np.random.default_rng(1).random(self.classes.size))
+        self.weights = weights_in_units(np.random.default_rng(1).random(self.classes.size), np.ones(self.classes.size))
         self.n_jobs = n_jobs
         self.engine = self.first_round()
 

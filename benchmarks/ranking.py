@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 import hornboost as hb
-from hornboost.engine import Engine, fixed_point
+from hornboost.engine import Engine
 from hornboost.engine.seeded import SeededEngine
+from hornboost.learners.clauses import weights_in_units
 
 TIME_LIMIT = 20.0
 
@@ -58,7 +59,7 @@ def scoring_pass(database: Any, X: Any, y: Any) -> float:
     Every literal over one join from the examples, with every condition on its attributes.
     """
     engine = Engine(database, database.encode(X), max_depth=1, look_ahead=1)
-    weights, classes = fixed_point(np.ones(len(y))), (y == "1").astype(np.int32)
+    weights, classes = weights_in_units(np.ones(len(y)), np.ones(len(y))), (y == "1").astype(np.int32)
     started = time.process_time()
     engine.score(engine.frontier(engine.root()), weights, classes, 2)
     return time.process_time() - started
@@ -70,7 +71,7 @@ def deep_pass(database: Any, X: Any, y: Any) -> float:
     Every literal or pair of literals, and its tests.
     """
     engine = SeededEngine(Engine(database, database.encode(X), cache_bytes=200_000_000))
-    weights, classes = fixed_point(np.ones(len(y))), (y == "1").astype(np.int32)
+    weights, classes = weights_in_units(np.ones(len(y)), np.ones(len(y))), (y == "1").astype(np.int32)
     started = time.process_time()
     engine.score(engine.root(), engine.literals(engine.root(), int(np.argmax(classes))), weights, classes)
     return time.process_time() - started

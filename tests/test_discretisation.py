@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from hornboost.activation.discretisation import (
-    interval_codes,
-    mdl_cut_points,
-    mdl_cuts,
-    merged,
-    repartition,
-    repartition_cuts,
-)
+from columns import mdl_cut_points, repartition
+from hornboost.activation.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
 
 
 def bits(labels):

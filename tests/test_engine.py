@@ -27,12 +27,12 @@ from hornboost.engine import (
     Visible,
     blocks,
     covers,
-    fixed_point,
     reach,
     to_clause,
 )
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import LimitError
+from hornboost.learners.clauses import weights_in_units
 from hornboost.logic.clause import Clause, Head
 from hornboost.logic.clause import Test as Condition
 from random_databases import RandomCase, RandomColumn, RandomTable, cases
@@ -109,7 +109,7 @@ def walk_over(case: RandomCase, max_depth: int, look_ahead: int, with_constants:
         case,
         rows,
         np.array([choice.randrange(CLASSES) for _ in rows], np.int32),
-        fixed_point(np.array([choice.choice([0.1, 1, 2.5, 7]) for _ in rows])),
+        weights_in_units(np.array([choice.choice([0.1, 1.0, 2.5, 7.0]) for _ in rows]), np.ones(len(rows))),
         {"max_depth": max_depth, "look_ahead": look_ahead, "constants": constants},
         choice,
     )
@@ -456,11 +456,12 @@ def test_a_clause_is_refined_the_same_way_below_two_numbers_of_one_node() -> Non
     assert {refinement.node for refinement in listed(engine.frontier(second))} == {0, 1, 2}
 
 
-def test_fixed_point_weights_are_exact_and_never_vanish() -> None:
-    weights = fixed_point(np.array([1.0, 1e-30, 0.0, 3.0]))
+def test_weights_in_units_are_exact_and_never_vanish() -> None:
+    one = np.ones(4)
+    weights = weights_in_units(np.array([1.0, 1e-30, 0.0, 3.0]), one)
     assert weights.tolist() == [1 << 50, 1, 0, 3 << 50]
-    assert fixed_point(np.array([2.0, 2e-30, 0.0, 6.0])).tolist() == weights.tolist()
-    assert fixed_point(np.array([3.0, 0.0, 1e-30, 1.0])).tolist() == weights[[3, 2, 1, 0]].tolist()
+    assert weights_in_units(np.array([2.0, 2e-30, 0.0, 6.0]), one).tolist() == weights.tolist()
+    assert weights_in_units(np.array([3.0, 0.0, 1e-30, 1.0]), one).tolist() == weights[[3, 2, 1, 0]].tolist()
 
 
 def people_and_things() -> Database:

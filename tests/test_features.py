@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
+from columns import mdl_cut_points
 from hornboost.activation import spread
-from hornboost.activation.discretisation import interval_codes, mdl_cut_points, repartition_cuts
+from hornboost.activation.discretisation import interval_codes, mdl_cuts, merged
 from hornboost.activation.information import (
-    conditional_mutual_information,
     coverage_information,
     entropy,
     mutual_information,
@@ -18,13 +18,30 @@ from hornboost.activation.information import (
 from hornboost.activation.spread import (
     cmi_of_paths,
     cmi_of_rows,
-    discretise,
     offsets_of,
-    rank_codes,
     spread_joint,
-    spread_numeric,
     spread_shares,
 )
+
+
+def conditional_mutual_information(joint):
+    """CMI(C, F_j|F_k) = E(C) − E(C|F_k, F_j) of masses, class × value of F_k × value of F_j.
+
+    As the paper writes it (Hoche and Wrobel 2003, section 4), this is the information that both features
+    together carry about the class.
+    """
+    table = np.asarray(joint, dtype=np.float64)
+    return mutual_information(table.reshape(table.shape[0], -1))
+
+
+def spread_numeric(offsets, values, masses, classes):
+    """The joint masses of class and interval of a number, NaN left out, the number of examples, and the cuts."""
+    distinct, ranks = np.unique(values, return_inverse=True, equal_nan=True)
+    distinct = distinct[~np.isnan(distinct)]
+    codes = np.where(np.isnan(values), -1, ranks).astype(np.int32)
+    joint = spread_joint(offsets, codes, masses, classes, len(distinct))
+    cuts = mdl_cuts(distinct, joint.table, joint.n_examples)
+    return merged(distinct, joint.table, cuts), joint.n_examples, cuts
 
 
 @pytest.fixture
@@ -133,32 +150,21 @@ def test_a_number_on_a_one_to_one_path_is_discretised_as_a_plain_column():
     rng = np.random.default_rng(4)
     classes = rng.integers(0, 2, size=100)
     values = np.where(np.arange(100) % 9 == 0, np.nan, 2 * classes + rng.normal(size=100))
-    found = spread_numeric(np.arange(101), values, np.full(100, 0.01), classes)
-    assert found.cuts.tolist() == mdl_cut_points(values, classes).tolist() != []
-    codes = interval_codes(values, found.cuts)
-    assert mutual_information(found.table) == pytest.approx(mutual_info_score(classes[codes >= 0], codes[codes >= 0]))
+    table, _, cuts = spread_numeric(np.arange(101), values, np.full(100, 0.01), classes)
+    assert cuts.tolist() == mdl_cut_points(values, classes).tolist() != []
+    codes = interval_codes(values, cuts)
+    assert mutual_information(table) == pytest.approx(mutual_info_score(classes[codes >= 0], codes[codes >= 0]))
 
 
 def test_many_rows_of_few_examples_do_not_count_as_many_examples():
     # four examples with 50 rows each: the classes differ, yet four examples pay only for (log2 3 + log2 7 − 2)/4 = 0.60
     offsets, classes = np.arange(0, 201, 50), np.array([0, 0, 1, 1])
     values = np.arange(200.0)
-    found = spread_numeric(offsets, values, np.full(4, 0.25), classes)
-    assert found.n_examples == 4
-    assert found.cuts.tolist() == [99.5]
+    _, n_examples, cuts = spread_numeric(offsets, values, np.full(4, 0.25), classes)
+    assert n_examples == 4
+    assert cuts.tolist() == [99.5]
     mixed = np.where(np.arange(200) % 2 == 0, values, values[::-1])
-    assert spread_numeric(offsets, mixed, np.full(4, 0.25), classes).cuts.tolist() == []
-
-
-def test_ranks_kept_from_an_earlier_round_give_the_same_intervals():
-    rng = np.random.default_rng(6)
-    offsets, classes = np.arange(0, 301, 3), rng.integers(0, 2, size=100)
-    values, masses = np.repeat(classes, 3) + rng.normal(size=300), rng.uniform(size=100)
-    codes, distinct = rank_codes(values)
-    kept = discretise(spread_joint(offsets, codes, masses, classes, len(distinct)), distinct, repartition_cuts)
-    fresh = spread_numeric(offsets, values, masses, classes, find_cuts=repartition_cuts)
-    assert kept.cuts.tolist() == fresh.cuts.tolist() != []
-    assert np.array_equal(kept.table, fresh.table)
+    assert spread_numeric(offsets, mixed, np.full(4, 0.25), classes)[2].tolist() == []
 
 
 def test_shares_list_the_distinct_values_of_each_example(path):

@@ -249,7 +249,8 @@ MIXED = """
 import numpy as np, pyarrow as pa
 from numba.core.registry import CPUDispatcher
 from hornboost import Database
-from hornboost.engine import Coverage, Engine, blocks, fixed_point, join_kernels, pair_kernels
+from hornboost.engine import Coverage, Engine, blocks, join_kernels, pair_kernels
+from hornboost.learners.clauses import weights_in_units
 from hornboost.logic.clause import Clause
 
 def read_only(array):
@@ -277,7 +278,7 @@ db = Database.from_frames(
     ],
 )
 X = db.examples()[0]
-weights = fixed_point(np.array([1.0, 2.0, 3.0, 4.0]))
+weights = weights_in_units(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4))
 classes = np.array([0, 1, 0, 2])
 for large in (200_000, 0):
     blocks.LARGE = large

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornboost.logic import Clause, Literal, canonical, subsumes
+from hornboost.logic import Clause, Literal, canonical
+from subsumption import subsumes
 
 
 def clause(body: str) -> Clause:

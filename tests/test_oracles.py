@@ -19,9 +19,10 @@ from sqlglot import exp
 import naive
 from hornboost import Database
 from hornboost.engine import covers
-from hornboost.logic import Clause, subsumes
+from hornboost.logic import Clause
 from hornboost.sql.clause import coverage_condition
 from random_databases import RandomCase, RandomColumn, RandomTable, cases
+from subsumption import subsumes
 
 Coverage = list[list[bool]]
 CLAUSES = 8

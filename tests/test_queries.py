@@ -15,13 +15,14 @@ import naive
 from hornboost import Database
 from hornboost.data.mirror import mirrored
 from hornboost.estimators.patterns import RelationalPatterns
-from hornboost.logic import Clause, Head, subsumes
+from hornboost.logic import Clause, Head
 from hornboost.logic.clause import Literal
 from hornboost.logic.clause import Test as Condition
 from hornboost.mining.binning import between, equal_frequency
 from hornboost.mining.language import Language
 from hornboost.mining.patterns import LeftOutWarning
 from hornboost.mining.queries import Miner
+from subsumption import subsumes
 
 Rows = dict[str, list[dict[str, object]]]
 Symmetric = dict[str, tuple[str, str]]

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornboost as hb
-from hornboost.engine import Engine, blocks, covers, fixed_point, roots, to_clause
+from hornboost.engine import Engine, blocks, covers, roots, to_clause
 from hornboost.engine import engine as engine_module
 from hornboost.engine import seeded_closings as closings_module
 from hornboost.engine.frontier import Refinement
 from hornboost.engine.seeded import SeededEngine
+from hornboost.learners.clauses import weights_in_units
 from hornboost.learners.objectives import CurvePoint, auroc_gain, clause_area
 from hornboost.learners.seeded import Budget, SeededSearch
 from hornboost.logic.clause import Head
@@ -43,7 +44,7 @@ def test_every_literal_has_the_weight_of_the_clause_evaluated_afresh_and_covers_
 ) -> None:
     database, examples = encoded(case)
     rng = np.random.default_rng(number)
-    weights = fixed_point(rng.uniform(0.1, 1.0, examples.n_rows))
+    weights = weights_in_units(rng.uniform(0.1, 1.0, examples.n_rows), np.ones(examples.n_rows))
     classes = rng.integers(0, 2, examples.n_rows).astype(np.int32)
     seed = int(rng.integers(examples.n_rows))
     engine = SeededEngine(Engine(database, examples))
@@ -145,7 +146,7 @@ def test_seeds_looked_up_together_have_the_literals_of_each_alone() -> None:
 def test_keys_and_chains_reach_what_the_engine_reaches() -> None:
     database = hb.datasets.skewed_pairs(1500, seed=2).database()
     examples = database.encode(database.examples()[0])
-    weights, classes = fixed_point(np.ones(1500)), (np.arange(1500) % 3 == 0).astype(np.int32)
+    weights, classes = weights_in_units(np.ones(1500), np.ones(1500)), (np.arange(1500) % 3 == 0).astype(np.int32)
     engine = Engine(database, examples)
     frontier = engine.frontier(engine.root())
     known = dict(
@@ -189,7 +190,7 @@ def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> Non
     database = hb.datasets.skewed_pairs(400, skew=100, seed=1).database()
     X, y = database.examples()
     classes = (np.asarray(y) == "1").astype(np.int32)
-    weights, examples = fixed_point(np.ones(len(y))), database.encode(X)
+    weights, examples = weights_in_units(np.ones(len(y)), np.ones(len(y))), database.encode(X)
     clock, begun = [0.0], []
 
     def look() -> float:

@@ -136,7 +136,8 @@ def _scores(
         for weight in dict.fromkeys(setting[1] for setting in settings if setting[0] == length):
             weights = np.where(is_positive, weight, 1.0)
             information = selection.Information.of(selection.encode(columns, weights), classes, 2, weights)
-            odds = BernoulliBayes.fit(columns, classes, 2, weights).log_odds
+            bayes = BernoulliBayes.fit(columns, classes, 2, weights)
+            odds = np.log(bayes.p) - np.log1p(-bayes.p)
             for alpha in (setting[2] for setting in settings if setting[:2] == (length, weight)):
                 best, history = selection.stochastic(
                     information, np.random.RandomState(seed).random_sample, alpha=alpha, **parameters

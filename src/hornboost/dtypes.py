@@ -10,9 +10,6 @@ CODE = np.int32
 ROW = np.int32
 """Row numbers of a table and entry numbers of a join-tree node."""
 
-VALUE = np.float64
-"""Numeric columns, NaN for missing."""
-
 WEIGHT = np.int64
 """Example weights in fixed point, so that sums are exact and order-free."""
 

@@ -7,19 +7,16 @@ cumulative sum.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hornboost.activation import information_kernels as kernels
 
-__all__ = ["CutFinder", "interval_codes", "mdl_cut_points", "mdl_cuts", "merged", "repartition", "repartition_cuts"]
+__all__ = ["interval_codes", "mdl_cuts", "merged", "repartition_cuts"]
 
 Floats = NDArray[np.float64]
-CutFinder = Callable[[Floats, Floats, float], Floats]
-"""(distinct values in order, masses class × distinct value, number of contributing examples) → cut points in order."""
-
 _TIE = 1e-12
 """Cuts whose scores differ by less (relative to the total mass) are equal;
 the lowest is taken, whatever the rounding."""
@@ -56,21 +53,6 @@ def merged(distinct: Floats, table: Floats, cuts: Floats) -> Floats:
     return np.diff(sums[:, places], axis=1)
 
 
-def mdl_cut_points(
-    values: ArrayLike, classes: ArrayLike, masses: ArrayLike | None = None, n: int | None = None
-) -> Floats:
-    """Fayyad and Irani's cut points of one numeric attribute; NaN and masses of 0 are left out.
-
-    `n` is the number of examples to which the masses are scaled in the MDL test; by default the number of values with
-    mass.
-
-    >>> mdl_cut_points([1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 1, 1, 1, 1])
-    array([4.5])
-    """
-    distinct, table, count = _table(values, classes, masses)
-    return mdl_cuts(distinct, table, count if n is None else n)
-
-
 def mdl_cuts(distinct: Floats, table: Floats, n: float) -> Floats:
     """Fayyad and Irani's cut points of masses by class and distinct value, scaled to `n` examples.
 
@@ -83,23 +65,11 @@ def mdl_cuts(distinct: Floats, table: Floats, n: float) -> Floats:
     return _recursive_cuts(_steps(distinct, table * (n / total)), _mdl_place, depth=None)
 
 
-def repartition(
-    values: ArrayLike, classes: ArrayLike, weights: ArrayLike, n: int | None = None, depth: int = 2
-) -> Floats:
-    """Cut points that maximise Σ(√w₊ − √w₋)² over the intervals, each with a gain above 1/n; class 1 is positive.
-
-    The weights are scaled to sum 1; `n` is by default the number of values with weight. `depth` levels give up to
-    2**depth intervals.
-
-    >>> repartition([1, 2, 3, 4], [0, 0, 1, 1], [1, 1, 1, 1])
-    array([2.5])
-    """
-    distinct, table, count = _table(values, classes, weights)
-    return repartition_cuts(distinct, table, count if n is None else n, depth)
-
-
 def repartition_cuts(distinct: Floats, table: Floats, n: float, depth: int = 2) -> Floats:
-    """`repartition` of weights by class (0, 1) and distinct value.
+    """Cut points that maximise Σ(√w₊ − √w₋)² over the intervals, each with a gain above 1/n.
+
+    The weights are by class (0, 1) and distinct value, and scaled to sum 1; class 1 is positive. `depth` levels give up
+    to 2**depth intervals.
 
     >>> repartition_cuts(np.array([1.0, 2.0]), np.array([[4.0, 0.0], [0.0, 4.0]]), 8)
     array([1.5])
@@ -112,18 +82,6 @@ def repartition_cuts(distinct: Floats, table: Floats, n: float, depth: int = 2) 
         return _objective_place(sums, 1.0 / n)
 
     return _recursive_cuts(_steps(distinct, table / total), place, depth)
-
-
-def _table(values: ArrayLike, classes: ArrayLike, masses: ArrayLike | None) -> tuple[Floats, Floats, int]:
-    numbers = np.asarray(values, dtype=np.float64)
-    labels: NDArray[Any] = np.asarray(classes).astype(np.int64)
-    mass = np.ones(len(numbers)) if masses is None else np.asarray(masses, dtype=np.float64)
-    used = ~np.isnan(numbers) & (mass > 0.0)
-    distinct, ranks = np.unique(numbers[used], return_inverse=True)
-    n_classes = max(2, int(labels.max(initial=0)) + 1)
-    cells = labels[used] * len(distinct) + ranks
-    table: Floats = np.bincount(cells, weights=mass[used], minlength=n_classes * len(distinct)).astype(np.float64)
-    return distinct, table.reshape(n_classes, len(distinct)), int(used.sum())
 
 
 def _steps(distinct: Floats, table: Floats) -> _CutPlaces:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hornboost.exact import x_log_x
 
-__all__ = ["conditional_mutual_information", "coverage_information", "entropy", "mutual_information"]
+__all__ = ["coverage_information", "entropy", "mutual_information"]
 
 
 def entropy(masses: ArrayLike) -> float:
@@ -36,20 +36,6 @@ def mutual_information(joint: ArrayLike) -> float:
     """
     table = np.asarray(joint, dtype=np.float64)
     return max(0.0, entropy(table.sum(axis=1)) + entropy(table.sum(axis=0)) - entropy(table))
-
-
-def conditional_mutual_information(joint: ArrayLike) -> float:
-    """CMI(C, F_j|F_k) = E(C) − E(C|F_k, F_j) of joint masses,
-    class × value of F_k × value of F_j (Hoche and Wrobel 2003, section 4).
-
-    As the paper writes it, this is the information that both features together carry about the class.
-
-    >>> xor = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
-    >>> round(conditional_mutual_information(xor), 6)  # neither feature tells anything alone, both tell all: ln 2
-    0.693147
-    """
-    table = np.asarray(joint, dtype=np.float64)
-    return mutual_information(table.reshape(table.shape[0], -1))
 
 
 def coverage_information(

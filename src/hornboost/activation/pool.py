@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hornboost.activation.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
 from hornboost.activation.information import coverage_information, mutual_information
-from hornboost.activation.spread import Spread, cmi_of_paths, cmi_of_rows, offsets_of, spread_joint, spread_shares
+from hornboost.activation.spread import cmi_of_paths, cmi_of_rows, offsets_of, spread_joint, spread_shares
 from hornboost.engine import Engine, Visible
 from hornboost.engine.joins import FIRST_NEW
 from hornboost.engine.tree import Join, Ref
@@ -56,7 +56,6 @@ class FeaturePool:
         self.features = find_features(engine)
         self._best: dict[int, JoinPath] = {}
         self._intervals: dict[int, Reached] = {}
-        self._shares: dict[int, Spread] = {}
         self._reached: dict[tuple[int, JoinPath], Reached] = {}
 
     def rank(self, masses: Floats) -> tuple[list[int], Floats]:

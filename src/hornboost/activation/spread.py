@@ -14,20 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hornboost.activation import information_kernels as kernels
-from hornboost.activation.discretisation import CutFinder, mdl_cuts, merged
 from hornboost.activation.information import entropy, mutual_information
 
 __all__ = [
-    "Discretised",
     "Joint",
     "Spread",
     "cmi_of_paths",
     "cmi_of_rows",
-    "discretise",
     "offsets_of",
-    "rank_codes",
     "spread_joint",
-    "spread_numeric",
     "spread_shares",
 ]
 
@@ -43,14 +38,6 @@ class Joint(NamedTuple):
 
     table: Floats
     n_examples: int
-
-
-class Discretised(NamedTuple):
-    """Joint masses, class × interval, and the cut points between the intervals."""
-
-    table: Floats
-    n_examples: int
-    cuts: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,20 +66,6 @@ def offsets_of(examples: Ints, n_examples: int) -> NDArray[np.int64]:
     return offsets
 
 
-def rank_codes(values: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-    """The rank of each number among the distinct ones (−1 for NaN), and the distinct numbers in order.
-
-    >>> rank_codes([2.5, np.nan, 1.0, 2.5])
-    (array([ 1, -1,  0,  1], dtype=int32), array([1. , 2.5]))
-    """
-    numbers = np.asarray(values, dtype=np.float64)
-    known = ~np.isnan(numbers)
-    distinct, inverse = np.unique(numbers[known], return_inverse=True)
-    codes = np.full(len(numbers), -1, dtype=np.int32)
-    codes[known] = inverse
-    return codes, distinct
-
-
 def spread_joint(
     offsets: Ints, codes: Ints, masses: ArrayLike, classes: Ints, n_values: int, n_classes: int = 2
 ) -> Joint:
@@ -103,34 +76,6 @@ def spread_joint(
            [0.  , 0.5 ]]), n_examples=2)
     """
     return _spread(offsets, codes, masses, classes, -1, (n_classes, n_values))
-
-
-def discretise(joint: Joint, distinct: Floats, find_cuts: CutFinder = mdl_cuts) -> Discretised:
-    """Cut the joint masses of class and rank into intervals,
-    by MDL or by another cut finder such as `repartition_cuts`.
-    """
-    cuts = find_cuts(distinct, joint.table, joint.n_examples)
-    return Discretised(merged(distinct, joint.table, cuts), joint.n_examples, cuts)
-
-
-def spread_numeric(
-    offsets: Ints,
-    values: ArrayLike,
-    masses: ArrayLike,
-    classes: Ints,
-    n_classes: int = 2,
-    find_cuts: CutFinder = mdl_cuts,
-) -> Discretised:
-    """Joint masses of class and interval of a number, NaN left out; the cuts are found on the same masses.
-
-    A caller that asks again with other masses keeps the ranks: `discretise(spread_joint(offsets, codes, …), distinct)`.
-
-    >>> offsets, values = np.arange(9), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-    >>> spread_numeric(offsets, values, np.full(8, 0.125), np.repeat([0, 1], 4)).cuts
-    array([4.5])
-    """
-    codes, distinct = rank_codes(values)
-    return discretise(spread_joint(offsets, codes, masses, classes, len(distinct), n_classes), distinct, find_cuts)
 
 
 def spread_shares(offsets: Ints, codes: Ints, n_values: int) -> Spread:

@@ -6,7 +6,6 @@ from hornboost.engine.frontier import Frontier, Refinement
 from hornboost.engine.joins import Chain, Visible
 from hornboost.engine.state import State
 from hornboost.engine.tree import to_clause
-from hornboost.engine.weights import fixed_point
 
 __all__ = [
     "Chain",
@@ -17,6 +16,5 @@ __all__ = [
     "State",
     "Visible",
     "covers",
-    "fixed_point",
     "to_clause",
 ]

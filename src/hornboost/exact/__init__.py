@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from hornboost.exact.scalars import exp, log, log1p
 
 __all__ = [
-    "dot",
     "exp",
     "exps",
     "log",
@@ -42,15 +41,6 @@ def total(values: NDArray[Any] | Iterable[float]) -> float:
     1.0
     """
     return math.fsum(values.ravel().tolist() if isinstance(values, np.ndarray) else values)
-
-
-def dot(a: NDArray[Any], b: NDArray[Any]) -> float:
-    """The sum of the products, each rounded before they are added exactly.
-
-    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
-    11.0
-    """
-    return total(np.multiply(a, b))
 
 
 def logs(x: ArrayLike) -> Floats:

@@ -22,8 +22,6 @@ class BernoulliBayes:
     >>> model.p
     array([[0.75, 0.5 ],
            [0.25, 0.75]])
-    >>> model.predict([[1, 1], [0, 1]])
-    array([0, 1])
     """
 
     log_prior: NDArray[np.float64]
@@ -43,26 +41,6 @@ class BernoulliBayes:
         true_by_class = weight_by_class(X, labels, n_classes, mass).T
         log_prior = exact.logs(by_class / by_class.sum())
         return cls(log_prior, (true_by_class + laplace) / (by_class[:, None] + 2.0 * laplace))
-
-    @property
-    def log_odds(self) -> NDArray[np.float64]:
-        """What column i adds to class j where it is true: ln p_ij / (1 - p_ij)."""
-        return exact.logs(self.p) - exact.log1ps(-self.p)
-
-    def discriminants(self, X: Any) -> NDArray[np.float64]:
-        """g_j(x) = ln p(x | c_j) + ln p(c_j), a column a class."""
-        constant = exact.log1ps(-self.p).sum(axis=1) + self.log_prior
-        g: NDArray[np.float64] = np.asarray(_boolean(X) @ self.log_odds.T) + constant
-        return g
-
-    def posteriors(self, X: Any) -> NDArray[np.float64]:
-        """p(c_j | x), a column a class."""
-        return exact.softmax(self.discriminants(X))
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """The code of the maximum a posteriori class, the first one where several are equal."""
-        best: NDArray[np.int64] = np.argmax(self.discriminants(X), axis=1)
-        return best
 
 
 def weight_by_class(X: Any, classes: NDArray[Any], n_classes: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -105,8 +83,3 @@ def best_prefix(
     by_class = np.bincount(classes, weights, minlength=n_classes).astype(np.float64)
     size, error, loss = kernels.best_prefix(codes, np.maximum(n_values, 2), classes, weights, by_class)
     return int(size), float(error), float(loss)
-
-
-def _boolean(X: Any) -> Any:
-    """As floats, so that products with counts and logarithms are matrix products, dense or sparse."""
-    return X.astype(np.float64) if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
