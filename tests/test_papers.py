@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.papers import c2rib_tables, evolution_table, kbs_table, results
+from benchmarks.papers import c2rib_tables, evolution_table, kbs_table, mlynx_table, results
 from benchmarks.papers.__main__ import app
 from benchmarks.papers.domains import DOMAINS, examples, splits
 from benchmarks.papers.options import choose_fit_and_test, with_linked_labels
@@ -295,3 +295,11 @@ def test_the_list_names_every_table() -> None:
 def test_an_unknown_table_is_named_with_the_way_out() -> None:
     with pytest.raises(DataError, match=r"there is no table 'c2rib-33'.*did you mean 'c2rib-3'.*--list"):
         runner.invoke(app, ["c2rib-33"], catch_exceptions=False)
+
+
+def test_the_page_of_results_holds_the_texts_of_its_writer() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "results.md").read_text(encoding="utf-8")
+    notes = [results.C2RIB_NOTE, results.EVOLUTION_NOTE, results.EVOLUTION_WHY, results.KBS_NOTE, results.RANKING_NOTE]
+    assert [note for note in [*notes, mlynx_table.NOTE, mlynx_table.REASON] if note not in page] == []
+    assert results.HEAD.splitlines()[3] in page
+    assert all(table.title in page for table in TABLES.values())
