@@ -61,3 +61,15 @@ def test_an_index_that_was_cut_short_is_made_anew(folder: Path) -> None:
     index.write_bytes(whole[: len(whole) // 2])
     assert run(folder) == "4.0"
     assert len(index.read_bytes()) == len(whole)
+
+
+def test_a_kernel_is_made_anew_where_a_function_that_it_shares_has_changed(tmp_path: Path) -> None:
+    common = "from hornboost.data.jit import shared\n\n@shared\ndef number():\n    return {}\n"
+    kernel = "\n\n@jit\ndef total(n):\n    return n + number()\n\nPAIR = 1\n"
+    imports = "from hornboost.data.jit import jit\nfrom common import number\n"
+    (tmp_path / "release.py").write_text(imports + kernel, encoding="utf-8")
+    found = []
+    for value in ("1", "10"):
+        (tmp_path / "common.py").write_text(common.format(value), encoding="utf-8")
+        found.append(run(tmp_path))
+    assert found == ["2", "11"]
