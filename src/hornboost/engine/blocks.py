@@ -28,8 +28,9 @@ Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """(example, condition) pairs by segment; `conditions` are the raw numbers
-    of `kernels.build_pairs`, in rising order.
+    """(example, condition) pairs by segment.
+
+    `conditions` are the raw numbers of `kernels.build_pairs`, in rising order.
 
     `starts` and `stops` are the ranges of conditions that are thresholds of one attribute in one direction.
     """
@@ -122,8 +123,9 @@ def _build_in_parts(
 
 
 def _shared(pool: Executor | None, work: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
-    """The results of some calls, each made by this thread or one of the pool, whichever comes first;
-    between two of them work may end.
+    """The results of some calls, each made by this thread or one of the pool, whichever comes first.
+
+    Between two of them work may end.
     """
     calls = list(zip(*arguments, strict=True))
     if pool is None:

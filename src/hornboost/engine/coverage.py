@@ -75,8 +75,9 @@ class Level:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Visit:
-    """What one block of examples found in a group:
-    the join that led there, and the rows with what lies below each, if something does.
+    """What one block of examples found in a group.
+
+    The join that led there, and the rows with what lies below each, if something does.
 
     `is_one` says that the same is found from every entry, and was looked for from the first alone.
     """
@@ -142,8 +143,9 @@ class Coverage:
         return out
 
     def blocks(self, examples: Table) -> Iterator[tuple[int, Flags]]:
-        """Block by block where it begins and what is covered:
-        a row for each example and a column for each distinct body.
+        """Block by block where it begins and what is covered.
+
+        A row for each example and a column for each distinct body.
         """
         for start in range(0, examples.n_rows, BLOCK):
             for at, _, found in self._halved(examples, start, min(start + BLOCK, examples.n_rows), None):

@@ -36,8 +36,9 @@ BARE = -1
 
 
 class Workshop:
-    """What engines over several sets of examples share:
-    memory for what is kept, threads, and a note of the joins that were refused.
+    """What engines over several sets of examples share.
+
+    Memory for what is kept, threads, and a note of the joins that were refused.
     """
 
     def __init__(self, cache: Cache, n_jobs: int = 1) -> None:
@@ -110,8 +111,9 @@ class Engine:
         return self._root
 
     def frontier(self, state: State, visible: Visible | None = None, nodes: Sequence[int] | None = None) -> Frontier:
-        """Every refinement of a clause, or those at some of its nodes;
-        under `visible` only what the learner may see.
+        """Every refinement of a clause, or those at some of its nodes.
+
+        Under `visible` only what the learner may see.
         """
         at = range(len(state.specs)) if nodes is None else nodes
         groups = tuple(self._group(state, node, visible) for node in at)
@@ -209,8 +211,9 @@ class Engine:
         return [Option(chain, block, attributes) for block in blocks if block is not None]
 
     def _kept_blocks(self, state: State, chain: Chain, attributes: Attributes, wanted: set[int]) -> list[Block | None]:
-        """Blocks that hold just the attributes wanted:
-        those kept from before, and one for what has come into sight since.
+        """Blocks that hold just the attributes wanted.
+
+        Those kept from before, and one for what has come into sight since.
         """
         key = ("blocks", state.entries[chain.node].number, chain.joins)
         kept: tuple[tuple[frozenset[int], Block | None], ...] = self.cache.get(key) or ()
@@ -229,7 +232,8 @@ class Engine:
     def _block(
         self, state: State, chain: Chain, attributes: Attributes, selected: tuple[int, ...], bare: bool = True
     ) -> Block | None:
-        """The conditions on some attributes behind a chain;
+        """The conditions on some attributes behind a chain.
+
         None when it reaches too much, or its closing drops nothing.
         """
         check()

@@ -88,8 +88,9 @@ class Facts:
 
 
 def writable(array: NDArray[Any], dtype: type[Number]) -> NDArray[Number]:
-    """The array as the one kind that kernels are compiled for, copied only if it is another;
-    numba tells apart what cannot be written.
+    """The array as the one kind that kernels are compiled for, copied only if it is another.
+
+    Numba tells apart what cannot be written.
     """
     flags = array.flags
     return array if array.dtype == dtype and flags.c_contiguous and flags.writeable else np.array(array, dtype)

@@ -1,5 +1,6 @@
-"""Whether a clause, or a tree of joins as from a checkpoint, fits the tables:
-the engine itself trusts what it is given.
+"""Whether a clause, or a tree of joins as from a checkpoint, fits the tables.
+
+The engine itself trusts what it is given.
 """
 
 from __future__ import annotations

@@ -21,8 +21,9 @@ MERGE_LIMIT = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One step from a clause to a more special one:
-    a test on a node, or new literals with or without a test on the last.
+    """One step from a clause to a more special one.
+
+    A test on a node, or new literals with or without a test on the last.
     """
 
     node: int

@@ -19,8 +19,9 @@ INTERVAL, MISSING, SAME, DIFFER, NEEDS = 0, 1, 2, 3, 4
 
 @inner
 def _has(row: Int, entry: Int, f: Int, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats) -> bool:
-    """Whether a row has a feature; what it needs below is left out for an entry of -1,
-    below which nothing is known yet.
+    """Whether a row has a feature.
+
+    What it needs below is left out for an entry of -1, below which nothing is known yet.
     """
     for c in range(first[f], first[f + 1]):
         kind = what[c, 0]
@@ -88,8 +89,9 @@ def expand(
     what: Longs,
     bounds: Floats,
 ) -> tuple[Codes, Codes]:
-    """The entries of a new node: every row behind each entry that fits the join;
-    rows, and the entry that each lies behind.
+    """The entries of a new node: every row behind each entry that fits the join.
+
+    Rows, and the entry that each lies behind.
 
     `allowed` is a mask over the rows of the table, or empty when all are allowed. If there are features, a row must
     have one of them, as far as that is about the row itself.

@@ -1,5 +1,6 @@
-"""Which literals may be added to a clause: joins over key columns of one domain,
-with look-ahead and closing variables.
+"""Which literals may be added to a clause.
+
+Joins over key columns of one domain, with look-ahead and closing variables.
 """
 
 from __future__ import annotations

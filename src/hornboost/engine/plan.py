@@ -1,5 +1,6 @@
-"""The bodies of many clauses as one tree of joins in which equal parts stand once:
-what coverage, witnesses and SQL share.
+"""The bodies of many clauses as one tree of joins in which equal parts stand once.
+
+What coverage, witnesses and SQL share.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from hornboost.logic.clause import Clause, Test
 
 @dataclass(frozen=True, slots=True)
 class RowFeature:
-    """What one row must satisfy: tests, pairs of its key columns that are equal or differ,
-    and features of groups below it.
+    """What one row must satisfy.
+
+    Tests, pairs of its key columns that are equal or differ, and features of groups below it.
     """
 
     tests: tuple[Test, ...] = ()
@@ -71,8 +73,9 @@ class JoinGroup:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Seat:
-    """Where a literal of a clause stands in the plan:
-    its position in the body, the seat of the literal above, and what is asked there.
+    """Where a literal of a clause stands in the plan.
+
+    Its position in the body, the seat of the literal above, and what is asked there.
     """
 
     literal: int

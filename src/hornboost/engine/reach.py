@@ -69,7 +69,8 @@ class Reach(NamedTuple):
 
 
 def follow(database: Database, facts: Facts, join: Join, example: Codes, lookup: Callable[[Ref], Codes]) -> Reach:
-    """A join from some entries, whose examples are given;
+    """A join from some entries, whose examples are given.
+
     `lookup` tells the key of each entry that a variable stands for.
 
     A join without a source leads from every entry to all rows of the table.

@@ -1,5 +1,6 @@
-"""What can be added at the root, learned once for all rounds:
-over distinct keys where examples share them, not walking long chains.
+"""What can be added at the root, learned once for all rounds.
+
+Over distinct keys where examples share them, not walking long chains.
 
 The conditions behind two joins are the union of those behind the second one over the keys that the first one reaches;
 and a second join that closes on another key of the example meets the first one half-way. So the cost of a chain is that
@@ -150,8 +151,9 @@ class RootBuilder:
         return self._near[at]
 
     def _closed(self, joins: tuple[Join, ...]) -> Block:
-        """The block of a second literal that closes on another key of the example:
-        its rows are looked up by that key.
+        """The block of a second literal that closes on another key of the example.
+
+        Its rows are looked up by that key.
         """
         first, second = joins
         ((column, closing),) = second.equal

@@ -23,8 +23,9 @@ _MISSING_TEXTS = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})
 
 
 def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014), elementwise;
-    it maps distinct states to distinct hashes.
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014), elementwise.
+
+    It maps distinct states to distinct hashes.
     """
     z = state + _GAMMA
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
@@ -62,8 +63,9 @@ def uniform(hashes: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 
 def content_hash(columns: NDArray[Any] | Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-    """A 64-bit hash of each row of a 2-d array, or of columns of equal length:
-    numbers, booleans, or text (any other object by its `str`).
+    """A 64-bit hash of each row of a 2-d array, or of columns of equal length.
+
+    Numbers, booleans, or text (any other object by its `str`).
 
     Equal numbers hash alike whatever their type (1 and 1.0, 0.0 and -0.0), so do all missing values.
 
@@ -112,8 +114,9 @@ def _text_hash(text: str) -> int:
 
 
 def tell_apart(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Make the hashes of examples of equal content differ, by their rank among their equals;
-    a first occurrence keeps its hash.
+    """Make the hashes of examples of equal content differ, by their rank among their equals.
+
+    A first occurrence keeps its hash.
 
     >>> first, second, copy = tell_apart(np.array([7, 5, 7], dtype=np.uint64))
     >>> first, second, copy == first

@@ -1,5 +1,6 @@
-"""Refinements that are true of one example, the seed:
-its bottom clause, read off the rows that it reaches (Oliphant et al. 2009, section 3).
+"""Refinements that are true of one example, the seed.
+
+Its bottom clause, read off the rows that it reaches (Oliphant et al. 2009, section 3).
 
 The search starts from the empty clause again and again: what can be added at the root is learned once (`roots`), and an
 engine over the covered examples alone goes on from there.
@@ -240,8 +241,9 @@ class SeededEngine:
         return self._parts
 
     def expect(self, seeds: Sequence[int]) -> None:
-        """Say which seeds come next: what holds for them is looked up together,
-        which takes little longer than for one.
+        """Say which seeds come next.
+
+        What holds for them is looked up together, which takes little longer than for one.
         """
         self._expected, self._expected_literals = tuple(seeds), {}
 
@@ -313,8 +315,9 @@ class SeededEngine:
     def _conditions(
         self, engine: Engine, state: State, group: NodeOptions, n: int
     ) -> tuple[Longs, Longs, Longs, Longs]:
-        """The conditions of a group that hold on the rows of the examples 0..n:
-        example, option, raw number, row in the group's table.
+        """The conditions of a group that hold on the rows of the examples 0..n.
+
+        Example, option, raw number, row in the group's table.
         """
         whose, numbers, raws, candidates = [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS]
         for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):

@@ -1,5 +1,6 @@
-"""Joins that close on a second key: few of the rows that the first key reaches have it,
-and marks tell where to look at all.
+"""Joins that close on a second key.
+
+Few of the rows that the first key reaches have it, and marks tell where to look at all.
 """
 
 from __future__ import annotations

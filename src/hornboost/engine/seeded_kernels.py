@@ -1,5 +1,6 @@
-"""Numba kernels of the seeded search, and nothing else;
-conditions are numbered as `pair_kernels.build_pairs` numbers them.
+"""Numba kernels of the seeded search, and nothing else.
+
+Conditions are numbered as `pair_kernels.build_pairs` numbers them.
 """
 
 from __future__ import annotations
@@ -104,8 +105,9 @@ def weigh_tests(
     weights: Longs,
     out: Longs,
 ) -> None:
-    """The weight of the rows `at` (empty: of all rows) that satisfy each condition;
-    every condition is a range of codes.
+    """The weight of the rows `at` (empty: of all rows) that satisfy each condition.
+
+    Every condition is a range of codes.
     """
     a = 0
     for k in range(raw.size):
@@ -319,8 +321,9 @@ def mark_pairs(left: Codes, right: Codes, marks: Mask) -> None:
 def closing_rows(
     example: Codes, codes: Codes, offsets: Longs, order: Codes, column: Codes, others: Codes, marks: Mask
 ) -> tuple[Codes, Codes, bool]:
-    """The rows that a join reaches and whose `column` equals what each entry asks for;
-    keys that no row has together are not followed.
+    """The rows that a join reaches and whose `column` equals what each entry asks for.
+
+    Keys that no row has together are not followed.
 
     Returns examples, rows, and whether the equality dropped a row.
     """

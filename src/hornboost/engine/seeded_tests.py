@@ -1,5 +1,6 @@
-"""Tests on the seed's own attributes, weighed value by value:
-of a column of thousands of numbers only the seed's own one is asked for.
+"""Tests on the seed's own attributes, weighed value by value.
+
+Of a column of thousands of numbers only the seed's own one is asked for.
 """
 
 from __future__ import annotations

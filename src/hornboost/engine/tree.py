@@ -1,5 +1,6 @@
-"""The structure of a clause: a tree of joins in which each literal is a node,
-made from a clause and turned into one.
+"""The structure of a clause.
+
+A tree of joins in which each literal is a node, made from a clause and turned into one.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ def path_text(joins: Sequence[Join]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The structure of a node: its table, where it hangs, its tests,
-    and pairs of its own key columns that are equal or differ.
+    """The structure of a node.
+
+    Its table, where it hangs, its tests, and pairs of its own key columns that are equal or differ.
     """
 
     table: str
@@ -72,8 +74,9 @@ class Spec:
 
 
 def clause_tree(clause: Clause) -> tuple[tuple[Spec, ...], list[int]]:
-    """A clause as a tree in which everything related lies on one path, and which literal each node is;
-    its first literal is the root.
+    """A clause as a tree in which everything related lies on one path, and which literal each node is.
+
+    Its first literal is the root.
 
     A depth-first search of the graph "shares a variable, or must differ" has no edge between branches, so each literal
     finds its equalities and inequalities among its ancestors. A variable links its literals to the one that brings it
