@@ -54,23 +54,23 @@ def _prepared(language: Language, skeleton: Skeleton, shape: Shape) -> kernels.P
     index = relation.index(relation.columns[column])
     new = [k for k, v in enumerate(pattern) if v < 0]
     equal = [(k, v) for k, v in enumerate(pattern) if v >= 0 and k != column]
-    differ: list[tuple[int, int]] = []
+    unequal: list[tuple[int, int]] = []
     apart: list[tuple[int, int]] = []
     if language.oi:
         domains = language.domains(skeleton)
-        differ = [(k, v) for k in new for v, domain in domains.items() if domain == relation.domains[k]]
+        unequal = [(k, v) for k in new for v, domain in domains.items() if domain == relation.domains[k]]
         apart = [
             (k, other) for k in new for other in new if k < other and relation.domains[k] == relation.domains[other]
         ]
     free = {v for _, variables in skeleton for v in variables if v >= language.n_root}
-    used = sorted(free & {pattern[column], *(v for _, v in (*equal, *differ))})
+    used = sorted(free & {pattern[column], *(v for _, v in (*equal, *unequal))})
     return kernels.Prepared(
         np.uint32(pattern[column]),
         index.offsets,
         index.rows,
         relation.keys,
         _pairs(equal),
-        _pairs(differ),
+        _pairs(unequal),
         _pairs(apart),
         np.array(new, np.uint32),
         np.array(used, np.uint32),

@@ -25,7 +25,7 @@ class Prepared(NamedTuple):
     """A literal that may be added: the rows of an index under a variable of the query,
     with these demands on their keys.
 
-    `equal` lists pairs (key column, variable) that must also be equal, `differ` those that must not be, `apart` pairs
+    `equal` lists pairs (key column, variable) that must also be equal, `unequal` those that must not be, `apart` pairs
     of key columns that hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables
     that matter besides the example's own: if they are not all, one binding may ask what the one before has asked
     (`repeats`). Numbers of columns have no sign, which saves the kernels a test.
@@ -36,7 +36,7 @@ class Prepared(NamedTuple):
     rows: Codes
     keys: Codes
     equal: Places
-    differ: Places
+    unequal: Places
     apart: Places
     fresh: Places
     used: Places
@@ -79,14 +79,14 @@ def _first_bit(word: np.uint64) -> tuple[np.uint64, int]:
 
 @inner
 def _fits(
-    keys: Codes, equal: Places, differ: Places, apart: Places, variables: Codes, b: int, row: int | np.uint32
+    keys: Codes, equal: Places, unequal: Places, apart: Places, variables: Codes, b: int, row: int | np.uint32
 ) -> bool:
     """Whether a row fits a binding: `engine.key_kernels.fits` for keys that lie side by side."""
     for p in range(equal.shape[0]):
         if not same(keys[row, equal[p, 0]], variables[b, equal[p, 1]]):
             return False
-    for p in range(differ.shape[0]):
-        if not distinct(keys[row, differ[p, 0]], variables[b, differ[p, 1]]):
+    for p in range(unequal.shape[0]):
+        if not distinct(keys[row, unequal[p, 0]], variables[b, unequal[p, 1]]):
             return False
     for p in range(apart.shape[0]):  # noqa: SIM110
         if not distinct(keys[row, apart[p, 0]], keys[row, apart[p, 1]]):
@@ -149,7 +149,7 @@ def _reach_literal(
     rows: Codes,
     keys: Codes,
     equal: Places,
-    differ: Places,
+    unequal: Places,
     apart: Places,
     _fresh: Places,
     used: Places,
@@ -209,8 +209,8 @@ def _reach_literal(
                             break
                     if not fits:
                         continue
-                    for p in range(differ.shape[0]):
-                        if not distinct(keys[row, differ[p, 0]], variables[b, differ[p, 1]]):
+                    for p in range(unequal.shape[0]):
+                        if not distinct(keys[row, unequal[p, 0]], variables[b, unequal[p, 1]]):
                             fits = False
                             break
                     if not fits:
@@ -356,7 +356,7 @@ def _extend(
     rows: Codes,
     keys: Codes,
     equal: Places,
-    differ: Places,
+    unequal: Places,
     apart: Places,
     fresh: Places,
     _used: Places,
@@ -384,7 +384,7 @@ def _extend(
         for at in range(offsets[code], offsets[code + 1]):
             row = np.uint32(rows[at])
             if (attribute < 0 or held[row, attribute] == condition) and _fits(
-                keys, equal, differ, apart, variables, b, row
+                keys, equal, unequal, apart, variables, b, row
             ):
                 if n == room:  # the limit
                     return examples, longer, found
