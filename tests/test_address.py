@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import traceback
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import hornboost as hb
@@ -71,6 +73,45 @@ def test_a_source_without_a_clear_label_is_named_without_its_password(monkeypatc
     monkeypatch.setattr(source, "LABELS", ())
     with pytest.raises(DataError, match=r"user:\*\*\*@localhost") as caught:
         source._likely_label(database, source.TaskOptions(), ADDRESSES[0])
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("command", [["rules"], ["sql"], ["predict", "model.json"], ["fit", "-o"], ["convert", "."]])
+def test_an_address_in_the_place_of_a_file_is_named_without_its_password(
+    command: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verb, *before = command
+    monkeypatch.setattr("sys.argv", ["hornboost", verb, *before, ADDRESSES[0], *(["."] if verb == "fit" else [])])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    out, err = capfd.readouterr()
+    assert err.startswith("hornboost: ")
+    assert SECRET not in out + err
+
+
+def test_a_database_with_a_label_of_numbers_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hornboost.cli import source
+
+    frame = pd.DataFrame({"id": range(60), "spend": [k / 7 for k in range(60)]})
+    database = hb.Database.from_frames({"t": frame}, target="t", key="id", label="spend")
+    monkeypatch.setattr(source, "open_source", lambda *_: database)
+    with pytest.raises(DataError, match=r"user:\*\*\*@localhost.* holds numbers") as caught:
+        source.open_task(ADDRESSES[0], source.TaskOptions())
+    assert SECRET not in str(caught.value)
+
+
+def test_a_database_without_rows_to_predict_is_named_without_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hornboost.cli import predict, source
+
+    database = hb.datasets.trains(20, seed=1).database()
+    X, y = database.examples()
+    hb.C2RIBClassifier(database, rounds=1).fit(X, y).save(tmp_path / "model.json")
+    monkeypatch.setattr(source, "open_source", lambda *_: database)
+    with pytest.raises(DataError, match=r"user:\*\*\*@localhost.* every row") as caught:
+        predict.load_with_examples(tmp_path / "model.json", ADDRESSES[0], source.TaskOptions(), unlabelled=True)
     assert SECRET not in str(caught.value)
 
 

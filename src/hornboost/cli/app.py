@@ -74,6 +74,8 @@ def _tell(error: Exception) -> None:
 
 
 def _fail(message: str) -> None:
-    text = clean(" ".join(message.split()))
+    from hornboost.data.readers.address import without_password
+
+    text = clean(" ".join(without_password(message).split()))  # an address may stand where a file is expected
     note("hornboost: " + (text if len(text) <= 1000 else f"{text[:500]} … {text[-480:]}"))
     sys.exit(1)

@@ -129,7 +129,7 @@ def load_with_examples(
     """The model bound to a source, all of the source's rows to predict or
     those without a label, and what identifies them.
     """
-    from hornboost.cli.source import open_for_model
+    from hornboost.cli.source import open_for_model, shown
     from hornboost.estimators.fitted import FittedModel
     from hornboost.model import file
 
@@ -145,7 +145,7 @@ def load_with_examples(
     X, _ = database.examples(labelled=False if unlabelled else None)
     if len(X) == 0:
         raise DataError(
-            f"{source}: every row of '{database.target.table}' has a value of '{database.target.label}'; "
+            f"{shown(source)}: every row of '{database.target.table}' has a value of '{database.target.label}'; "
             "leave out --unlabelled"
         )
     keys = _keys(database, X, saved.target.key)

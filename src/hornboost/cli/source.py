@@ -76,13 +76,13 @@ def open_source(source: str, options: TaskOptions) -> Database:
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, ValueError):
         raise DataError(
-            f"{_shown(source)!r} is no path and no postgresql:// address; give a folder, a file or an address"
+            f"{shown(source)!r} is no path and no postgresql:// address; give a folder, a file or an address"
         ) from None
     if is_folder:
         return _open_folder(path, options)
     if not exists and path.suffix not in (".b", ".f", ".n") and not path.with_name(path.name + ".b").exists():
         raise DataError(
-            f"there is no file or folder '{_shown(source)}'; give a folder, a database file, a CSV or ARFF "
+            f"there is no file or folder '{shown(source)}'; give a folder, a database file, a CSV or ARFF "
             "file, or postgresql://…"
         )
     return _open_file(path, options)
@@ -101,7 +101,7 @@ def open_task(source: str, options: TaskOptions) -> Database:
     if database.label_kind == "numbers":
         distinct = len(set(database.examples()[1]))
         raise DataError(
-            f"{source}: the label '{database.target.label}' holds numbers ({distinct:,} distinct values), "
+            f"{shown(source)}: the label '{database.target.label}' holds numbers ({distinct:,} distinct values), "
             "and so far only classes can be "
             "learned; add a column that cuts them into ranges, or name one value with --positive"
         )
@@ -222,7 +222,7 @@ def _open_table(path: Path, options: TaskOptions) -> Database:
     return Database(**infer_files([path], path.name, {"target": table_name(path), **options.inferring()}))
 
 
-def _shown(source: str) -> str:
+def shown(source: str) -> str:
     """A source as a message may repeat it."""
     from hornboost.data.readers.address import without_password
 
@@ -265,7 +265,7 @@ def _likely_label(database: Database, options: TaskOptions, source: str) -> tupl
         if last.kind == "nominal" and last.categories is not None and 2 <= len(last.categories) <= 20:
             return tables[0], last.name
     raise DataError(
-        f"{_shown(source)}: it is not clear what to predict; "
+        f"{shown(source)}: it is not clear what to predict; "
         "name it with --target TABLE --label COLUMN ('hornboost inspect' lists both)"
     )
 
