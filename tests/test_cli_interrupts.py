@@ -99,6 +99,19 @@ def test_an_interrupted_fit_writes_what_it_has_learned(
     assert len(hb.load(path, database=database).predict(database.examples()[0])) == 1000
 
 
+def test_a_fit_interrupted_when_its_model_is_written_says_where(
+    run: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(hb.C2RIBClassifier, "predict", press)
+    code, _, err = run("fit", folder, "--rounds", 2, "-o", tmp_path / "model.json")
+    assert code == 130
+    assert f"wrote {tmp_path / 'model.json'}" in err
+    assert hb.load(tmp_path / "model.json", hb.Database.from_folder(folder)).rules_
+
+
 def test_a_fit_interrupted_before_its_first_rule_says_so_in_one_sentence(folder: Path, tmp_path: Path) -> None:
     script = (
         "import os, signal, sys, hornboost.learners.greedy as greedy, hornboost.boosting.c2rib as c2rib\n"

@@ -313,6 +313,18 @@ def test_what_has_no_end_is_not_read_until_memory_is(
             hb.C2RIBClassifier(rounds=1, random_state=0, checkpoint=place).fit(np.zeros((4, 1)), [0, 1, 0, 1])
 
 
+def test_a_file_that_waits_as_a_pipe_does_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "log")
+    writer = os.open(tmp_path / "log", os.O_RDWR)
+    monkeypatch.setattr(seal.stat, "S_ISFIFO", lambda mode: False)
+    monkeypatch.setattr(seal.stat, "S_ISREG", lambda mode: True)
+    try:
+        with pytest.raises(ModelError, match="nothing to read"):
+            seal.read_bytes(tmp_path / "log", "model")
+    finally:
+        os.close(writer)
+
+
 def test_a_model_may_come_through_a_pipe(tmp_path: Path, content: bytes) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))

@@ -73,7 +73,13 @@ def fit(
         started = time.monotonic()
         interrupted = _fit_and_save(learner, X, y, output)
     seconds = time.monotonic() - started
-    _report(learner, X, y, output, seconds, interrupted, as_json)
+    accuracy = None
+    try:
+        if not interrupted:  # who is in a hurry does not wait for it
+            accuracy = float((learner.predict(X) == y.to_numpy()).mean())
+    except KeyboardInterrupt:
+        interrupted = True  # the model is written, which is still to be said
+    _report(learner, X, y, output, seconds, accuracy, interrupted, as_json)
     if interrupted:
         raise typer.Exit(130)
 
@@ -151,13 +157,18 @@ def _about(database: Database, n: int, learner: Any) -> str:
     )
 
 
-def _report(fitted: Any, X: Any, y: Any, output: Path, seconds: float, interrupted: bool, as_json: bool) -> None:
-    """What was learned, what ended the search early, and what was left out of it.
-
-    An interrupted user does not wait for the accuracy.
-    """
+def _report(
+    fitted: Any,
+    X: Any,
+    y: Any,
+    output: Path,
+    seconds: float,
+    accuracy: float | None,
+    interrupted: bool,
+    as_json: bool,
+) -> None:
+    """What was learned, what ended the search early, and what was left out of it."""
     rules, stopped = fitted.rules_, getattr(fitted, "stopped_", None)
-    accuracy = None if interrupted else float((fitted.predict(X) == y.to_numpy()).mean())
     if as_json:
         show_json(
             {

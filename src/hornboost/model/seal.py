@@ -136,6 +136,8 @@ def read_bytes(path: str | Path, noun: str) -> bytes:
                 raise ModelError(f"{path}: the {noun} cannot be read (nothing came through the pipe); name a file")
             os.set_blocking(descriptor, True)
         content = file.read(CEILING + 1)
+    if content is None:  # what calls itself a file and waits as a pipe does, such as a log of the kernel
+        raise ModelError(f"{path}: the {noun} cannot be read (there is nothing to read now); name another file")
     if len(content) > CEILING:
         raise ModelError(f"{path}: the {noun} cannot be read (it has more than {CEILING >> 20} MB); name another file")
     return content
