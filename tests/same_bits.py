@@ -73,6 +73,8 @@ def cases() -> Iterator[tuple[str, Case]]:
     pairs = _Task(hb.datasets.skewed_pairs(2000, skew=100, seed=3).database())
     flowers = _flowers()
 
+    yield "HornBoost", bank.saved(hb.HornBoostClassifier, subsample=0.7)
+    yield "HornBoost three classes", flowers.saved(hb.HornBoostClassifier, rounds=12)
     for features in (None, "margin", *(f"V{k}" for k in range(1, 17))):
         yield (
             f"C2RIB {features}",
@@ -102,7 +104,7 @@ def cases() -> Iterator[tuple[str, Case]]:
             yield f"{name} {base}", flowers.scored(estimator, base=base, rounds=10)
     yield "KBS stratified", trains.saved(hb.KBSClassifier, base="clause", rounds=10, stratify=True, smoothing=0.3)
     yield "KBS bootstrap", flowers.scored(hb.KBSClassifier, base="stump", rounds=10, bootstrap=0.5, cells="class")
-    yield "KBS patience", flowers.scored(hb.KBSClassifier, base="stump", rounds=30, patience=3)
+    yield "KBS early stopping", flowers.scored(hb.KBSClassifier, base="stump", rounds=30, early_stopping=3)
     known = ['class="2" :- examples(x3>=1.8).', 'class="0" :- examples(x2<=2).']
     yield "KBS prior knowledge", flowers.saved(hb.KBSClassifier, base="clause", rounds=5, prior_knowledge=known)
     for quality in ("wracc", "binomial"):
