@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -65,9 +67,22 @@ def test_weights_that_cannot_be_summed_are_refused_in_one_sentence(estimator: An
 def test_weights_of_any_common_scale_are_taken(scale: float) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = X[:, 0] > 0
-    for estimator in (hb.RankBoostClassifier, hb.KBSClassifier, hb.AdaBoostM1Classifier, hb.LogitBoostClassifier):
-        model = estimator(rounds=3, random_state=0).fit(X, y, sample_weight=np.full(60, scale))
-        assert np.isfinite(model.decision_function(X)).all()
+    for estimator in ESTIMATORS:
+        model = estimator(random_state=0).fit(X, y, sample_weight=np.full(60, scale))
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weights_beyond_millions_weigh_examples_as_millions_do(estimator: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y, weight = X[:, 0] > 0.1 * X[:, 1], np.arange(60) % 3 + 1.0
+    once, *others = (
+        estimator(random_state=0).fit(X, y, sample_weight=weight * scale).predict_proba(X)
+        for scale in (2.0**20, 2.0**50, 2.0**60, 2.0**460)
+    )
+    assert ((once[:, 1] > 0.5) == y).mean() > 0.9
+    for other in others:
+        np.testing.assert_array_equal(other, once)
 
 
 @pytest.mark.parametrize(
@@ -124,3 +139,59 @@ def test_examples_without_columns_are_one_sentence() -> None:
         with pytest.raises(ValueError, match=r"column|feature") as caught:
             estimator().fit(empty, [0, 1, 0, 1])
         assert "\n" not in str(caught.value)
+
+
+class Odd:
+    """A value of a type that nobody has heard of."""
+
+
+@pytest.mark.parametrize("value", ["a\ud800", Decimal("Infinity"), pd.Period("2020"), pd.Interval(0, 1), Odd(), 1j])
+def test_objects_that_no_column_can_hold_are_one_sentence_with_the_column(value: Any) -> None:
+    frame = pd.DataFrame({"v": pd.Series([value, "x"] * 10, dtype=object), "y": ["a", "b"] * 10})
+    for label in ("y", "v"):
+        with pytest.raises(DataError, match=r"^column 'v': .*; (convert|decode) it"):
+            hb.Database.from_frames({"t": frame}, target="t", label=label)
+    with pytest.raises(DataError, match=r"^column 'v': "):
+        hb.C2RIBClassifier(rounds=1).fit(frame[["v"]], frame["y"])
+    with pytest.raises(DataError):
+        hb.Database.from_frames({"t": frame[["y"]]}, target="t", label="y", where={"y": [value]})
+
+
+def test_whole_numbers_beyond_64_bits_are_their_digits() -> None:
+    numbers = [10**30 + k for k in range(20)]
+    main = pd.DataFrame({"id": pd.Series(numbers, dtype=object), "y": ["a", "b"] * 10})
+    other = pd.DataFrame({"main": pd.Series(numbers, dtype=object), "kind": ["u", "v"] * 10})
+    database = hb.Database.from_frames(
+        {"t": main, "u": other}, target="t", key="id", label="y", foreign_keys=[("u.main", "t.id")]
+    )
+    assert database.links[0].dangling == 0
+    X, y = database.examples()
+    assert hb.C2RIBClassifier(database, rounds=2, random_state=0).fit(X, y).predict(X).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("value", [timedelta(1), b"x", [1]])
+def test_a_label_or_condition_without_a_text_is_one_sentence(value: Any) -> None:
+    frame = pd.DataFrame({"v": pd.Series([value] * 4, dtype=object), "y": ["a", "b"] * 2})
+    with pytest.raises(DataError, match=r"label 'v': values of type .* have no text"):
+        hb.Database.from_frames({"t": frame}, target="t", label="v")
+    with pytest.raises(DataError, match=r"column 'v': values of type .* have no text|has no column 'v'"):
+        hb.Database.from_frames({"t": frame}, target="t", label="y", where={"v": ["x"]})
+
+
+@pytest.mark.parametrize("value", [time(10), b"x", [1]])
+def test_a_column_that_is_left_out_is_not_among_the_examples(value: Any) -> None:
+    frame = pd.DataFrame(
+        {"id": range(20), "v": pd.Series([value] * 20, dtype=object), "x": [0, 1] * 10, "y": ["a", "b"] * 10}
+    )
+    database = hb.Database.from_frames({"t": frame}, target="t", key="id", label="y")
+    X, y = database.examples()
+    assert list(X.columns) == ["id", "x"]
+    assert hb.C2RIBClassifier(database, rounds=2, random_state=0).fit(X, y).predict(X).tolist() == y.tolist()
+
+
+def test_names_and_classes_are_unicode() -> None:
+    frame = pd.DataFrame({"x": [0, 1] * 10, "y": ["a", "b"] * 10})
+    with pytest.raises(DataError, match="no Unicode text"):
+        hb.Database.from_frames({"t\udcff": frame}, target="t\udcff", label="y")
+    with pytest.raises(DataError, match="no Unicode text"):
+        hb.C2RIBClassifier(rounds=1).fit(frame[["x"]], np.array(["a\ud800", "b"] * 10, dtype=object))

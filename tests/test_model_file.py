@@ -220,6 +220,7 @@ def test_other_versions_and_contents_are_refused_although_the_checksum_fits(
         (("target", "positive"), "5"),
         (("classes", "texts"), ["0", ""]),
         (("classes", "texts"), ["1", "1"]),
+        (("classes", "texts"), ["\ud800", "1"]),
         (("classes",), {"dtype": "<U1", "values": ["no", "yes"], "texts": ["0", "1"]}),
         (("classes",), {"dtype": "|i1", "values": [0, 300], "texts": ["0", "1"]}),
         (("classes",), {"dtype": "<i8", "values": ["0", "1"], "texts": ["0", "1"]}),

@@ -363,8 +363,10 @@ def test_a_link_within_the_folder_is_followed(tmp_path):
 
 @pytest.mark.parametrize("name", ["", ".", "a\\u0000b", "x" * 5000])
 def test_names_that_name_no_file_are_refused(tmp_path, name):
-    with pytest.raises(DataError, match=r"schema.toml: (\[tables.loan\]|the file)"):
-        Database.from_folder(folder_of(tmp_path, SCHEMA.replace("loan.csv", name)))
+    folder = folder_of(tmp_path, SCHEMA.replace("loan.csv", name))
+    for allow_outside in (False, True):
+        with pytest.raises(DataError, match=r"schema.toml: (\[tables.loan\]|the file)"):
+            Database.from_folder(folder, allow_outside=allow_outside)
 
 
 def test_held_out_files_lie_in_the_folder_too(tmp_path):

@@ -169,6 +169,15 @@ def test_a_model_kept_as_a_view_is_not_learned_from(shop: Shop, run: Any, tmp_pa
     code, out, _ = run("inspect", shop.address, *OPTIONS)
     assert "not read: churn_score (view)" in out
     assert json.loads(run("inspect", shop.address, *OPTIONS, "--json")[1])["not_read"] == ["churn_score (view)"]
+    code, _, err = run("convert", shop.address, tmp_path / "copy", *OPTIONS)
+    assert "left out churn_score (view)" in err
+
+
+def test_convert_names_the_columns_that_the_folder_lacks(shop: Shop, run: Any, tmp_path: Path) -> None:
+    shop.execute(f"ALTER TABLE customers ADD COLUMN photo {'BYTEA' if shop.kind == 'postgres' else 'BLOB'}")
+    code, _, err = run("convert", shop.address, tmp_path / "copy", *OPTIONS)
+    assert code == 0, err
+    assert "customers.photo is left out" in err
 
 
 def test_the_view_scores_as_python_does_new_customers_included(shop: Shop, run: Any, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def convert(
 ) -> None:
     """Write SOURCE as a folder with a file a table and a schema.toml, which every verb reads without guessing."""
     from hornboost.cli.folder import check_new, write_folder
-    from hornboost.cli.source import open_source
+    from hornboost.cli.source import open_source, say_which_tables
 
     check_new(folder)
     database = open_source(
@@ -76,6 +76,9 @@ def convert(
             target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside
         ),
     )
+    say_which_tables(database)
+    for warning in database.warnings:  # among them are columns that are left out, which the folder will lack
+        note(warning)
     write_folder(database, folder, "csv" if csv else "parquet")
     note(f"wrote {len(database.tables)} tables and schema.toml to {folder}")
 

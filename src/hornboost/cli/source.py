@@ -112,12 +112,19 @@ def say_what_was_read(database: Database) -> None:
     """What of the source was left out, if anything: whole tables, and rows without a label."""
     from hornboost.cli.output import note
 
-    if database.left_out:
-        read, unread = ", ".join(database.tables), ", ".join(database.left_out)
-        note(f"read {read}; left out {unread} (choose with --tables and --exclude-table)")
+    say_which_tables(database)
     if database.unlabelled_rows.size:
         n, rows = database.unlabelled_rows.size, database.tables[database.target.table].n_rows
         note(f"left out {n:,} of {rows:,} rows of '{database.target.table}' whose '{database.target.label}' is missing")
+
+
+def say_which_tables(database: Database) -> None:
+    """The tables of the source that were not read, if there are any."""
+    from hornboost.cli.output import note
+
+    if database.left_out:
+        read, unread = ", ".join(database.tables), ", ".join(database.left_out)
+        note(f"read {read}; left out {unread} (choose with --tables and --exclude-table)")
 
 
 def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Database:

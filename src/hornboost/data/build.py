@@ -144,7 +144,9 @@ def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) ->
 def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
     keep = np.ones(source.n_rows, dtype=bool)
     for column, values in task.where.items():
-        codes, categories = encode_nominal(source.read(column))
+        codes, categories = _categories(
+            source.read(column), f"{source.location}: table '{task.table}', column '{column}'"
+        )
         keep &= np.isin(codes, _wanted(categories, values, natural_type(source.read(column).type) == "numeric"))
     rows = np.flatnonzero(keep)
     if rows.size == 0:
@@ -176,7 +178,7 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
         return Labelled(Target(task.table, task.key), asked)
     place = f"{source.location}: table '{task.table}', label '{task.label}'"
     values = source.read(task.label)
-    codes, categories = encode_nominal(values)
+    codes, categories = _categories(values, place)
     rows = asked[codes[asked] >= 0]
     codes = codes[rows]
     declared = schema.table(task.table).column(task.label).type
@@ -200,6 +202,15 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
         relabelled,
         "classes",
     )
+
+
+def _categories(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
+    try:
+        return encode_nominal(values)
+    except NotImplementedError:
+        raise DataError(
+            f"{place}: values of type '{values.type}' have no text to tell them apart by; convert the column"
+        ) from None
 
 
 def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:

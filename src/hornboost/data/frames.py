@@ -13,7 +13,7 @@ from hornboost.data.build import Built, encode_attribute
 from hornboost.data.convert import factorize, known_codes, remap
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
-from hornboost.data.values import natural_type, stored_type, to_text
+from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.moment import LAST, moment_text
 
@@ -37,7 +37,7 @@ def arrow_columns(X: Any, names: Iterable[str] | None = None) -> dict[str, pa.Ch
                 f"the array has {X.shape[1]} columns where {len(columns)} are expected; "
                 "pass the columns of the training data"
             )
-        return {name: array_column(X[:, position]) for position, name in enumerate(columns)}
+        return {name: array_column(X[:, position], name) for position, name in enumerate(columns)}
     import pyarrow as pa
 
     frame = eager(X)
@@ -55,8 +55,12 @@ def _pandas_table(frame: Any) -> Any:
 
     try:
         return pa.Table.from_pandas(frame, preserve_index=False, nthreads=1)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except NO_ARROW:
         return frame
+
+
+NO_ARROW = (ValueError, TypeError, NotImplementedError, OverflowError)
+"""What Arrow raises, as its own exceptions or Python's, for objects of which it makes no column."""
 
 
 def eager(frame: Any) -> Any:
@@ -68,7 +72,10 @@ def eager(frame: Any) -> Any:
     except TypeError:
         kind = type(frame).__name__
         raise DataError(f"a table of type '{kind}' is no data frame; pass a pandas, polars or Arrow frame") from None
-    return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+    collected = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+    for name in collected.columns:
+        check_unicode(str(name))
+    return collected
 
 
 def series_column(series: Any) -> pa.ChunkedArray:
@@ -77,12 +84,12 @@ def series_column(series: Any) -> pa.ChunkedArray:
 
     try:
         column = series.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return _as_text(series.to_list())
+    except NO_ARROW:
+        return _as_text(series.to_list(), str(series.name))
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
 
-def array_column(values: NDArray[Any]) -> pa.ChunkedArray:
+def array_column(values: NDArray[Any], name: str) -> pa.ChunkedArray:
     """One column of an array; objects are numbers if all are, otherwise text."""
     import pyarrow as pa
 
@@ -90,18 +97,18 @@ def array_column(values: NDArray[Any]) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array(np.ascontiguousarray(values), from_pandas=True)])
     try:
         return pa.chunked_array([pa.array(values, from_pandas=True)])
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return _as_text(values.tolist())
+    except NO_ARROW:
+        return _as_text(values.tolist(), name)
 
 
-def _as_text(values: Iterable[Any]) -> pa.ChunkedArray:
+def _as_text(values: Iterable[Any], name: str) -> pa.ChunkedArray:
     import pyarrow as pa
 
-    from hornboost.data.values import value_text
-
-    return pa.chunked_array(
-        [pa.array([None if _is_missing(value) else value_text(value) for value in values], pa.string())]
-    )
+    try:
+        texts = [None if _is_missing(value) else value_text(value) for value in values]
+    except DataError as error:
+        raise DataError(f"column '{name}': {error}") from None
+    return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _is_missing(value: Any) -> bool:
@@ -209,7 +216,8 @@ def examples_frame(
     whole = eager(frame)
     if rows.size < len(whole):
         whole = whole[rows.tolist()]
-    X = whole.select([name for name in whole.columns if name not in hidden]).to_native()
+    known = built.tables[target.table].columns  # without those that were left out, which nobody could pass in again
+    X = whole.select([name for name in whole.columns if name in known and name not in hidden]).to_native()
     if labels is None:
         return X, None
     y = whole[target.label]

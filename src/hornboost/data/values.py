@@ -186,11 +186,29 @@ def value_text(value: Any) -> str:
     import pyarrow as pa
 
     if isinstance(value, str):
-        return value
-    text = to_text(pa.array([value.item() if isinstance(value, np.generic) else value]))[0].as_py()
+        return check_unicode(value)
+    value = value.item() if isinstance(value, np.generic) else value
+    try:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)  # of any width
+        text = to_text(pa.array([value]))[0].as_py()
+    except (ValueError, TypeError, OverflowError, NotImplementedError):
+        kind = type(value).__name__
+        raise DataError(
+            f"a value of type '{kind}' is neither text nor a number nor a time that can be kept; convert it"
+        ) from None
     if text is None:
         raise DataError("a missing value cannot be a class or a filter; name a value that occurs in the column")
     return str(text)
+
+
+def check_unicode(text: str) -> str:
+    """A text or name, unless it has no form in UTF-8: such can be neither compared nor written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"{text[:80]!a} is no Unicode text; decode it with its own encoding") from None
+    return text
 
 
 def to_key_values(distinct: pa.Array) -> pa.Array:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from hornboost.data.labels import label_kind
+from hornboost.data.values import check_unicode
 from hornboost.errors import DataError
 
 
@@ -28,6 +29,8 @@ def check_classes(y: NDArray[Any], estimator: Any) -> None:
             "text if each of them is a class."
         )
     check_classification_targets(y)
+    for value in set(y.tolist()) if y.dtype == object else ():
+        check_unicode(str(value))
 
 
 def _missing(y: NDArray[Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,10 @@ from hornboost.errors import DataError, did_you_mean
 
 SMALLEST, LARGEST = 1e-150, 1e150
 """Bounds of a sum of weights: its square and the inverse of that are still numbers."""
+
+
+HEAVIEST = 2.0**20
+"""Weights are repetitions, and fixed point has room for so many of an example: where one is heavier, all are halved."""
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
@@ -62,4 +67,5 @@ def _with_sum(weights: NDArray[np.float64], what: str) -> NDArray[np.float64]:
         raise DataError(
             f"{what}: the weights sum to {total:g}; scale them to a sum between {SMALLEST:g} and {LARGEST:g}"
         )
-    return weights
+    largest = float(weights.max())
+    return weights if largest <= HEAVIEST else weights * 0.5 ** math.frexp(largest / HEAVIEST)[1]

@@ -63,7 +63,10 @@ class ParsedPart:
         return None if found is None or found.value is None else found
 
     def text(self) -> str:
-        return self.value if isinstance(self.value, str) else self.fail("is no text")
+        """A text that UTF-8 can hold."""
+        if not isinstance(self.value, str) or any("\ud800" <= character <= "\udfff" for character in self.value):
+            self.fail("is no text")
+        return self.value
 
     def texts(self) -> tuple[str, ...]:
         return tuple(part.text() for part in self)

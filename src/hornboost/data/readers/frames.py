@@ -10,7 +10,7 @@ from hornboost.data.frames import eager, series_column
 from hornboost.data.readers.inferred import infer_task
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
-from hornboost.data.values import natural_type
+from hornboost.data.values import check_unicode, natural_type
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, An
     """The arguments of `Database` for a dictionary of frames."""
     if not frames:
         raise DataError("frames: there are no tables; pass a dictionary from table names to data frames")
-    named = {str(name): _with_text_names(str(name), frame) for name, frame in frames.items()}
+    named = {check_unicode(str(name)): _with_text_names(str(name), frame) for name, frame in frames.items()}
     sources = {name: _source(name, frame) for name, frame in named.items()}
     target = str(target)
     if target not in sources:

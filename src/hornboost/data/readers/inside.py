@@ -14,13 +14,13 @@ def inside(folder: Path, name: str, place: str, allow_outside: bool = False) -> 
     """The file that `place` names, relative to a folder; links are followed before it is asked where it lies."""
     try:
         path = folder / name
-        path.exists()  # raises for a name that no file can have
-        outside = not allow_outside and not path.resolve().is_relative_to(folder.resolve())
+        path.exists()  # raises for a name that is too long
+        found, root = path.resolve(), folder.resolve()
     except (OSError, RuntimeError, ValueError):
         raise DataError(f"{place}: {name[:80]!r} is no name of a file; correct it") from None
-    if not name or path.resolve() == folder.resolve():
+    if not name or found == root:
         raise DataError(f"{place}: {name!r} names the folder itself; name a file in it")
-    if outside:
+    if not allow_outside and not found.is_relative_to(root):
         way_out = "move it there, or allow it with allow_outside=True (--allow-outside)"
         raise DataError(f"{place}: '{name}' lies outside the folder '{folder.name}'; {way_out}")
     return path
