@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 import hornboost as hb
+from hornboost.cli.options import make_estimator
 
 SCRIPT = """
 import json, sys
@@ -55,6 +56,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "bank"
         hb.datasets.bank(asked.loans, transactions=20, noise=0.05, seed=0).write(folder)
+        _compile(folder, asked)
         for number in range(asked.times):
             model = Path(place) / f"{number}.json"
             rules, wait = _interrupted(folder, model, asked, rng.uniform(0.0, asked.longest))
@@ -65,6 +67,12 @@ def main() -> None:
         f"{kept + empty} of {asked.times} ended as they should, "
         f"{kept} with a model, {empty} before the first rule; at most {max(waits):.1f} s after the signal"
     )
+
+
+def _compile(folder: Path, asked: argparse.Namespace) -> None:
+    """Learn a few rules once, so that no run ends while kernels are compiled."""
+    database = hb.Database.from_folder(folder)
+    make_estimator(asked.estimator, database, 3, None, None, None, 0, asked.set).fit(*database.examples())
 
 
 def _interrupted(folder: Path, model: Path, asked: argparse.Namespace, after: float) -> tuple[int | None, float]:

@@ -231,6 +231,8 @@ ENDLESS: dict[str, Callable[[hb.Database], Any]] = {
     "kbs": lambda db: hb.KBSClassifier(db, base="clause", rounds=FOREVER, random_state=0),
     "stumps": lambda db: hb.KBSClassifier(db, base="stump", rounds=FOREVER, random_state=0),
     "adaboost": lambda db: hb.AdaBoostM1Classifier(db, base="clause", rounds=FOREVER, random_state=0),
+    "gradient": lambda db: hb.HornBoostClassifier(db, rounds=FOREVER, max_literals=2, random_state=0),
+    "tuning": lambda db: hb.HornBoostClassifier(db, rounds=FOREVER, random_state=0),
     "logitboost": lambda db: hb.LogitBoostClassifier(db, base="clause", rounds=FOREVER, random_state=0),
 }
 
@@ -328,8 +330,11 @@ def test_all_classes_have_had_their_rounds_when_several_are_interrupted() -> Non
     np.testing.assert_allclose(ranks.predict_proba(X).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("make", [hb.C2RIBClassifier, hb.RankBoostClassifier, hb.PRankBoostClassifier])
+@pytest.mark.parametrize(
+    "make", [hb.C2RIBClassifier, hb.HornBoostClassifier, hb.RankBoostClassifier, hb.PRankBoostClassifier]
+)
 @pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.filterwarnings("ignore::hornboost.model.diagnosis.NothingLearnedWarning")
 def test_no_step_goes_on_after_the_time_limit(bank: Any, monkeypatch: Any, make: Any, depth: int) -> None:
     """The clock goes one second at each look, and between two looks there is little work;
     so few looks after the limit are little time.
@@ -338,10 +343,15 @@ def test_no_step_goes_on_after_the_time_limit(bank: Any, monkeypatch: Any, make:
     clock = itertools.count()
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     model = make(database, rounds=FOREVER, max_depth=depth, time_limit=60, random_state=0)
-    with pytest.warns(NothingLearnedWarning, match="time_limit"):
-        model.fit(X, y)
+    model.fit(X, y)
     assert next(clock) < 70
     assert model.stopped_ == OUT_OF_TIME
+
+
+def test_a_time_limit_that_leaves_no_rule_is_named(bank: Any) -> None:
+    database, X, y = bank
+    with pytest.warns(NothingLearnedWarning, match="the search reached its time_limit"):
+        hb.C2RIBClassifier(database, time_limit=1e-9, random_state=0).fit(X, y)
 
 
 def test_a_time_limit_holds_at_depth_3(bank: Any) -> None:

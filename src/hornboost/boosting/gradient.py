@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -24,6 +23,7 @@ from hornboost.learners.memory import Memory
 from hornboost.learners.newton import Derivatives, NewtonSearch, steps
 from hornboost.learners.problem import Problem
 from hornboost.model.votes import Round, Vote, favoured, in_steps
+from hornboost.stopping import check, in_part_of_the_time, learning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,16 +149,20 @@ class HornBoostClassifier(Booster):
         if len(training.labels) == 1 or (len(lengths) == 1 and fixed is not None) or _n_distinct(training) < 2 * FOLDS:
             self._length = lengths[0] if len(lengths) == 1 else self._length
             return
-        until = None if self.time_limit is None else time.monotonic() + STEPS * self.time_limit
-        tried = [(length, *self._tried(training, length, fixed, seed, until)) for length in lengths]
+        with in_part_of_the_time(STEPS):
+            found = [(length, self._tried(training, length, fixed, seed)) for length in lengths]
+        tried = [(length, *best) for length, best in found if best is not None]
+        if not tried:
+            return
         _, self._length, self._rounds = min((loss, length, rounds) for length, rounds, loss in tried)
         rows = [(length, rounds, loss, length == self._length) for length, rounds, loss in tried]
         self.tuning_ = pd.DataFrame(rows, columns=self.tuning_.columns)
 
-    def _tried(
-        self, training: Training, length: int, fixed: int | None, seed: int, until: float | None
-    ) -> tuple[int, float]:
-        """The best number of rounds for a length, and the held-out loss there; all folds take their rounds in turn."""
+    def _tried(self, training: Training, length: int, fixed: int | None, seed: int) -> tuple[int, float] | None:
+        """The best number of rounds for a length, and the held-out loss there; all folds take their rounds in turn.
+
+        None where Ctrl-C or the end of the time for such trials came before the first round.
+        """
         problem = training.problem
         assert problem is not None
         folds = []
@@ -168,17 +172,18 @@ class HornBoostClassifier(Booster):
                 folds.append((self._descent(problem, training.y, weights, length, seed), held_out))
         losses: list[float] = []
         masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
-        for number in range(1, (fixed or MOST_ROUNDS) + 1):
-            ended = [descent.step() is None for descent, _ in folds]
-            parts = [descent.loss_on(np.where(held_out, training.weights, 0.0)) for descent, held_out in folds]
-            losses.append(float(np.average(parts, weights=masses)))
-            best = int(np.argmin(losses)) + 1
-            out_of_time = until is not None and time.monotonic() > until
-            if all(ended) or out_of_time or (fixed is None and number - best >= PATIENCE):
-                break
-        if fixed is not None:
-            return fixed, losses[-1]
-        return best, losses[best - 1]
+        with learning():
+            for number in range(1, (fixed or MOST_ROUNDS) + 1):
+                check()
+                ended = [descent.step() is None for descent, _ in folds]
+                parts = [descent.loss_on(np.where(held_out, training.weights, 0.0)) for descent, held_out in folds]
+                losses.append(float(np.average(parts, weights=masses)))
+                if all(ended) or (fixed is None and number - int(np.argmin(losses)) > PATIENCE):
+                    break
+        if not losses:
+            return None
+        best = int(np.argmin(losses)) if fixed is None else len(losses) - 1
+        return fixed or best + 1, losses[best]
 
 
 class Descent:
