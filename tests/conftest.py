@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -20,3 +21,10 @@ def data_folder() -> Path:
     if not Path(folder).is_dir():
         pytest.fail(f"HORNBOOST_DATA names '{folder}', which is not a folder")
     return Path(folder)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c_is_heard() -> None:
+    """A shell starts jobs in its background deaf to Ctrl-C, and tests press it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
