@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hornboost import report as report
     from hornboost.boosting.adaboost import AdaBoostM1Classifier as AdaBoostM1Classifier
     from hornboost.boosting.c2rib import C2RIBClassifier as C2RIBClassifier
-    from hornboost.boosting.gradient import HornBoostClassifier as HornBoostClassifier
+    from hornboost.boosting.hornboost import HornBoostClassifier as HornBoostClassifier
     from hornboost.boosting.kbs import KBSClassifier as KBSClassifier
     from hornboost.boosting.logitboost import LogitBoostClassifier as LogitBoostClassifier
     from hornboost.boosting.rankboost import PRankBoostClassifier as PRankBoostClassifier
@@ -41,7 +41,7 @@ _PUBLIC = {
     "Clause": "hornboost.logic.clause",
     "Database": "hornboost.data",
     "FeatureTimelineDisplay": "hornboost.displays",
-    "HornBoostClassifier": "hornboost.boosting.gradient",
+    "HornBoostClassifier": "hornboost.boosting.hornboost",
     "HornBoostError": "hornboost.errors",
     "KBSClassifier": "hornboost.boosting.kbs",
     "KBSSubgroups": "hornboost.boosting.subgroups",

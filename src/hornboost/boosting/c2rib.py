@@ -22,7 +22,7 @@ from hornboost.activation.strategies import STRATEGIES
 from hornboost.dtypes import WEIGHT_ONE
 from hornboost.engine import State
 from hornboost.engine.sampling import example_hash
-from hornboost.estimators.booster import Booster, Scaling
+from hornboost.estimators.boosted import BoostedClassifier, Scaling
 from hornboost.estimators.calibration import common_slope
 from hornboost.estimators.examples import Training
 from hornboost.estimators.run import Loop, Run
@@ -36,7 +36,7 @@ from hornboost.model.votes import Round, Vote
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class C2RIBClassifier(Booster):
+class C2RIBClassifier(BoostedClassifier):
     """Constrained confidence-rated boosting of first-order rules (Hoche and Wrobel 2001, 2002, 2003).
 
     Rules describe the database's positive class (the last one if it names none); where a class is rare, try that one.
@@ -80,7 +80,7 @@ class C2RIBClassifier(Booster):
     ranking: Choice["spread", "existential"] = "spread"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Booster._parameter_constraints,
+        **BoostedClassifier._parameter_constraints,
         "features": [StrOptions(set(STRATEGIES)), None],
         "trend_window": [Interval(Integral, 1, None, closed="left"), None],
         "threshold": [Interval(Real, 0, None, closed="neither")],

@@ -1,4 +1,4 @@
-"""Second-order gradient boosting of clauses, and how it tunes itself."""
+"""Second-order gradient boosting of clauses, whatever the loss, and how it tunes itself."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hornboost.engine import State
-from hornboost.engine.sampling import example_hash, uniform
+from hornboost.boosting.descent import Descent
+from hornboost.engine.sampling import example_hash
 from hornboost.estimators.booster import Booster
-from hornboost.estimators.examples import Training
+from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.run import Loop, Run
-from hornboost.learners.hypotheses import ClauseCells, Codes, Floats
-from hornboost.learners.losses import Loss, loss_of
+from hornboost.learners.hypotheses import ClauseCells, Floats
+from hornboost.learners.losses import Loss
 from hornboost.learners.memory import Memory
-from hornboost.learners.newton import Derivatives, NewtonSearch, steps
+from hornboost.learners.newton import NewtonSearch
 from hornboost.learners.problem import Problem
-from hornboost.model.votes import Round, Vote, favoured, in_steps
+from hornboost.model.votes import Round, Vote, favoured
 from hornboost.stopping import check, in_part_of_the_time, learning
 
 if TYPE_CHECKING:
@@ -44,46 +44,8 @@ STEPS = 0.5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class HornBoostClassifier(Booster):
-    """Gradient boosting of first-order rules that chooses its own number of rounds and length of rules.
-
-    A round grows the clause whose two cells, covered and not covered, gain most by a Newton step down the log-loss;
-    each cell votes, for either side. With several classes one clause votes for all of them. By default the number of
-    rounds and the length of clauses are chosen by cross-validation inside the training examples while these are few,
-    and on a held-out fifth when they are many; then all examples are used.
-
-    Parameters
-    ----------
-    rounds : int or "auto"
-        Rounds of boosting. "auto" chooses, or with `early_stopping` is 500 at most.
-    max_literals : int or "auto"
-        Refinements of a clause at most; "auto" chooses among 1, 2, 3 and 5.
-    learning_rate : float
-        The share of a Newton step that a rule takes.
-    l2 : float
-        λ, added to the curvature of each cell: the larger, the smaller the votes of cells with few examples.
-    subsample : float
-        The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on.
-    database, max_depth, early_stopping, class_weight, time_limit, checkpoint, …
-        As in every `Booster`.
-
-    Attributes
-    ----------
-    tuning_ : DataFrame
-        What was tried: a row for each length with its best number of rounds, the held-out loss there, and whether it
-        was chosen. Empty where nothing was left to choose.
-    history_ : DataFrame
-        A row a round: rule, gain in the training loss, seconds.
-
-    Examples
-    --------
-    >>> import hornboost as hb
-    >>> db = hb.datasets.trains(200, seed=1).database()
-    >>> X, y = db.examples()
-    >>> clf = hb.HornBoostClassifier(db, random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.95), int(clf.tuning_["chosen"].sum())
-    (True, 1)
-    """
+class GradientBooster(Booster):
+    """What `HornBoostClassifier` and `HornBoostRegressor` share: all but the loss."""
 
     rounds: int | Choice["auto"] = "auto"  # type: ignore[assignment]
     max_literals: int | Choice["auto"] = "auto"  # type: ignore[assignment]
@@ -104,10 +66,9 @@ class HornBoostClassifier(Booster):
     def _boost(self, training: Training, run: Run) -> Loop:
         problem = training.problem
         assert problem is not None
-        if len(training.labels) == 1:
-            return "there is one class only"
-        memory = run.memory
-        descent = self._descent(problem, training.y, training.weights, self._length, run.seed, memory)
+        if self._nothing is not None:
+            return self._nothing
+        descent = self._descent(problem, training.y, training.weights, self._length, run.seed, run.memory)
         while True:
             found = descent.step()
             if found is None:
@@ -118,20 +79,28 @@ class HornBoostClassifier(Booster):
             yield Round((vote,), {"rule": str(clause), "training_loss": descent.loss_on(training.weights)})
 
     def _descent(
-        self, problem: Problem, y: Codes, weights: Floats, length: int, seed: int, memory: Memory | None = None
+        self, problem: Problem, y: Targets, weights: Floats, length: int, seed: int, memory: Memory | None = None
     ) -> Descent:
         search = NewtonSearch(problem, length, self.l2, Memory() if memory is None else memory)
-        loss = loss_of(len(problem.labels))
-        return Descent(problem, y, weights, loss, search, self.learning_rate, self.subsample, seed)
+        return Descent(problem, y, weights, self._loss, search, self.learning_rate, self.subsample, seed)
+
+    def _loss_of(self, training: Training) -> Loss:
+        """The loss that is descended."""
+        raise NotImplementedError
+
+    def _nothing_to_learn(self, y: Targets) -> str | None:
+        """Why no rule can be learned from labels, if none can."""
+        raise NotImplementedError
+
+    def _is_a_sample(self, training: Training, part: NDArray[np.bool_]) -> bool:
+        """Whether a part of the examples tells of the same labels as all do."""
+        return True
 
     def _start(self, training: Training) -> Floats:
-        if len(training.labels) == 1:
-            return np.zeros(1)
-        return loss_of(len(training.labels)).start(training.y, training.weights)
+        return self._loss.start(training.y, training.weights)
 
-    def _measure(self, scores: Floats, y: Codes, weights: Floats) -> dict[str, float]:
-        n_classes = 2 if scores.shape[1] == 1 else scores.shape[1]
-        return {"log_loss": loss_of(n_classes).mean(y, scores, weights)}
+    def _measure(self, scores: Floats, y: Targets, weights: Floats) -> dict[str, float]:
+        return {self._loss.name: self._loss.mean(y, scores, weights)}
 
     def _n_rounds(self) -> int:
         return self._rounds
@@ -140,13 +109,15 @@ class HornBoostClassifier(Booster):
         """Choose what is left to be chosen."""
         import pandas as pd
 
+        self._loss, self._nothing = self._loss_of(training), self._nothing_to_learn(training.y)
         lengths = LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),)
         fixed = None if isinstance(self.rounds, str) else int(self.rounds)
         if fixed is None and self.early_stopping is not None:
             fixed = MOST_ROUNDS
         self.tuning_: pd.DataFrame = pd.DataFrame(columns=["max_literals", "rounds", "loss", "chosen"])
         self._length, self._rounds = min(3, lengths[-1]), fixed or 100
-        if len(training.labels) == 1 or (len(lengths) == 1 and fixed is not None) or _n_distinct(training) < 2 * FOLDS:
+        is_chosen = len(lengths) == 1 and fixed is not None
+        if self._nothing is not None or is_chosen or _n_distinct(training) < 2 * FOLDS:
             self._length = lengths[0] if len(lengths) == 1 else self._length
             return
         with in_part_of_the_time(STEPS):
@@ -168,7 +139,7 @@ class HornBoostClassifier(Booster):
         folds = []
         for held_out in _folds(problem, seed):
             weights = np.where(held_out, 0.0, training.weights)
-            if len(np.unique(training.y[~held_out])) == len(training.labels):
+            if self._is_a_sample(training, ~held_out):
                 folds.append((self._descent(problem, training.y, weights, length, seed), held_out))
         losses: list[float] = []
         masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
@@ -184,48 +155,6 @@ class HornBoostClassifier(Booster):
             return None
         best = int(np.argmin(losses)) if fixed is None else len(losses) - 1
         return fixed or best + 1, losses[best]
-
-
-class Descent:
-    """Scores of all examples, moved by a clause at a time; examples of weight 0 are scored, not learned from."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        y: Codes,
-        weights: Floats,
-        loss: Loss,
-        search: NewtonSearch,
-        learning_rate: float,
-        subsample: float,
-        seed: int,
-    ) -> None:
-        self.problem, self.y, self.weights, self.loss, self.search = problem, y, weights, loss, search
-        self.learning_rate, self.subsample, self.seed = learning_rate, subsample, seed
-        self.scores = np.tile(in_steps(loss.start(y, weights)), (len(y), 1))
-        self.number = 0
-
-    def step(self) -> tuple[State, Floats] | None:
-        """The next clause and its table of votes, a row a cell, if one gains anything."""
-        self.number += 1
-        derivatives = Derivatives(*self.loss.derivatives(self.y, self.scores), self._drawn())
-        state = self.search.find(derivatives)
-        if state is None:
-            return None
-        sums = derivatives.channels[state.covered].sum(axis=0)
-        table = in_steps(self.learning_rate * steps(sums, derivatives, self.search.l2))
-        self.scores += table[state.covered.astype(np.intp)]
-        return state, table
-
-    def loss_on(self, weights: Floats) -> float:
-        """The weighted mean of the loss."""
-        return self.loss.mean(self.y, self.scores, weights)
-
-    def _drawn(self) -> Floats:
-        if self.subsample == 1.0:
-            return self.weights
-        draws = uniform(example_hash(self.seed, self.number, self.problem.content))
-        return np.where(draws < self.subsample, self.weights, 0.0)
 
 
 def _n_distinct(training: Training) -> int:

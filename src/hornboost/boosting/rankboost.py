@@ -24,7 +24,7 @@ from hornboost.data.table import Column
 from hornboost.engine.sampling import example_hash, uniform
 from hornboost.engine.seeded import Position, SeededEngine
 from hornboost.errors import DataError, did_you_mean
-from hornboost.estimators.booster import Booster, Scaling
+from hornboost.estimators.boosted import BoostedClassifier, Scaling
 from hornboost.estimators.calibration import sigmoid_calibration
 from hornboost.estimators.examples import Training
 from hornboost.estimators.run import Loop, Run
@@ -74,7 +74,7 @@ Mix1 and Mix2 as in the caption of Figure 4)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RankBoostClassifier(Booster):
+class RankBoostClassifier(BoostedClassifier):
     """RankBoost.B over first-order clauses: maximises the area under the ROC curve (Freund et al. 1998).
 
     It is the baseline of `PRankBoostClassifier`: each weak hypothesis is the clause with the largest
@@ -115,7 +115,7 @@ class RankBoostClassifier(Booster):
     clause_budget: int | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Booster._parameter_constraints,
+        **BoostedClassifier._parameter_constraints,
         "constants": [StrOptions({"auto"}), "array-like", None],
         "n_seeds": [Interval(Integral, 1, None, closed="left")],
         "clause_budget": [Interval(Integral, 1, None, closed="left"), None],

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hornboost.data import Database
 from hornboost.engine.sampling import content_hash, tell_apart
 from hornboost.errors import ModelError
-from hornboost.estimators.booster import Booster
+from hornboost.estimators.boosted import BoostedClassifier
 from hornboost.estimators.examples import Training, class_text
 from hornboost.estimators.matrix import MatrixEncoder
 from hornboost.estimators.run import Run
@@ -26,7 +26,7 @@ from hornboost.model.scale import Scale
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BaseLearnerBooster(Booster):
+class BaseLearnerBooster(BoostedClassifier):
     """A booster with the parameter `base`; where all hypotheses are clauses its model is a set of rules."""
 
     rounds: int = 30
@@ -34,7 +34,7 @@ class BaseLearnerBooster(Booster):
     base: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Booster._parameter_constraints,
+        **BoostedClassifier._parameter_constraints,
         "base": [StrOptions({"stump", "tree", "clause"}), HasMethods(["fit", "predict"]), None],
     }
 

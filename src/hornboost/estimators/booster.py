@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from itertools import zip_longest
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hornboost.data import Database
 from hornboost.errors import DataError, ModelError
-from hornboost.estimators.classifier import RelationalClassifier
-from hornboost.estimators.examples import Training
+from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.interrupts import ALL_DONE, ends_early, keep, limit
+from hornboost.estimators.relational import RelationalModel
 from hornboost.estimators.run import Callback, Loop, Run, Watched
-from hornboost.learners.hypotheses import ClauseCells, Codes, Floats, Rows
+from hornboost.learners.hypotheses import ClauseCells, Floats, Rows
 from hornboost.model.checkpoint import Checkpoint, identity
 from hornboost.model.diagnosis import warn_if_empty
-from hornboost.model.scale import log_loss
-from hornboost.model.votes import Round, Vote, Votes, in_steps
+from hornboost.model.ensemble import Ensemble
+from hornboost.model.votes import Round, Votes
 from hornboost.stopping import learning
 
 if TYPE_CHECKING:
@@ -51,21 +50,12 @@ no round depends on them, or the examples tell already."""
 N_JOBS = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
 
 
-class Scaling(NamedTuple):
-    """How the votes of one class against the others enter its score, and the slope of that score's sigmoid."""
-
-    factor: float = 1.0
-    shift: float = 0.0
-    slope: float = 1.0
-
-
 @dataclass(eq=False, repr=False)
-class Booster(RelationalClassifier):
+class Booster(RelationalModel):
     """What all boosters have in common: their parameters, `fit`, and the attributes that it sets.
 
-    A booster is a subclass with its own parameters and `_boost`, a generator that yields a `Round` at a time. One that
-    tells one class from the others says so by `against_the_rest`: its votes have one column, and it is run once for
-    each class.
+    A booster is a subclass with its own parameters and `_boost`, a generator that yields a `Round` at a time; what it
+    predicts, classes or numbers, it has from `BoostedClassifier` or `BoostedRegressor`.
 
     Parameters
     ----------
@@ -82,8 +72,6 @@ class Booster(RelationalClassifier):
         smallest. None learns all rounds.
     validation_fraction : float
         The share of the examples that early stopping holds out.
-    class_weight : dict, "balanced" or None
-        Weights by class.
     max_entries : int
         The largest number of rows that a join may reach; joins over it are left out and listed in `refused_`.
     cache_bytes : int
@@ -103,7 +91,7 @@ class Booster(RelationalClassifier):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_
         As in scikit-learn.
     rules_ : list of Rule
         The rules, equal clauses merged; there are none where a base learner of scikit-learn was boosted.
@@ -124,7 +112,6 @@ class Booster(RelationalClassifier):
     max_depth: int = 2
     early_stopping: int | None = None
     validation_fraction: float = 0.1
-    class_weight: dict[Any, float] | str | None = None
     max_entries: int = 50_000_000
     cache_bytes: int = 1 << 30
     time_limit: float | None = None
@@ -140,7 +127,6 @@ class Booster(RelationalClassifier):
         "max_depth": [Interval(Integral, 0, None, closed="left")],
         "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_entries": [Interval(Integral, 1, None, closed="left")],
         "cache_bytes": [Interval(Integral, 0, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
@@ -149,7 +135,6 @@ class Booster(RelationalClassifier):
         "n_jobs": N_JOBS,
         "random_state": ["random_state"],
     }
-    against_the_rest: ClassVar[bool] = False
     history_columns: ClassVar[tuple[str, ...]] = ()
     """What `_boost` tells about each round, for the history of a fit without any."""
 
@@ -166,19 +151,31 @@ class Booster(RelationalClassifier):
 
     def _start(self, training: Training) -> Floats:
         """The scores before the first round."""
-        return np.zeros(1 if self.against_the_rest else len(training.labels))
+        raise NotImplementedError
 
-    def _measure(self, scores: Floats, y: Codes, weights: Floats) -> dict[str, float]:
+    def _measure(self, scores: Floats, y: Targets, weights: Floats) -> dict[str, float]:
         """How scores do on examples; the first figure is the loss for early stopping."""
-        return {"log_loss": log_loss(scores, y, weights)}
+        raise NotImplementedError
+
+    def _known(self, labels: NDArray[Any]) -> Targets:
+        """Labels of an `eval_set` in the form of those of the training examples."""
+        raise NotImplementedError
+
+    def _models(self, training: Training, runs: list[Run]) -> tuple[Votes, Votes]:
+        """All votes, once run by run and once round by round."""
+        raise NotImplementedError
+
+    def _rules_of(self, training: Training, votes: Votes) -> Ensemble:
+        """The votes as rules."""
+        raise NotImplementedError
+
+    def _targets(self, training: Training) -> Sequence[int | None]:
+        """What is learned one after the other in each round: a class against the others, or None for all at once."""
+        return [None]
 
     def _closing(self, training: Training, run: Run) -> list[Round]:
         """Votes that are added when the rounds are known."""
         return []
-
-    def _scalings(self, training: Training, runs: dict[int, Run]) -> dict[int, Scaling]:
-        """Of boosters against the rest, what the votes for each class are worth as odds."""
-        return dict.fromkeys(runs, Scaling())
 
     def _engine_options(self) -> dict[str, Any]:
         return {
@@ -199,7 +196,7 @@ class Booster(RelationalClassifier):
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @ends_early
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: tuple[Any, Any] | None = None) -> Self:
-        """Learn from the examples X of classes y.
+        """Learn from the examples X with the labels y.
 
         Ctrl-C keeps what was learned so far, and raises KeyboardInterrupt then.
 
@@ -208,7 +205,7 @@ class Booster(RelationalClassifier):
         X : data frame or array
             The examples, rows of the target table.
         y : array
-            Their classes.
+            Their labels: classes, or numbers for a regressor.
         sample_weight : array or None
             Their weights; a weight of 0 leaves an example out.
         eval_set : tuple (X, y) or None
@@ -236,13 +233,8 @@ class Booster(RelationalClassifier):
     def _runs(
         self, training: Training, held_out: Training | None, seed: int, checkpoint: Checkpoint | None
     ) -> list[Run]:
-        n_classes = len(training.labels)
-        targets: Sequence[int | None] = [None]
-        if self.against_the_rest:
-            assert training.problem is not None
-            targets = range(n_classes) if n_classes > 2 else [training.problem.positive][: n_classes - 1]
         runs = []
-        for number, positive in enumerate(targets):
+        for number, positive in enumerate(self._targets(training)):
             name = None if positive is None else training.labels[positive]
             run = Run(positive, seed + number, about={} if name is None else {"class": name})
             if checkpoint is not None:
@@ -255,7 +247,7 @@ class Booster(RelationalClassifier):
             runs.append(run)
         return runs
 
-    def _watched(self, training: Training, positive: int | None, rows: Rows, y: Codes, weights: Floats) -> Watched:
+    def _watched(self, training: Training, positive: int | None, rows: Rows, y: Targets, weights: Floats) -> Watched:
         of_run = y if positive is None else (y == positive).astype(np.intp)
         return Watched(rows, of_run, weights, self._start(training), self._measure)
 
@@ -269,16 +261,13 @@ class Booster(RelationalClassifier):
             raise DataError(
                 f"eval_set: X has {len(rows)} rows and y has {len(labels)}; they must have the same number."
             )
-        places = np.searchsorted(self.classes_, labels).clip(0, len(self.classes_) - 1)
-        if (self.classes_[places] != labels).any():
-            unknown = labels[self.classes_[places] != labels][0]
-            raise DataError(f"eval_set: the class {unknown!r} does not occur in y; leave such examples out.")
+        known = self._known(labels)
         for run in runs:
-            if run.positive is not None and not (places == run.positive).any():
+            if run.positive is not None and not (known == run.positive).any():
                 raise DataError(
                     f"eval_set: there is no example of the class {training.labels[run.positive]!r}; add some."
                 )
-            yield run, self._watched(training, run.positive, rows, places, np.ones(len(places)))
+            yield run, self._watched(training, run.positive, rows, known, np.ones(len(known)))
 
     def _checkpoint(self, training: Training) -> Checkpoint | None:
         if self.checkpoint is None:
@@ -341,66 +330,9 @@ class Booster(RelationalClassifier):
             if isinstance(vote.hypothesis, ClauseCells):
                 vote.hypothesis.forget()
 
-    def _models(self, training: Training, runs: list[Run]) -> tuple[Votes, Votes]:
-        """All votes, once run by run and once round by round."""
-        labels = training.labels
-        if not self.against_the_rest:
-            (run,) = runs
-            rounds = (*run.rounds, *self._closing(training, run))
-            votes = Votes(labels, rounds, tuple(in_steps(self._start(training)).tolist()), "softmax")
-            return votes, votes
-        by_class = {run.positive: run for run in runs if run.positive is not None}
-        scalings = self._scalings(training, by_class)
-        n_scores = 1 if len(labels) <= 2 else len(labels)
-        intercept, calibration = [0.0] * n_scores, [(1.0, 0.0)] * n_scores
-        placed: list[list[Round]] = []
-        for positive, run in by_class.items():
-            column, sign = (positive, 1.0) if n_scores > 1 else (0, 1.0 if positive == 1 else -1.0)
-            scaling = scalings[positive]
-            place = np.zeros((1, n_scores))
-            place[0, column] = sign * scaling.factor
-            placed.append([_placed(found, place) for found in run.rounds])
-            intercept[column] = float(in_steps(np.array(sign * scaling.shift)))
-            calibration[column] = (scaling.slope, 0.0)
-        one_by_one = tuple(found for rounds in placed for found in rounds)
-        in_turn = tuple(_together(rounds) for rounds in zip_longest(*placed))
-        model = Votes(labels, one_by_one, tuple(intercept), "sigmoid", tuple(calibration))
-        return model, replace(model, rounds=in_turn)
-
     def _set_rules(self, training: Training, votes: Votes) -> None:
         if votes.is_of_clauses:
-            problem = training.problem
-            assert problem is not None
-            self.ensemble_ = votes.ensemble(
-                problem.label, training.rows, training.y, training.weights, keep_heads=self.against_the_rest
-            )
-
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """`decision_function` after each round."""
-        for scores in self._staged_scores(X):
-            yield self._votes.decision(scores)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """`predict_proba` after each round (with prior knowledge: first after that alone).
-
-        The last is that of the model.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import hornboost as hb
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = hb.KBSClassifier(rounds=3).fit(X, y)
-        >>> [stage.shape for stage in clf.staged_predict_proba(X)]
-        [(150, 3), (150, 3), (150, 3)]
-        """
-        for scores in self._staged_scores(X):
-            yield self._votes.probabilities(scores)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """`predict` after each round."""
-        for scores in self._staged_scores(X):
-            yield self.classes_[self._votes.choices(scores)]
+            self.ensemble_ = self._rules_of(training, votes)
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         check_is_fitted(self)
@@ -411,14 +343,3 @@ class Booster(RelationalClassifier):
             before = scores
         if before is not None:
             yield self._scores(X)  # rules that are equal are added at once, so only this is the model's to the last bit
-
-
-def _placed(found: Round, place: Floats) -> Round:
-    """A round whose votes, of one column, stand in their class's score."""
-    votes = tuple(Vote(vote.hypothesis, vote.table * place, vote.origin, vote.settles) for vote in found.votes)
-    return Round(votes, found.row)
-
-
-def _together(rounds: Sequence[Round | None]) -> Round:
-    """What several classes learned in the same round."""
-    return Round(tuple(vote for found in rounds if found is not None for vote in found.votes))

@@ -1,60 +1,27 @@
-"""What every classifier with a rule ensemble offers: predictions, rules, explanations, SQL, Prolog, a model file."""
+"""What every classifier with a rule ensemble offers: classes, decisions, probabilities, and its rules as a table."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hornboost.data import Database
-from hornboost.errors import ModelError
-from hornboost.estimators.examples import RelationalExamples, class_text
-from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.model.file import NOT_OF_THE_MODEL
-from hornboost.model.rule_list import Rules
-from hornboost.model.scale import Scale
+from hornboost.estimators.examples import class_text
+from hornboost.estimators.relational import RelationalModel
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hornboost.model.explain import Explanations
-    from hornboost.model.file import SavedModel
-
 Floats = NDArray[np.float64]
 
-ROUND_COLUMNS = (
-    *("class", "round", "confidence", "mean_margin", "training_error", "activated", "error", "largest_vote"),
-    *("clauses_evaluated", "aurpc", "aurpc_held_out"),
-)
-"""What a model file keeps of each round, for a report: nothing that depends on the machine."""
 
-
-class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore[misc]
+class RelationalClassifier(ClassifierMixin, RelationalModel):  # type: ignore[misc]
     """A classifier whose model is an `Ensemble`; a subclass has `database` and sets `ensemble_` in `fit`."""
 
-    ensemble_: Ensemble
     classes_: NDArray[Any]
-    _database: Database
-
-    @property
-    def _scale(self) -> Scale:
-        """What scores mean."""
-        return self.ensemble_
-
-    def _check_rules(self) -> None:
-        """Refuse where there is no set of rules."""
-        check_is_fitted(self)
-
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self, "ensemble_")
-        return self.ensemble_.scores(self._database, self._encoded(X))
 
     def decision_function(self, X: Any) -> Floats:
         """Score the examples: for two classes positive for `classes_[1]`, otherwise with one column per class."""
@@ -85,25 +52,6 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
         texts = [class_text(value) for value in self.classes_]
         return self.classes_[texts.index(named) if named in texts else -1] if len(texts) <= 2 else None
 
-    @property
-    def rules_(self) -> list[Rule]:
-        """The learned rules, equal clauses merged, in the order in which they were first found."""
-        self._check_rules()
-        return Rules(self.ensemble_.rules, self.ensemble_.classes)
-
-    def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._rules_html()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """What a notebook shows: scikit-learn's box, and the rules below it once there are some."""
-        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in shown:
-            shown["text/html"] += self._rules_html()
-        return shown
-
-    def _rules_html(self) -> str:
-        return Rules(self.ensemble_.rules, self.ensemble_.classes)._repr_html_() if "ensemble_" in self.__dict__ else ""
-
     def rules_frame(self) -> pd.DataFrame:
         """Return the rules as a table: text, confidence, coverage by class, precision, number of literals, origin."""
         import pandas as pd
@@ -121,183 +69,3 @@ class RelationalClassifier(ClassifierMixin, RelationalExamples):  # type: ignore
             rows.append(row)
         columns = ["rule", "confidence", *(f"covered {name}" for name in classes), "precision", "literals", "origin"]
         return pd.DataFrame(rows, columns=columns)
-
-    def explain(self, X: Any, missed: int = 3) -> Explanations:
-        """Explain predictions by the rules that fired, their votes and one witness row per literal.
-
-        Print the result, or take `frame()` and `witnesses()` of it. Score, probability and votes are of the class
-        `about`: the positive one of two classes, otherwise the predicted one.
-
-        Parameters
-        ----------
-        X : data frame or array
-            The examples.
-        missed : int
-            How many rules that did not fire to show, the nearest first.
-
-        Examples
-        --------
-        >>> import hornboost as hb
-        >>> db = hb.datasets.trains(100, seed=1).database()
-        >>> X, y = db.examples()
-        >>> clf = hb.C2RIBClassifier(db, rounds=5, random_state=0).fit(X, y)
-        >>> list(clf.explain(X[:2]).frame().columns)
-        ['example', 'train', 'prediction', 'about', 'probability', 'rule', 'fired', 'vote', 'failed', 'witness']
-        """
-        from hornboost.data.frames import eager
-        from hornboost.model.explain import explain, key_columns
-
-        self._check_rules()
-        examples = self._encoded(X)
-        names = list(key_columns(self._database))
-        keys = eager(X).select(names).rows(named=True) if names else None
-        return explain(self.ensemble_, self._database, examples, missed, keys, self._saved().target.positive)
-
-    def diagnose(self, X: Any, y: Any) -> list[str]:
-        """Say in sentences why no rule could be learned from these examples, the plainest reason first.
-
-        Examples
-        --------
-        >>> import numpy as np, hornboost as hb
-        >>> X, y = np.zeros((20, 2)), [0, 1] * 10
-        >>> hb.C2RIBClassifier(rounds=3).fit(X, y).diagnose(X, y)
-        ["no attribute varies: every visible column has one value (or none) on all examples' rows"]
-        """
-        from hornboost.model.diagnosis import diagnose
-
-        fresh: Any = clone(self)
-        limits = {
-            name: value for name, value in fresh.get_params(deep=False).items() if name in ("max_entries", "max_depth")
-        }
-        problem = fresh._problem(X, y, None, **limits)
-        problem.engine.frontier(problem.engine.root())
-        return diagnose(problem)
-
-    def to_sql(
-        self,
-        dialect: str = "duckdb",
-        *,
-        table: str | None = None,
-        key: str | Sequence[str] | None = None,
-        schema: str | None = None,
-        probability: bool = True,
-    ) -> str:
-        """Write the model as one SELECT of keys, score, probability and prediction of every row of the target table.
-
-        With two classes the score and the probability are those of the positive class, which their columns name
-        (`score_of_bad`, `probability_of_bad`); with more, each class has a column of both.
-
-        The statement compares as Python does, by the types that the columns had where the model learned; a column that
-        a database cannot compare so is refused. An older model file does not tell the types: its rules are taken to
-        look at text, at numbers, and at times without a zone.
-
-        Parameters
-        ----------
-        dialect : {"duckdb", "sqlite", "postgres", "spark", "bigquery"}
-            The database that the statement is for.
-        table : str or None
-            The name of the target table where the statement will run, if it is another than the model's.
-        key : str, list of str or None
-            The columns that identify its rows, if they are others than the model's.
-        schema : str or None
-            The schema that holds the tables, if it is another than the model's.
-        probability : bool
-            Whether to compute probabilities. SQLite can only do so where its mathematical functions are compiled in.
-        """
-        from hornboost.model.sql import model_to_sql
-
-        try:
-            return model_to_sql(self._saved(), dialect, table=table, key=key, schema=schema, probability=probability)
-        except RecursionError:
-            raise ModelError("a rule of the model nests too deep for SQL; learn shorter rules") from None
-
-    def to_prolog(self) -> str:
-        """Write the rules as Prolog clauses, each after a comment with its vote.
-
-        The first comments name the arguments of the facts.
-        """
-        model = self._saved()
-        columns = {table: [column.name for column in found] for table, found in model.schema.items()}
-        lines: list[str] = []
-        for rule in model.ensemble.rules:
-            *comments, clause = rule.clause.to_prolog(columns).splitlines()
-            lines += [comment for comment in comments if comment not in lines]
-            lines += [f"% {rule.confidence(model.ensemble.classes):+.6g}", clause]
-        head = [line for line in lines if line.startswith("% ") and line.endswith(")")]
-        return "\n".join([*head, *(line for line in lines if line not in head)]) + "\n"
-
-    def save(self, path: str | Path) -> None:
-        """Write the model as a JSON file, whole or not at all; `hornboost.load` reads it."""
-        from hornboost.model.file import save
-
-        save(self._saved(), path)
-
-    def _saved(self) -> SavedModel:
-        """The model as a file holds it."""
-        from hornboost import __version__
-        from hornboost.model.file import SavedModel, saved_schema
-
-        self._check_rules()
-        target = self._database.target
-        training = {
-            "hornboost": __version__,
-            "estimator": type(self).__name__,
-            "parameters": _parameters(self),
-            "history": _rounds(self),
-        }
-        return SavedModel(
-            self.ensemble_,
-            np.asarray(self.classes_),
-            target,
-            saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database)),
-            self.database is not None and not self.database.is_single_table,
-            training,
-            self._database.schema.home,
-            {table: (one, other) for table, (one, other) in (getattr(self, "symmetric", None) or {}).items()},
-        )
-
-
-def _given(ensemble: Ensemble, database: Database) -> dict[str, str]:
-    """The columns of the examples that rules test and the database does not have,
-    with the type that the tests imply.
-    """
-    known = database.tables[database.target.table].columns
-    given: dict[str, str] = {}
-    for rule in ensemble.rules:
-        for test in rule.clause.root.tests:
-            if test.column not in known:
-                ordered = test.op in (">=", "<=")
-                kind = "date" if ordered and isinstance(test.value, str) else "numeric" if ordered else "nominal"
-                if given.get(test.column) in (None, "nominal"):
-                    given[test.column] = kind
-    return given
-
-
-def _parameters(estimator: Any) -> dict[str, Any]:
-    """The parameters of an estimator that JSON can hold."""
-    kept = {}
-    for name, value in estimator.get_params(deep=False).items():
-        if name in NOT_OF_THE_MODEL:
-            continue
-        plain = value.item() if isinstance(value, np.generic) else value
-        try:
-            kept[name] = json.loads(json.dumps(plain, allow_nan=False))
-        except (TypeError, ValueError):
-            kept[name] = type(value).__name__
-    return kept
-
-
-def _rounds(estimator: Any) -> list[dict[str, Any]]:
-    """The history of a fit as JSON holds it; what is not finite is left out."""
-    history = getattr(estimator, "history_", None)
-    if history is None:
-        return []
-    rows = history[[name for name in ROUND_COLUMNS if name in history.columns]].to_dict("records")
-    return [
-        {name: list(value) if isinstance(value, tuple) else value for name, value in row.items() if _is_told(value)}
-        for row in rows
-    ]
-
-
-def _is_told(value: Any) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)

@@ -25,6 +25,9 @@ from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.learners.hypotheses import Codes, Floats, Rows
 from hornboost.learners.problem import Problem
 
+Targets = NDArray[Any]
+"""What is predicted of each example: the position of its class, or a number."""
+
 
 @dataclass(frozen=True, eq=False)
 class Training:
@@ -35,7 +38,7 @@ class Training:
     """
 
     rows: Rows
-    y: Codes
+    y: Targets
     labels: tuple[str, ...]
     weights: Floats
     content: NDArray[np.uint64]

@@ -9,7 +9,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from hornboost.learners.hypotheses import Codes, Floats, Rows
+from hornboost.estimators.examples import Targets
+from hornboost.learners.hypotheses import Floats, Rows
 from hornboost.learners.memory import Memory
 from hornboost.model.votes import Round, Tally, Vote
 from hornboost.stopping import check, unstopped, untimed
@@ -17,8 +18,8 @@ from hornboost.stopping import check, unstopped, untimed
 Callback = Callable[[dict[str, Any]], object]
 """Told each round's row of the history; boosting ends when it returns True."""
 
-Measure = Callable[[Floats, Codes, Floats], dict[str, float]]
-"""Scores, classes and weights of examples → named figures, the first of which is a loss."""
+Measure = Callable[[Floats, Targets, Floats], dict[str, float]]
+"""Scores, labels and weights of examples → named figures, the first of which is a loss."""
 
 Loop = Generator[Round, None, str]
 """A boosting loop: it yields a round at a time, for as long as it is asked, and returns why it ended by itself."""
@@ -27,7 +28,7 @@ Loop = Generator[Round, None, str]
 class Watched:
     """Examples that are not learned from, scored round by round."""
 
-    def __init__(self, rows: Rows, y: Codes, weights: Floats, start: Floats, measure: Measure) -> None:
+    def __init__(self, rows: Rows, y: Targets, weights: Floats, start: Floats, measure: Measure) -> None:
         self.y = y
         self.weights = weights
         self.measure = measure

@@ -16,6 +16,8 @@ SMALLEST = 1e-16
 class Loss(Protocol):
     """A loss of scores, a column an output."""
 
+    name: str
+
     def start(self, y: Codes, weights: Floats) -> Floats:
         """The scores before the first round."""
 
@@ -34,6 +36,8 @@ class Logistic:
     ([[-0.5]], [[0.25]])
     """
 
+    name = "log_loss"
+
     def start(self, y: Codes, weights: Floats) -> Floats:
         minus, plus = np.bincount(y, weights=weights, minlength=2)
         return np.array([exact.log(plus / minus)])
@@ -49,6 +53,8 @@ class Logistic:
 
 class Softmax:
     """Several classes: a score for each, log-probabilities up to a constant."""
+
+    name = "log_loss"
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
