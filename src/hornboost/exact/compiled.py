@@ -6,6 +6,7 @@ empties numba's cache.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numba
@@ -21,9 +22,41 @@ _INNER: dict[str, Any] = {**_COMMON, "no_cpython_wrapper": True}
 _LOOP: dict[str, Any] = {**_COMMON, "cache": True}
 _inner, _loop = numba.njit(**_INNER), numba.njit(**_LOOP)
 
-log = _inner(scalars.log)
-exp = _inner(scalars.exp)
+_EXPONENT = 52
+_BIAS = 1023
+_BITS_OF_SQRT_HALF = int(np.float64(scalars.SQRT_HALF).view(np.int64))
+_SMALLEST_NORMAL = 2.0**-1022
+_NORMALISING = 54
+_PER_LN2, _EXP_OVERFLOWS, _EXP_VANISHES = scalars.PER_LN2, scalars.EXP_OVERFLOWS, scalars.EXP_VANISHES
+
+_log_of_parts = _inner(scalars.log_of_parts)
+_exp_without = _inner(scalars.exp_without)
 _one_plus = _inner(scalars.one_plus)
+
+
+@_inner
+def log(x: float) -> Any:
+    """The natural logarithm."""
+    if not 0.0 < x < math.inf:
+        return -math.inf if x == 0.0 else math.nan if x < 0.0 else x
+    is_tiny = x < _SMALLEST_NORMAL
+    bits = np.float64(x * 2.0**_NORMALISING if is_tiny else x).view(np.int64)
+    exponent = (bits - _BITS_OF_SQRT_HALF) >> _EXPONENT
+    f = np.int64(bits - (exponent << _EXPONENT)).view(np.float64) - 1.0
+    return _log_of_parts(f, float(exponent - _NORMALISING if is_tiny else exponent))
+
+
+@_inner
+def exp(x: float) -> Any:
+    """e to the power of x."""
+    if not _EXP_VANISHES <= x <= _EXP_OVERFLOWS:
+        return math.inf if x > 0.0 else 0.0 if x < 0.0 else x
+    k = np.rint(x * _PER_LN2)
+    exponent = np.int64(k)
+    first = exponent >> 1
+    power = np.int64((first + _BIAS) << _EXPONENT).view(np.float64)
+    rest = np.int64((exponent - first + _BIAS) << _EXPONENT).view(np.float64)
+    return _exp_without(x, k) * power * rest
 
 
 @_inner

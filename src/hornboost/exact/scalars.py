@@ -5,25 +5,20 @@ vectors), and that code differs in the last bit. IEEE 754 fixes every operation 
 (without `fastmath`) fuses or reorders them, so these functions have one result, interpreted or compiled. `exp` and
 `log` are less than one unit in the last place from the true value, `log1p` less than two (tests/test_exact.py measures
 it).
+
+Mantissa and exponent come from `math` here and from the bits of the number in `compiled`, whichever is faster there.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 _LN2_HIGH = float.fromhex("0x1.62e42fefa2p-1")
 """The first 40 bits of ln 2: its product with an exponent is exact."""
 _LN2_LOW = float.fromhex("0x1.9ef35793c7673p-41")
-_PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
-
-_EXPONENT = 52
-_BIAS = 1023
-_SQRT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))
-"""The bits of √½: mantissas are taken from [√½, √2)."""
-_SMALLEST_NORMAL = 2.0**-1022
-_NORMALISING = 54
+PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
+SQRT_HALF = math.sqrt(0.5)
+"""Mantissas are taken from [√½, √2)."""
 
 _LOG_1, _LOG_2, _LOG_3, _LOG_4, _LOG_5, _LOG_6, _LOG_7, _LOG_8, _LOG_9, _LOG_10 = (
     2.0 / (2 * n + 1) for n in range(1, 11)
@@ -32,7 +27,7 @@ _LOG_1, _LOG_2, _LOG_3, _LOG_4, _LOG_5, _LOG_6, _LOG_7, _LOG_8, _LOG_9, _LOG_10 
 _EXP_2, _EXP_3, _EXP_4, _EXP_5, _EXP_6, _EXP_7, _EXP_8, _EXP_9, _EXP_10, _EXP_11, _EXP_12, _EXP_13 = (
     1.0 / math.factorial(n) for n in range(2, 14)
 )
-_EXP_OVERFLOWS, _EXP_VANISHES = 709.782712893384, -745.1332191019412
+EXP_OVERFLOWS, EXP_VANISHES = 709.782712893384, -745.1332191019412
 
 
 def log(x: float) -> float:
@@ -43,18 +38,25 @@ def log(x: float) -> float:
     """
     if not 0.0 < x < math.inf:
         return -math.inf if x == 0.0 else math.nan if x < 0.0 else x
-    is_tiny = x < _SMALLEST_NORMAL
-    bits = np.float64(x * 2.0**_NORMALISING if is_tiny else x).view(np.int64)
-    exponent = (bits - _SQRT_HALF) >> _EXPONENT
-    f = np.int64(bits - (exponent << _EXPONENT)).view(np.float64) - 1.0
-    k = float(exponent - _NORMALISING if is_tiny else exponent)
+    mantissa, exponent = math.frexp(x)
+    if mantissa < SQRT_HALF:
+        mantissa, exponent = 2.0 * mantissa, exponent - 1
+    return log_of_parts(mantissa - 1.0, float(exponent))
+
+
+def log_of_parts(f: float, k: float) -> float:
+    """ln(1 + f) + k ln 2, for 1 + f between √½ and √2.
+
+    >>> log_of_parts(0.0, 0.0)
+    0.0
+    """
     s = f / (2.0 + f)
     w = s * s
     tail = _LOG_7 + w * (_LOG_8 + w * (_LOG_9 + w * _LOG_10))
     series = w * (_LOG_1 + w * (_LOG_2 + w * (_LOG_3 + w * (_LOG_4 + w * (_LOG_5 + w * (_LOG_6 + w * tail))))))
     # ln(1 + f) = f − (f²/2 − s·(f²/2 + series)): the rounding of s touches only the small part
     half = 0.5 * f * f
-    return float(k * _LN2_HIGH - ((half - (s * (half + series) + k * _LN2_LOW)) - f))
+    return k * _LN2_HIGH - ((half - (s * (half + series) + k * _LN2_LOW)) - f)
 
 
 def exp(x: float) -> float:
@@ -63,20 +65,25 @@ def exp(x: float) -> float:
     >>> exp(0.0), exp(-1000.0), round(exp(1.0), 12)
     (1.0, 0.0, 2.718281828459)
     """
-    if not _EXP_VANISHES <= x <= _EXP_OVERFLOWS:
+    if not EXP_VANISHES <= x <= EXP_OVERFLOWS:
         return math.inf if x > 0.0 else 0.0 if x < 0.0 else x
-    k = np.rint(x * _PER_LN2)
+    k = round(x * PER_LN2)
+    first = k >> 1  # in two steps, since 2^k itself may lie beyond the normal numbers
+    return exp_without(x, float(k)) * math.ldexp(1.0, first) * math.ldexp(1.0, k - first)
+
+
+def exp_without(x: float, k: float) -> float:
+    """e^x / 2^k, where k is the whole number nearest to x / ln 2.
+
+    >>> exp_without(0.0, 0.0)
+    1.0
+    """
     high, low = x - k * _LN2_HIGH, k * _LN2_LOW
     r = high - low
     lost = (high - r) - low
     tail = _EXP_8 + r * (_EXP_9 + r * (_EXP_10 + r * (_EXP_11 + r * (_EXP_12 + r * _EXP_13))))
     series = _EXP_2 + r * (_EXP_3 + r * (_EXP_4 + r * (_EXP_5 + r * (_EXP_6 + r * (_EXP_7 + r * tail)))))
-    value = 1.0 + (r + (r * r * series + lost))
-    exponent = np.int64(k)
-    first = exponent >> 1  # in two steps, since 2^k itself may lie beyond the normal numbers
-    power = np.int64((first + _BIAS) << _EXPONENT).view(np.float64)
-    rest = np.int64((exponent - first + _BIAS) << _EXPONENT).view(np.float64)
-    return float(value * power * rest)
+    return 1.0 + (r + (r * r * series + lost))
 
 
 def log1p(x: float) -> float:
