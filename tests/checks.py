@@ -200,6 +200,10 @@ def check_early_stopping_keeps_the_rounds_up_to_the_smallest_loss(estimator: Any
         assert len(losses) == model.n_rounds_ + 3
     assert np.isfinite(model.predict_proba(X)).all()
     assert model.score(X, y) > 0.4
+    if model.n_rounds_:
+        ends_there = [lambda row: row["round"] == model.n_rounds_]
+        given = {"early_stopping": 1_000, "validation_fraction": 0.3, "rounds": 30, "callbacks": ends_there}
+        np.testing.assert_array_equal(fitted(estimator, **given)[0].predict_proba(X), model.predict_proba(X))
 
 
 def check_the_time_limit_holds(estimator: Any) -> None:

@@ -42,22 +42,19 @@ def test_loss_of_a_clause_without_confidence_is_one():
     assert loss(0.2, 0.1, 0.0) == pytest.approx(1.0, rel=1e-15)
 
 
-def fresh(n: int) -> list[np.ndarray]:
-    return [np.zeros(n) for _ in range(4)]
-
-
 def test_update_divides_by_the_exponential_of_the_agreement_and_normalises():
     # two positives and two negatives of weight 1/4; the clause covers one positive and one negative, c = ln 2
     D = np.full(4, 0.25)
     covered, y = np.array([True, False, True, False]), np.array([1, 1, 0, 0], np.int32)
     norm = 0.5 + 0.25 * 0.5 + 0.25 * 2.0
     factors = np.array([1 / norm, 2.0 / norm, 0.5 / norm])
-    votes, held, squares, n_held = fresh(4)
+    votes, held_out = np.zeros(4), np.zeros((3, 4))
     in_G = np.array([True, True, False, False])
-    margin, wrong = kernels.update(D, votes, held, squares, n_held, np.ones(4), covered, in_G, y, math.log(2), factors)
+    margin, wrong = kernels.update(D, votes, held_out, np.ones(4), covered, in_G, y, math.log(2), factors)
     np.testing.assert_allclose(D, np.array([0.125, 0.25, 0.5, 0.25]) / 1.125, rtol=1e-15)
     assert math.fsum(D) == pytest.approx(1.0, rel=1e-15)
     np.testing.assert_allclose(votes, [math.log(2), 0, math.log(2), 0])
+    held, squares, n_held = held_out
     np.testing.assert_allclose(held, [0, 0, math.log(2), 0])
     np.testing.assert_allclose(squares, [0, 0, math.log(2) ** 2, 0])
     np.testing.assert_allclose(n_held, [0, 0, 1, 1])

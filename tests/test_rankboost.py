@@ -451,3 +451,14 @@ def test_coauthors_are_ranked_by_their_topics(data_folder: Path) -> None:
     X, y = database.examples()
     folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
     assert folds_mean(database, folds) >= 0.43
+
+
+def test_probabilities_without_a_kept_round_are_the_shares_of_the_classes() -> None:
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame({"x": rng.random(60), "z": rng.random(60)}), (rng.random(60) < 0.3).astype(int)
+    clf = hb.RankBoostClassifier(rounds=10, early_stopping=2, validation_fraction=0.3, random_state=0)
+    with pytest.warns(NothingLearnedWarning):
+        clf.fit(X, y)
+    assert clf.n_rounds_ == 0
+    assert len(clf.history_) == 2
+    np.testing.assert_allclose(clf.predict_proba(X)[:, 1], 11 / 43)  # of the examples that were not held out

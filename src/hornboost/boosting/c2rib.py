@@ -93,10 +93,10 @@ class C2RIBClassifier(BoostedClassifier):
     def _boost(self, training: Training, run: Run) -> Loop:
         """Table 1 of Hoche and Wrobel (2002)."""
         assert training.problem is not None
-        run.state = state = Constrained(training.problem, run, self)
+        state = Constrained(training.problem, run, self)
+        run.snapshot = state.held_out.copy
         for t in count(1):
             yield state.round(t)
-            state.keep_if_best()
         raise AssertionError("unreachable")
 
     def _idle_parameters(self) -> frozenset[str]:
@@ -112,14 +112,14 @@ class C2RIBClassifier(BoostedClassifier):
 
         The scores decide as the odds do.
         """
-        labels, states = training.labels, {positive: run.state for positive, run in runs.items() if run.rounds}
-        if len(labels) == 1 or not states:
+        labels, learned = training.labels, {positive: run for positive, run in runs.items() if run.rounds}
+        if len(labels) == 1 or not learned:
             return super()._scalings(training, runs)
         held_out, noise, is_class = np.zeros((3, len(training.y), len(labels)))
-        for positive, state in states.items():
-            held_out[:, positive], noise[:, positive] = state.held_out_votes(runs[positive].n_learned)
+        for positive, run in learned.items():
+            held_out[:, positive], noise[:, positive] = held_out_votes(run.kept, run.n_learned)
             is_class[:, positive] = training.y == positive
-        columns = list(states) if len(labels) == 2 else list(range(len(labels)))
+        columns = list(learned) if len(labels) == 2 else list(range(len(labels)))
         slope = common_slope(held_out[:, columns], is_class[:, columns] > 0, training.weights, noise[:, columns])
         return dict.fromkeys(runs, Scaling(slope=slope))
 
@@ -138,8 +138,8 @@ class Covered(NamedTuple):
 class Constrained:
     """The state of a run: the distribution D, the ensemble's votes, and the features that the learner may see.
 
-    D is kept as a density: D_i is the sample weight of example i times its density. `held_out` are each example's votes
-    from rounds that did not grow on it.
+    D is kept as a density: D_i is the sample weight of example i times its density. `held_out` are the sum of each
+    example's votes from rounds that did not grow on it, the sum of their squares, and the number of these rounds.
     """
 
     def __init__(self, problem: Problem, run: Run, settings: C2RIBClassifier) -> None:
@@ -151,8 +151,7 @@ class Constrained:
         self.N = math.fsum(self.sample)
         self.density = np.full(problem.n, 1.0 / self.N)
         self.votes = np.zeros(problem.n)
-        self.held_out, self.held_out_squares, self.n_held_out = np.zeros((3, problem.n))
-        self.kept: NDArray[np.float64] | None = None
+        self.held_out = np.zeros((3, problem.n))
         self.total_confidence = 0.0
         self.least_error, self.since_least = math.inf, 0
         self.active: ActiveFeatures | None = None
@@ -180,18 +179,14 @@ class Constrained:
         w = self._weights(state, W, W_G, total)
         c = confidence(w.plus, w.minus, self.N)
         margin, error = self._update(state, c, w, in_G)
-        hypothesis = self._hypothesis(state)
-        row: dict[str, Any] = {"rule": str(self.problem.clause(state, self.run.positive or 0)), "confidence": c}
+        clause = self.problem.clause(state, self.run.positive or 0)
+        is_default = len(state.specs) == 1 and not state.specs[0].tests
+        hypothesis: Hypothesis = OneCell(1) if is_default else ClauseCells(clause, self.problem.examples, state.covered)
+        row: dict[str, Any] = {"rule": str(clause), "confidence": c}
         row |= {"w_plus": w.plus, "w_minus": w.minus, "mean_margin": margin, "training_error": error}
         row |= self._progress(margin, error) | {"clauses_scored": scored}
         table = np.array([[c]]) if hypothesis.n_cells == 1 else np.array([[0.0], [c]])
         return Round((Vote(hypothesis, table),), row)
-
-    def _hypothesis(self, state: State) -> Hypothesis:
-        if len(state.specs) == 1 and not state.specs[0].tests:
-            return OneCell(1)
-        clause = self.problem.clause(state, self.run.positive or 0)
-        return ClauseCells(clause, self.problem.examples, state.covered)
 
     def _weights(self, state: State, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> Covered:
         sums = np.zeros((2, 2), np.int64)
@@ -234,8 +229,6 @@ class Constrained:
             self.density,
             self.votes,
             self.held_out,
-            self.held_out_squares,
-            self.n_held_out,
             self.sample,
             state.covered,
             in_G,
@@ -259,17 +252,13 @@ class Constrained:
             self.since_least = 0
         return row
 
-    def keep_if_best(self) -> None:
-        """Keep the held-out votes of the rounds that early stopping would keep if none better followed."""
-        if self.run.held_out is not None and self.run.is_best:
-            self.kept = np.stack([self.held_out, self.held_out_squares, self.n_held_out])
 
-    def held_out_votes(self, rounds: int) -> tuple[Floats, Floats]:
-        """Each example's votes from rounds that did not grow on it, scaled to all rounds, and the variance that they
-        have because these are only a sample of the rounds.
-        """
-        votes, squares, n = (self.held_out, self.held_out_squares, self.n_held_out) if self.kept is None else self.kept
-        n = np.maximum(n, 1)
-        mean = votes / n
-        variance = np.maximum(squares / n - mean**2, 0.0)
-        return rounds * mean, rounds**2 * variance / n * (1.0 - n / rounds).clip(0.0)
+def held_out_votes(sums: Floats, rounds: int) -> tuple[Floats, Floats]:
+    """Each example's votes from rounds that did not grow on it, scaled to all rounds, and the variance that they have
+    because these are only a sample of the rounds.
+    """
+    votes, squares, n = sums
+    n = np.maximum(n, 1)
+    mean = votes / n
+    variance = np.maximum(squares / n - mean**2, 0.0)
+    return rounds * mean, rounds**2 * variance / n * (1.0 - n / rounds).clip(0.0)

@@ -154,13 +154,13 @@ class RankBoostClassifier(BoostedClassifier):
         assert training.problem is not None
         if self._seeded.engine is not training.problem.engine:  # some examples are held out
             self._seeded = SeededEngine(training.problem.engine)
-        run.state = state = Ranking(training.problem, self._seeded, run, self._choices(), self._budget, self.rounds)
+        state = Ranking(training.problem, self._seeded, run, self._choices(), self._budget, self.rounds)
+        run.snapshot = state.cells.masses
         for t in count(1):
             climb = state.weak_hypothesis(t)
             if climb is None:
                 return BUDGET_SPENT if self._budget.is_spent else "no seed gave a clause that moves weight"
             yield state.round(t, climb)
-            state.keep_if_best()
             if is_perfect(climb):
                 return "a clause ranks the training examples perfectly"
             if self._budget.is_spent:
@@ -179,8 +179,7 @@ class RankBoostClassifier(BoostedClassifier):
         """
         scalings = {}
         for positive, run in runs.items():
-            cells = ScoreCells((training.y == positive).astype(np.int32), training.weights)
-            a, b = odds(cells.score, cells.weight) if run.state is None else run.state.odds()
+            a, b = odds(*run.kept or ScoreCells((training.y == positive).astype(np.int32), training.weights).masses())
             scalings[positive] = Scaling(1.0, b / a, a) if len(training.labels) == 2 else Scaling(a, b, 1.0)
         return scalings
 
@@ -268,7 +267,6 @@ class Ranking:
         self.weights = PairWeights(self.y, problem.weights)
         self.seeds = _Seeds(problem, self.y, run.seed)
         self.cells = ScoreCells(self.y, problem.weights)
-        self.kept: tuple[Floats, Floats] | None = None
         self.expected = 0
 
     def round(self, t: int, climb: Climb) -> Round:
@@ -340,15 +338,6 @@ class Ranking:
         ordered = _ordered(self.problem.clause(clause.outline, self.positive))
         cells = ClauseCells(ordered, self.problem.examples, clause.covered)
         return Vote(cells, np.array([[0.0], [vote]]))
-
-    def keep_if_best(self) -> None:
-        """Keep the training scores of the rounds that early stopping would keep if none better followed."""
-        if self.run.held_out is not None and self.run.is_best:
-            self.kept = self.cells.score.copy(), self.cells.weight.copy()
-
-    def odds(self) -> tuple[float, float]:
-        """(a, b) of the log-odds a·H + b of the rounds that are kept."""
-        return odds(self.cells.score, self.cells.weight) if self.kept is None else odds(*self.kept)
 
 
 def odds(score: Floats, weight: Floats) -> tuple[float, float]:

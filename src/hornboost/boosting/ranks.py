@@ -128,6 +128,10 @@ class ScoreCells:
         self.cell = number[self.cell]
         self.score, self.weight = self.score[kept], self.weight[:, kept]
 
+    def masses(self) -> tuple[Floats, Floats]:
+        """The scores that occur, and the weight of each class that has them; adding leaves these arrays as they are."""
+        return self.score, self.weight
+
     def aurpc(self) -> float:
         """The area under the recall-precision curve of the scores so far."""
         y = np.repeat([0, 1], self.score.size)

@@ -49,7 +49,8 @@ class Run:
 
     `seed` is the loop's own, `memory` what its searches found. With `held_out` examples the loop ends after `patience`
     rounds without a smaller loss on them, and the rounds up to the smallest are kept. The figures of `shown` examples
-    are told only. A loop may leave its `state` here for what comes after it.
+    are told only. A loop may leave its `state` here for what comes after it; where that changes with each round, its
+    `snapshot` is what `kept` holds of the last round that is kept, and None if there is no such round.
     """
 
     positive: int | None
@@ -63,6 +64,9 @@ class Run:
     history: list[dict[str, Any]] = field(default_factory=list)
     stopped: str | None = None
     state: Any = None
+    snapshot: Callable[[], Any] | None = None
+    kept: Any = None
+    n_learned: int = 0
     best: int = 0
     least_loss: float = math.inf
 
@@ -83,6 +87,7 @@ class Run:
                         if watched is not None:
                             watched.add(found.votes)
                 if found.is_learned:
+                    self.n_learned += 1
                     break
                 self.history.append({**self.about, "round": 0, **found.row, **self._watch()})
         row = {
@@ -99,27 +104,27 @@ class Run:
         elif self.held_out is not None and len(self.rounds) - self.best >= self.patience:
             self.stopped = f"the loss on held-out examples did not fall for {self.patience} rounds"
 
-    @property
-    def n_learned(self) -> int:
-        """The rounds so far, without what was known before."""
-        return sum(found.is_learned for found in self.rounds)
-
-    @property
-    def is_best(self) -> bool:
-        """Whether all rounds so far would be kept."""
-        return self.held_out is None or self.best == len(self.rounds)
-
     def finish(self) -> None:
         """Drop the rounds after the smallest loss on held-out examples."""
-        if self.held_out is not None:
+        if self.held_out is None:
+            self._keep()
+        else:
             del self.rounds[self.best :]
+            self.n_learned = sum(found.is_learned for found in self.rounds)
+
+    def _keep(self) -> None:
+        """Keep the rounds so far, whatever becomes of those that follow."""
+        self.best = len(self.rounds)
+        if self.snapshot is not None and self.rounds:
+            self.kept = self.snapshot()
 
     def _watch(self) -> dict[str, float]:
         row: dict[str, float] = {}
         if self.held_out is not None:
             loss = next(iter(self.held_out.figures().values()))
             if loss < self.least_loss:
-                self.least_loss, self.best = loss, len(self.rounds)
+                self.least_loss = loss
+                self._keep()
             row["validation_loss"] = loss
         if self.shown is not None:
             row |= {f"{name}_held_out": value for name, value in self.shown.figures().items()}

@@ -94,8 +94,6 @@ def update(
     density: Floats,
     votes: Floats,
     held_out: Floats,
-    held_out_squares: Floats,
-    n_held_out: Floats,
     sample: Floats,
     covered: Mask,
     in_G: Mask,
@@ -105,6 +103,7 @@ def update(
 ) -> tuple[Any, Any]:
     """Multiply the density by the factor of (not covered, covered negative, covered positive) and add the votes.
 
+    The rows of `held_out` are the sum and the sum of squares of the votes for examples outside of G, and their number.
     Returns Σ weight·y·vote and the weight of the examples that the ensemble misclassifies.
     """
     margin = 0.0
@@ -114,12 +113,12 @@ def update(
             density[i] *= factors[1 + y[i]]
             votes[i] += confidence
             if not in_G[i]:
-                held_out[i] += confidence
-                held_out_squares[i] += confidence * confidence
+                held_out[0, i] += confidence
+                held_out[1, i] += confidence * confidence
         else:
             density[i] *= factors[0]
         if not in_G[i]:
-            n_held_out[i] += 1.0
+            held_out[2, i] += 1.0
         margin += sample[i] * votes[i] if y[i] == 1 else -sample[i] * votes[i]
         if (votes[i] > 0.0) != (y[i] == 1):
             wrong += sample[i]
