@@ -11,39 +11,39 @@ from sklearn.model_selection import cross_val_score, train_test_split
 
 import hornboost as hb
 from hornboost.learners.losses import Logistic, Softmax
-from hornboost.learners.newton import Derivatives, gain, steps
+from hornboost.learners.newton import Derivatives, steps
 
 
 def test_gain_and_steps_of_a_hand_worked_split():
     slope = np.array([[-0.5], [-0.5], [0.5], [0.5]])
-    derivatives = Derivatives(slope, np.full((4, 1), 0.25), np.ones(4))
+    derivatives = Derivatives(slope, np.full((4, 1), 0.25), np.ones(4), 4.0)
     covered = np.array([True, True, True, False])
     sums = derivatives.channels[covered].sum(axis=0)
     inner, outer = 0.5**2 / (0.75 + 1), 0.5**2 / (0.25 + 1)
-    assert gain(sums[None], derivatives, 1.0)[0] == pytest.approx(inner + outer, rel=1e-12)
+    assert derivatives.gains(sums[None], 1.0)[0] == pytest.approx(inner + outer, rel=1e-12)
     np.testing.assert_allclose(steps(sums, derivatives, 1.0), [[-0.5 / 1.25], [0.5 / 1.75]], rtol=1e-12)
 
 
 def test_a_clause_that_covers_all_or_nothing_gains_nothing():
-    derivatives = Derivatives(np.array([[-1.0], [1.0]]), np.ones((2, 1)), np.ones(2))
-    assert gain(np.stack([derivatives.total, 0 * derivatives.total]), derivatives, 1.0).tolist() == [0.0, 0.0]
+    derivatives = Derivatives(np.array([[-1.0], [1.0]]), np.ones((2, 1)), np.ones(2), 2.0)
+    assert derivatives.gains(np.stack([derivatives.total, 0 * derivatives.total]), 1.0).tolist() == [0.0, 0.0]
 
 
 def test_gains_of_several_outputs_are_added():
     rng = np.random.default_rng(0)
     slope, curvature = rng.normal(size=(30, 3)), rng.uniform(0.1, 1, size=(30, 3))
     covered = rng.random(30) < 0.4
-    whole = Derivatives(slope, curvature, np.ones(30))
-    alone = [Derivatives(slope[:, [k]], curvature[:, [k]], np.ones(30)) for k in range(3)]
+    whole = Derivatives(slope, curvature, np.ones(30), 30.0)
+    alone = [Derivatives(slope[:, [k]], curvature[:, [k]], np.ones(30), 30.0) for k in range(3)]
     sums = [one.channels[covered].sum(axis=0) for one in (whole, *alone)]
-    parts = [gain(one_sum[None], one, 2.0)[0] for one_sum, one in zip(sums[1:], alone, strict=True)]
-    assert gain(sums[0][None], whole, 2.0)[0] == pytest.approx(sum(parts), rel=1e-9)
+    parts = [one.gains(one_sum[None], 2.0)[0] for one_sum, one in zip(sums[1:], alone, strict=True)]
+    assert whole.gains(sums[0][None], 2.0)[0] == pytest.approx(sum(parts), rel=1e-9)
 
 
 def test_a_weight_of_two_is_exactly_two_examples():
     slope, curvature = np.array([[0.3], [-0.7]]), np.array([[0.2], [0.1]])
-    weighted = Derivatives(slope, curvature, np.array([2.0, 1.0]))
-    repeated = Derivatives(slope[[0, 0, 1]], curvature[[0, 0, 1]], np.ones(3))
+    weighted = Derivatives(slope, curvature, np.array([2.0, 1.0]), 3.0)
+    repeated = Derivatives(slope[[0, 0, 1]], curvature[[0, 0, 1]], np.ones(3), 3.0)
     assert weighted.total.tolist() == repeated.total.tolist()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hornboost import exact
 from hornboost.engine import State
 from hornboost.engine.sampling import example_hash, uniform
 from hornboost.estimators.examples import Targets
@@ -31,12 +32,13 @@ class Descent:
         self.problem, self.y, self.weights, self.loss, self.search = problem, y, weights, loss, search
         self.learning_rate, self.subsample, self.seed = learning_rate, subsample, seed
         self.scores = np.tile(in_steps(loss.start(y, weights)), (len(y), 1))
+        self.mass = exact.total(weights)
         self.number = 0
 
     def step(self) -> tuple[State, Floats] | None:
         """The next clause and its table of votes, a row a cell, if one gains anything."""
         self.number += 1
-        derivatives = Derivatives(*self.loss.derivatives(self.y, self.scores), self._drawn())
+        derivatives = Derivatives(*self.loss.derivatives(self.y, self.scores), self._drawn(), self.mass)
         state = self.search.find(derivatives)
         if state is None:
             return None

@@ -340,17 +340,26 @@ def channel_sums(
     lo: Int, hi: Int, segment_example: Codes, segment_start: Longs, pairs: Codes, channels: Longs, out: Longs
 ) -> None:
     """Add each example's signed numbers, a column a channel, to every condition that it satisfies; segments lo..hi."""
-    n_channels = channels.shape[1]
+    n_channels = np.uint64(channels.shape[1])
+    cells = out.reshape(-1)
     for segment in range(lo, hi):
-        who = segment_example[segment]
+        who = np.uint32(segment_example[segment])
+        if n_channels == 2:  # the common case without the inner loop
+            first, second = channels[who, 0], channels[who, 1]
+            if first != 0 or second != 0:
+                for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + 1])):
+                    at = np.uint64(np.uint32(pairs[p])) * np.uint64(2)
+                    cells[at] += first
+                    cells[at + np.uint64(1)] += second
+            continue
         silent = True
         for k in range(n_channels):
             silent &= channels[who, k] == 0
         if not silent:
-            for p in range(segment_start[segment], segment_start[segment + 1]):
-                condition = pairs[p]
+            for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + 1])):
+                at = np.uint64(np.uint32(pairs[p])) * n_channels
                 for k in range(n_channels):
-                    out[condition, k] += channels[who, k]
+                    cells[at + k] += channels[who, k]
 
 
 @jit

@@ -2,55 +2,48 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost import exact
 from hornboost.engine import State
+from hornboost.learners import newton_kernels as kernels
 from hornboost.learners.greedy import grow_by
 from hornboost.learners.hypotheses import Floats
 from hornboost.learners.memory import Memory, Outcome
 from hornboost.learners.problem import Problem
 
-TOTAL = 2.0**52
-"""What the sizes of all gradients, and all hessians, sum to in fixed point."""
+ROOM = 52
+"""Sums of derivatives stay below two to this power in fixed point."""
 
 
 class Derivatives:
     """Gradients and hessians of the examples, a column an output, as exact channels for the engine.
 
-    `slope` and `curvature` are those of a single example, so that an example of weight 2 counts exactly as two.
+    `slope` and `curvature` are those of a single example, so that an example of weight 2 counts exactly as two; `mass`
+    is what the weights of all examples sum to, or more.
     """
 
-    def __init__(self, slope: Floats, curvature: Floats, weights: Floats) -> None:
+    def __init__(self, slope: Floats, curvature: Floats, weights: Floats, mass: float) -> None:
         self.n_outputs = slope.shape[1]
-        both = np.column_stack([slope, curvature])
-        mass = weights[:, None]
-        sizes = [exact.total(mass * np.abs(part)) for part in (slope, curvature)]
-        scales = [TOTAL / size if size > 0 else 1.0 for size in sizes]
-        self.scale = np.repeat(scales, self.n_outputs)
-        self.channels: NDArray[np.int64] = np.rint(mass * np.rint(both * self.scale)).astype(np.int64)
+        self.scales = _scale(slope, mass), _scale(curvature, mass)
+        self.channels: NDArray[np.int64] = kernels.channels(slope, curvature, weights, *self.scales)
         self.total = self.channels.sum(axis=0)
 
     def split(self, sums: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Sums of the channels as gradients and hessians."""
-        values = sums / self.scale
-        return values[..., : self.n_outputs], values[..., self.n_outputs :]
+        return sums[..., : self.n_outputs] / self.scales[0], sums[..., self.n_outputs :] / self.scales[1]
+
+    def gains(self, sums: NDArray[np.int64], l2: float) -> Floats:
+        """G₁²/(H₁+λ) + G₀²/(H₀+λ) − G²/(H+λ) of each candidate that covers `sums`; 0 where a cell is empty."""
+        return kernels.gains(sums, self.total, *self.scales, l2)
 
 
-def gain(sums: NDArray[np.int64], derivatives: Derivatives, l2: float) -> Floats:
-    """G₁²/(H₁+λ) + G₀²/(H₀+λ) − G²/(H+λ) of each candidate, added over the outputs; 0 where a cell is empty."""
-    inner, outer = derivatives.split(sums), derivatives.split(derivatives.total - sums)
-    whole = derivatives.split(derivatives.total)
-    parts = [_value(*cell, l2) for cell in (inner, outer)]
-    divides = (inner[1].sum(axis=1) > 0) & (outer[1].sum(axis=1) > 0)
-    return np.where(divides, parts[0] + parts[1] - _value(*whole, l2), 0.0)
-
-
-def _value(gradient: Floats, hessian: Floats, l2: float) -> Floats:
-    weight = hessian + l2
-    value = np.divide(gradient * gradient, weight, out=np.zeros_like(gradient), where=weight > 0)
-    return np.asarray(value.sum(axis=-1))
+def _scale(values: Floats, mass: float) -> float:
+    """The power of two that values are multiplied by in fixed point: whole weights of them sum to less than 2^ROOM."""
+    most = mass * max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    return math.ldexp(1.0, ROOM - math.frexp(most)[1]) if most > 0.0 else 1.0
 
 
 def steps(sums: NDArray[np.int64], derivatives: Derivatives, l2: float) -> Floats:
@@ -79,7 +72,7 @@ class NewtonSearch:
             engine,
             lambda frontier: engine.sums(frontier, derivatives.channels),
             derivatives.total,
-            lambda sums: gain(sums, derivatives, self.l2),
+            lambda sums: derivatives.gains(sums, self.l2),
             start=1e-9,
             goes_on=lambda covered: True,
             max_literals=self.max_literals,
