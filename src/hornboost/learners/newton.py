@@ -27,17 +27,17 @@ class Derivatives:
 
     def __init__(self, slope: Floats, curvature: Floats, weights: Floats, mass: float) -> None:
         self.n_outputs = slope.shape[1]
-        self.scales = _scale(slope, mass), _scale(curvature, mass)
-        self.channels: NDArray[np.int64] = kernels.channels(slope, curvature, weights, *self.scales)
-        self.total = self.channels.sum(axis=0)
+        scales = _scale(slope, mass), _scale(curvature, mass)
+        self.units = 1.0 / scales[0], 1.0 / scales[1]
+        self.channels, self.total = kernels.channels(slope, curvature, weights, *scales)
 
     def split(self, sums: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Sums of the channels as gradients and hessians."""
-        return sums[..., : self.n_outputs] / self.scales[0], sums[..., self.n_outputs :] / self.scales[1]
+        return sums[..., : self.n_outputs] * self.units[0], sums[..., self.n_outputs :] * self.units[1]
 
     def gains(self, sums: NDArray[np.int64], l2: float) -> Floats:
         """G₁²/(H₁+λ) + G₀²/(H₀+λ) − G²/(H+λ) of each candidate that covers `sums`; 0 where a cell is empty."""
-        return kernels.gains(sums, self.total, *self.scales, l2)
+        return kernels.gains(sums, self.total, *self.units, l2)
 
 
 def _scale(values: Floats, mass: float) -> float:
