@@ -15,6 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 
 import hornboost as hb
+from hornboost.data.jit import jit
 from hornboost.model.diagnosis import NothingLearnedWarning
 from hornboost.stopping import (
     INTERRUPTED,
@@ -24,6 +25,8 @@ from hornboost.stopping import (
     fitting,
     holding,
     learning,
+    now,
+    off_the_clock,
     unstopped,
     untimed,
     working,
@@ -341,11 +344,46 @@ def test_no_step_goes_on_after_the_time_limit(bank: Any, monkeypatch: Any, make:
     """
     database, X, y = bank
     clock = itertools.count()
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("hornboost.stopping.now", lambda: float(next(clock)))
     model = make(database, rounds=FOREVER, max_depth=depth, time_limit=60, random_state=0)
     model.fit(X, y)
     assert next(clock) < 70
     assert model.stopped_ == OUT_OF_TIME
+
+
+def test_no_limit_counts_what_is_off_the_clock(monkeypatch: Any) -> None:
+    time_of_day = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: time_of_day[0])
+    with fitting(5.0), learning() as ending:
+        with off_the_clock(), off_the_clock():
+            time_of_day[0] += 60.0
+            check()
+        time_of_day[0] += 4.0
+        check()
+        time_of_day[0] += 2.0
+        check()
+    assert ending.reason == OUT_OF_TIME
+
+
+def _twice(x: Any) -> Any:
+    return 2 * x
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_compiling_and_loading_a_kernel_is_off_the_clock(monkeypatch: Any) -> None:
+    seen: list[float] = []
+
+    def load(*_: Any) -> None:
+        seen.append(now())
+        time.sleep(0.01)
+        seen.append(now())
+
+    monkeypatch.setattr("hornboost.data.jit._Cache.load_overload", load)
+    monkeypatch.setattr("hornboost.data.jit._Cache.save_overload", load)
+    kernel = jit(_twice)
+    assert (kernel(3), kernel(4)) == (6, 8)
+    assert len(seen) == 4
+    assert len(set(seen)) == 1
 
 
 def test_a_time_limit_that_leaves_no_rule_is_named(bank: Any) -> None:

@@ -16,6 +16,8 @@ waits for the next `check()` between two kernels. The `fit` of an estimator is o
 Within `learning()` a check that finds time run out or Ctrl-C pressed raises `Stopped`, which ends that block and
 nothing else; `ending.reason` says why. `fitting` raises KeyboardInterrupt for a Ctrl-C only when it is left, with the
 model in place.
+
+The time that limits count stands still in `off_the_clock()`, which is there for the compiler: nothing can end its work.
 """
 
 from __future__ import annotations
@@ -111,6 +113,50 @@ def holding() -> Iterator[None]:
         _ctrl_c.deliver()
 
 
+class _Clock:
+    """The time that limits count: without what was done off the clock, in whichever thread."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.depth = 0
+        self.stood_still_at = 0.0
+        self.lost = 0.0
+
+    def now(self) -> float:
+        with self.lock:
+            return (self.stood_still_at if self.depth else time.monotonic()) - self.lost
+
+    def stop(self) -> None:
+        with self.lock:
+            self.depth += 1
+            if self.depth == 1:
+                self.stood_still_at = time.monotonic()
+
+    def start(self) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0:
+                self.lost += time.monotonic() - self.stood_still_at
+
+
+_clock = _Clock()
+
+
+def now() -> float:
+    """Seconds of the clock that limits count by."""
+    return _clock.now()
+
+
+@contextmanager
+def off_the_clock() -> Iterator[None]:
+    """Work that no time limit counts, because it is done once and cannot be ended: compiling and loading kernels."""
+    _clock.stop()
+    try:
+        yield
+    finally:
+        _clock.start()
+
+
 @dataclass(eq=False)
 class Fit:
     """A fit under way: when its time ends, whether it was interrupted, and whether checks may end something now."""
@@ -125,7 +171,7 @@ class Fit:
         """Why the work should end now, if it should."""
         if self.interrupted or (self.hears_ctrl_c and _ctrl_c.pressed is not None):
             return INTERRUPTED
-        return OUT_OF_TIME if self.is_timed and time.monotonic() >= self.deadline else None
+        return OUT_OF_TIME if self.is_timed and now() >= self.deadline else None
 
 
 @dataclass(eq=False)
@@ -146,7 +192,7 @@ def fitting(time_limit: float | None = None) -> Iterator[None]:
     A fit within another one has no more time than that.
     """
     outer = _current.get()
-    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+    deadline = math.inf if time_limit is None else now() + time_limit
     if outer is not None and outer.is_timed:
         deadline = min(deadline, outer.deadline)
     fit = Fit(deadline, threading.current_thread() is threading.main_thread())
@@ -191,8 +237,8 @@ def in_part_of_the_time(share: float) -> Iterator[None]:
     if fit is None or math.isinf(fit.deadline):
         yield
         return
-    deadline, now = fit.deadline, time.monotonic()
-    fit.deadline = now + share * max(deadline - now, 0.0)
+    deadline, started = fit.deadline, now()
+    fit.deadline = started + share * max(deadline - started, 0.0)
     try:
         yield
     finally:
