@@ -96,7 +96,7 @@ class Walk:
 
 def walks() -> st.SearchStrategy[Walk]:
     return st.builds(
-        walk_over, cases(0), st.integers(1, 3), st.integers(1, 2), st.booleans(), st.randoms(use_true_random=True)
+        walk_over, cases(0), st.integers(1, 3), st.integers(1, 3), st.booleans(), st.randoms(use_true_random=True)
     )
 
 
@@ -251,6 +251,17 @@ def chains(engine: Engine, state: State, node: int, tables: dict[str, RandomTabl
             for second in joins_from(Spec(single.table, node, single), -1, False, tables):
                 yield (single, second)
                 yield from ((single, closed) for closed in closings(state, node, second, tables, single.source))
+    if room > 2:
+        pairs = [
+            (single, second)
+            for single in singles
+            for second in joins_from(Spec(single.table, node, single), -1, False, tables)
+        ]
+        near = {state.specs[node].table, *(join.table for pair in pairs for join in pair), *(j.table for j in singles)}
+        for first, second in pairs:
+            for third in joins_from(Spec(second.table, node, second), -2, False, tables):
+                if third.table not in near:
+                    yield (first, second, third)
 
 
 def walk_room(engine: Engine, state: State, node: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import cross_val_score, train_test_split
@@ -147,3 +148,61 @@ def test_sums_over_channels_are_those_of_the_weights_by_class():
     one = np.zeros(len(y), np.int32)
     for k in range(3):
         np.testing.assert_array_equal(sums[:, k], engine.score(frontier, channels[:, k].copy(), one, 1)[:, 0])
+
+
+def shop(label: str, n: int = 400) -> hb.Database:
+    """Customers, orders, their items and the products in them: what decides is three joins away, or a product."""
+    rng = np.random.default_rng(0)
+    product = pd.DataFrame({"product": range(20), "price": rng.permutation(20)})
+    order = pd.DataFrame({"order": range(2 * n), "customer": np.repeat(range(n), 2)})
+    item = pd.DataFrame({"order": np.repeat(range(2 * n), 2), "product": rng.integers(20, size=4 * n)})
+    dear = item.merge(product).merge(order).groupby("customer")["price"].max() >= 17
+    bought = item.merge(order).groupby("customer")["product"].apply(lambda found: 7 in set(found))
+    labels = {"dear": dear, "seventh": bought}
+    customer = pd.DataFrame({"customer": range(n), label: labels[label].to_numpy()})
+    return hb.Database.from_frames(
+        {"customer": customer, "order": order, "item": item, "product": product},
+        target="customer",
+        key="customer",
+        label=label,
+        keys={"item": {"order": "order", "product": "product"}},
+        foreign_keys=[
+            ("order.customer", "customer.customer"),
+            ("item.order", "order.order"),
+            ("item.product", "product.product"),
+        ],
+    )
+
+
+def test_rules_reach_the_farthest_table_where_that_helps():
+    db = shop("dear")
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, random_state=0, constants=None).fit(X, y)
+    assert int(clf.tuning_.loc[clf.tuning_["chosen"], "max_depth"].iloc[0]) == 3
+    assert any("price>=17" in str(rule.clause) for rule in clf.rules_)
+    assert clf.score(X, y) == 1.0
+
+
+def test_rules_name_things_that_recur_and_never_examples_themselves():
+    db = shop("seventh")
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, random_state=0).fit(X, y)
+    assert bool(clf.tuning_.loc[clf.tuning_["chosen"], "constants"].iloc[0])
+    assert 'product="7"' in str(clf.rules_[0].clause)
+    assert not any('customer="' in str(rule.clause) or 'order="' in str(rule.clause) for rule in clf.rules_)
+    assert clf.score(X, y) == 1.0
+
+
+def test_nothing_is_tuned_where_everything_is_given():
+    db = shop("dear", 60)
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, rounds=5, max_literals=2, max_depth=2, constants=None, random_state=0).fit(X, y)
+    assert len(clf.tuning_) == 0
+    assert clf.n_rounds_ <= 5
+
+
+def test_constants_must_be_keys():
+    db = shop("dear", 60)
+    X, y = db.examples()
+    with pytest.raises(hb.errors.DataError, match="there are no keys of 'produkt'; did you mean 'product'"):
+        hb.HornBoostClassifier(db, constants=["produkt"]).fit(X, y)

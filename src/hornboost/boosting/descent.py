@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hornboost import exact
 from hornboost.engine import State
@@ -50,6 +51,10 @@ class Descent:
     def loss_on(self, weights: Floats) -> float:
         """The weighted mean of the loss."""
         return self.loss.mean(self.y, self.scores, weights)
+
+    def loss_at(self, places: NDArray[np.intp], weights: Floats) -> float:
+        """The weighted mean of the loss over some of the examples."""
+        return self.loss.mean(self.y[places], self.scores[places], weights[places])
 
     def _drawn(self) -> Floats:
         if self.subsample == 1.0:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Literal as Choice
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hornboost.boosting.descent import Descent
-from hornboost.engine.sampling import example_hash
+from hornboost.boosting.tuning import FOLDS, Choices, Setting, Trial, best_of, folds, n_distinct, search, tried
+from hornboost.engine import Visible
+from hornboost.engine.constants import checked_domains, recurring
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.run import Loop, Run
@@ -23,23 +25,22 @@ from hornboost.learners.memory import Memory
 from hornboost.learners.newton import NewtonSearch
 from hornboost.learners.problem import Problem
 from hornboost.model.votes import Round, Vote, favoured
-from hornboost.stopping import check, in_part_of_the_time, learning
+from hornboost.stopping import in_part_of_the_time
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LENGTHS = (1, 2, 3, 5)
-"""Clause lengths that are tried."""
+LENGTHS = (3, 1, 2, 5)
+"""Clause lengths that are tried, the first one first."""
 
-MOST_ROUNDS = 500
-PATIENCE = 25
-"""Rounds without a smaller loss after which a length is given up while tuning."""
+NEAR = 2
+FARTHEST = 4
+"""Joins between an example and a row that rules look at first, and at most where that is left to be chosen."""
 
-FEW = 5_000
-"""Examples up to which every one is held out once; of more, a fifth is."""
+USUAL_ROUNDS = 100
+"""Rounds where there are too few examples to choose their number."""
 
-FOLDS = 5
-STEPS = 0.5
+TRIALS = 0.5
 """The share of a time limit that tuning may take."""
 
 
@@ -49,6 +50,8 @@ class GradientBooster(Booster):
 
     rounds: int | Choice["auto"] = "auto"  # type: ignore[assignment]
     max_literals: int | Choice["auto"] = "auto"  # type: ignore[assignment]
+    max_depth: int | Choice["auto"] = "auto"  # type: ignore[assignment]
+    constants: Choice["auto"] | Sequence[str] | None = "auto"
     learning_rate: float = 0.3
     l2: float = 1.0
     subsample: float = 1.0
@@ -57,6 +60,8 @@ class GradientBooster(Booster):
         **Booster._parameter_constraints,
         "rounds": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_literals": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_depth": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "constants": [StrOptions({"auto"}), "array-like", None],
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "l2": [Interval(Real, 0, None, closed="left")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
@@ -68,7 +73,7 @@ class GradientBooster(Booster):
         assert problem is not None
         if self._nothing is not None:
             return self._nothing
-        descent = self._descent(problem, training.y, training.weights, self._length, run.seed, run.memory)
+        descent = self._descent(problem, training.y, training.weights, self._setting, run.seed, run.memory)
         while True:
             found = descent.step()
             if found is None:
@@ -79,10 +84,34 @@ class GradientBooster(Booster):
             yield Round((vote,), {"rule": str(clause), "training_loss": descent.loss_on(training.weights)})
 
     def _descent(
-        self, problem: Problem, y: Targets, weights: Floats, length: int, seed: int, memory: Memory | None = None
+        self, problem: Problem, y: Targets, weights: Floats, setting: Setting, seed: int, memory: Memory | None = None
     ) -> Descent:
-        search = NewtonSearch(problem, length, self.l2, Memory() if memory is None else memory)
+        memory = Memory() if memory is None else memory
+        search = NewtonSearch(problem, setting.max_literals, self.l2, memory, self._visible(problem, setting))
         return Descent(problem, y, weights, self._loss, search, self.learning_rate, self.subsample, seed)
+
+    def _visible(self, problem: Problem, setting: Setting) -> Visible:
+        """What clauses may look at under a setting."""
+        tables = {**problem.database.tables, problem.examples.name: problem.examples}
+        attributes = {(table.name, column.name) for table in tables.values() for column in table.attributes}
+        named = self._named if setting.constants else frozenset()
+        return Visible(frozenset(attributes | named), frozenset(tables), setting.max_depth)
+
+    def _engine_options(self) -> dict[str, Any]:
+        options = super()._engine_options()
+        is_far = isinstance(self.max_depth, str)
+        depth = FARTHEST if is_far else self.max_depth
+        return {**options, "max_depth": depth, "look_ahead": max(NEAR, depth), "constants": self._domains()}
+
+    def _domains(self) -> tuple[str, ...]:
+        """The kinds of keys that rules may name: never those that examples are known by."""
+        if self.constants is None or self.database is None:
+            return ()
+        database, target = self.database, self.database.target
+        if not isinstance(self.constants, str):
+            return checked_domains(database, self.constants)
+        own = {database.tables[target.table].columns[name].domain for name in target.key}
+        return tuple(name for name in database.domains if name not in own)
 
     def _loss_of(self, training: Training) -> Loss:
         """The loss that is descended."""
@@ -107,66 +136,69 @@ class GradientBooster(Booster):
 
     def _prepare(self, training: Training, seed: int) -> None:
         """Choose what is left to be chosen."""
-        import pandas as pd
-
         self._loss, self._nothing = self._loss_of(training), self._nothing_to_learn(training.y)
-        lengths = LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),)
         fixed = None if isinstance(self.rounds, str) else int(self.rounds)
-        if fixed is None and self.early_stopping is not None:
-            fixed = MOST_ROUNDS
-        self.tuning_: pd.DataFrame = pd.DataFrame(columns=["max_literals", "rounds", "loss", "chosen"])
-        self._length, self._rounds = min(3, lengths[-1]), fixed or 100
-        is_chosen = len(lengths) == 1 and fixed is not None
-        if self._nothing is not None or is_chosen or _n_distinct(training) < 2 * FOLDS:
-            self._length = lengths[0] if len(lengths) == 1 else self._length
-            return
-        with in_part_of_the_time(STEPS):
-            found = [(length, self._tried(training, length, fixed, seed)) for length in lengths]
-        tried = [(length, *best) for length, best in found if best is not None]
-        if not tried:
-            return
-        _, self._length, self._rounds = min((loss, length, rounds) for length, rounds, loss in tried)
-        rows = [(length, rounds, loss, length == self._length) for length, rounds, loss in tried]
-        self.tuning_ = pd.DataFrame(rows, columns=self.tuning_.columns)
+        choices = self._choices(training)
+        self._setting = Setting(**{name: values[0] for name, values in choices.items()})
+        is_open = any(len(values) > 1 for values in choices.values()) or (fixed is None and self.early_stopping is None)
+        trials: list[Trial] = []
+        if is_open and self._nothing is None and n_distinct(training) >= 2 * FOLDS:
+            trials = self._trials(training, choices, fixed, seed)
+        if trials:
+            best = best_of(trials)
+            self._setting = best.setting
+        self._rounds = fixed or (best.rounds if trials and self.early_stopping is None else USUAL_ROUNDS)
+        self.tuning_ = _as_frame(trials)
 
-    def _tried(self, training: Training, length: int, fixed: int | None, seed: int) -> tuple[int, float] | None:
-        """The best number of rounds for a length, and the held-out loss there; all folds take their rounds in turn.
-
-        None where Ctrl-C or the end of the time for such trials came before the first round.
-        """
+    def _trials(self, training: Training, choices: Choices, fixed: int | None, seed: int) -> list[Trial]:
         problem = training.problem
         assert problem is not None
-        folds = []
-        for held_out in _folds(problem, seed):
-            weights = np.where(held_out, 0.0, training.weights)
-            if self._is_a_sample(training, ~held_out):
-                folds.append((self._descent(problem, training.y, weights, length, seed), held_out))
-        losses: list[float] = []
-        masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
-        with learning():
-            for number in range(1, (fixed or MOST_ROUNDS) + 1):
-                check()
-                ended = [descent.step() is None for descent, _ in folds]
-                parts = [descent.loss_on(np.where(held_out, training.weights, 0.0)) for descent, held_out in folds]
-                losses.append(float(np.average(parts, weights=masses)))
-                if all(ended) or (fixed is None and number - int(np.argmin(losses)) > PATIENCE):
-                    break
-        if not losses:
-            return None
-        best = int(np.argmin(losses)) if fixed is None else len(losses) - 1
-        return fixed or best + 1, losses[best]
+        held_outs = [held_out for held_out in folds(training, seed) if self._is_a_sample(training, ~held_out)]
+
+        def attempt(setting: Setting) -> Trial | None:
+            def descent(weights: Floats) -> Descent:
+                return self._descent(problem, training.y, weights, setting, seed)
+
+            return tried(training, setting, descent, held_outs, fixed)
+
+        if not held_outs:
+            return []
+        with in_part_of_the_time(TRIALS):
+            return search(choices, attempt)
+
+    def _choices(self, training: Training) -> Choices:
+        """The values that may be taken for what is left to be chosen, and those that are given."""
+        problem = training.problem
+        assert problem is not None
+        self._named = recurring(problem.engine, self._near()) if self.constants == "auto" else _all_named(problem)
+        distances = problem.engine.graph.distances().values()
+        depths = (NEAR, min(FARTHEST, max(NEAR + 1, *distances))) if distances else (NEAR,)
+        return {
+            "constants": (False, True) if self._named and self.constants == "auto" else (bool(self._named),),
+            "max_depth": depths if isinstance(self.max_depth, str) else (self.max_depth,),
+            "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),
+        }
+
+    def _near(self) -> int:
+        return NEAR if isinstance(self.max_depth, str) else self.max_depth
 
 
-def _n_distinct(training: Training) -> int:
-    """How many examples differ: one that is repeated, or weighted, says nothing new about rows that were not seen."""
-    assert training.problem is not None
-    return int(np.unique(training.problem.content).size)
+def _all_named(problem: Problem) -> frozenset[tuple[str, str]]:
+    """The key columns whose values rules were told to name."""
+    tables = {**problem.database.tables, problem.examples.name: problem.examples}
+    return frozenset(
+        (table.name, column.name)
+        for table in tables.values()
+        for column in table.keys
+        if column.domain in problem.engine.constants
+    )
 
 
-def _folds(problem: Problem, seed: int) -> Iterator[NDArray[np.bool_]]:
-    """Which examples each fold holds out: by a hash of their content, so that equal examples stay together."""
-    place = example_hash(seed, 0, problem.content) % np.uint64(FOLDS)
-    for fold in range(FOLDS if np.unique(problem.content).size <= FEW else 1):
-        held_out = place == fold
-        if held_out.any() and not held_out.all():
-            yield np.asarray(held_out)
+def _as_frame(trials: Sequence[Trial]) -> pd.DataFrame:
+    """A row a trial: the setting, its best number of rounds, the held-out loss there, and whether it was chosen."""
+    import pandas as pd
+
+    columns = [*(field.name for field in fields(Setting)), "rounds", "loss", "chosen"]
+    best = best_of(trials).setting if trials else None
+    rows = [(*astuple(one.setting), one.rounds, one.loss, one.setting == best) for one in trials]
+    return pd.DataFrame(rows, columns=columns)

@@ -16,32 +16,39 @@ from hornboost.learners.losses import Loss, loss_of
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HornBoostClassifier(GradientBooster, BoostedClassifier):
-    """Gradient boosting of first-order rules that chooses its own number of rounds and length of rules.
+    """Gradient boosting of first-order rules that chooses its own settings.
 
     A round grows the clause whose two cells, covered and not covered, gain most by a Newton step down the log-loss;
     each cell votes, for either side. With several classes one clause votes for all of them. By default the number of
-    rounds and the length of clauses are chosen by cross-validation inside the training examples while these are few,
-    and on a held-out fifth when they are many; then all examples are used.
+    rounds, the length of clauses, how far they reach and whether they may name things that recur in many examples are
+    chosen by cross-validation inside the training examples while these are few, and on a held-out fifth when they are
+    many; then all examples are used.
 
     Parameters
     ----------
     rounds : int or "auto"
-        Rounds of boosting. "auto" chooses, or with `early_stopping` is 500 at most.
+        Rounds of boosting; "auto" chooses.
     max_literals : int or "auto"
         Refinements of a clause at most; "auto" chooses among 1, 2, 3 and 5.
+    max_depth : int or "auto"
+        Joins between an example and a row that a rule may look at; "auto" chooses between 2 and the farthest table,
+        which is at most 4 joins away.
+    constants : "auto", sequence of str or None
+        Kinds of keys whose values rules may name, as in `product="p17"`. "auto" takes those that recur in many examples
+        if that helps, and never those that examples are known by.
     learning_rate : float
         The share of a Newton step that a rule takes.
     l2 : float
         λ, added to the curvature of each cell: the larger, the smaller the votes of cells with few examples.
     subsample : float
         The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on.
-    database, max_depth, early_stopping, class_weight, time_limit, checkpoint, …
+    database, early_stopping, class_weight, time_limit, checkpoint, …
         As in every `Booster`.
 
     Attributes
     ----------
     tuning_ : DataFrame
-        What was tried: a row for each length with its best number of rounds, the held-out loss there, and whether it
+        What was tried: a row for each setting with its best number of rounds, the held-out loss there, and whether it
         was chosen. Empty where nothing was left to choose.
     history_ : DataFrame
         A row a round: rule, gain in the training loss, seconds.

@@ -21,9 +21,10 @@ from hornboost import exact
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.data import Database
 from hornboost.data.table import Column
+from hornboost.engine.constants import checked_domains
 from hornboost.engine.sampling import example_hash, uniform
 from hornboost.engine.seeded import Position, SeededEngine
-from hornboost.errors import DataError, did_you_mean
+from hornboost.errors import DataError
 from hornboost.estimators.boosted import BoostedClassifier, Scaling
 from hornboost.estimators.calibration import sigmoid_calibration
 from hornboost.estimators.examples import Training
@@ -142,11 +143,8 @@ class RankBoostClassifier(BoostedClassifier):
     def _engine_options(self) -> dict[str, Any]:
         named: tuple[str, ...] = ()
         if self.constants is not None and self.database is not None:
-            known, automatic = self.database.domains, isinstance(self.constants, str)
-            named = constant_domains(self.database) if automatic else tuple(self.constants)
-            for name in named:
-                if name not in known:
-                    raise DataError(f"constants: there are no keys of '{name}'{did_you_mean(str(name), known)}")
+            automatic = isinstance(self.constants, str)
+            named = constant_domains(self.database) if automatic else checked_domains(self.database, self.constants)
         return {**super()._engine_options(), "constants": named}
 
     def _boost(self, training: Training, run: Run) -> Loop:

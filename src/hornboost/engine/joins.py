@@ -23,10 +23,11 @@ MAX_PATHS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """The attributes that a learner may look at, and the tables it may join to reach them."""
+    """The attributes that a learner may look at, the tables it may join to reach them, and how far it may go."""
 
     attributes: frozenset[tuple[str, str]]
     tables: frozenset[str]
+    max_depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,12 @@ class JoinGraph:
     def chains(
         self, state: State, node: int, visible: Visible | None, max_depth: int, look_ahead: int
     ) -> tuple[Chain, ...]:
-        """Every chain of at most `look_ahead` literals that starts from a variable of the node, shorter ones first."""
+        """Every chain of at most `look_ahead` literals that starts from a variable of the node, shorter ones first.
+
+        A third literal, and further ones, lead to tables only that no shorter chain from the node reaches.
+        """
+        if visible is not None and visible.max_depth is not None:
+            max_depth = min(max_depth, visible.max_depth)
         room = min(look_ahead, max_depth - state.depth(node))
         tables = None if visible is None else visible.tables
         key = (room, tables, *((k, state.specs[k].table, state.specs[k].join) for k in state.path(node)))
@@ -85,16 +91,54 @@ class JoinGraph:
                 yield Chain(node, (closed,))
         if room < 2:
             return
+        pairs: list[tuple[Join, ...]] = []
         for first in singles:
-            reached = Spec(first.table, node, first)
-            for column in self._own_columns(reached, False):
-                for second in self.joins(first.table, Ref(FIRST_NEW, column), False):
-                    if visible is not None and second.table not in visible.tables:
-                        continue
-                    if not self._is_detour(first, second):
-                        yield Chain(node, (first, second))
-                    for closed in self._closings(state, node, second, None, barred=first.source):
-                        yield Chain(node, (first, closed))
+            for second in self._next((first,), visible):
+                if not self._is_detour(first, second):
+                    pairs.append((first, second))
+                    yield Chain(node, (first, second))
+                for closed in self._closings(state, node, second, None, barred=first.source):
+                    yield Chain(node, (first, closed))
+        near = {spec.table, *(join.table for join in singles), *(joins[-1].table for joins in pairs)}
+        yield from self._far(node, pairs, near, visible, room)
+
+    def _far(
+        self, node: int, chains: list[tuple[Join, ...]], near: set[str], visible: Visible | None, room: int
+    ) -> Iterator[Chain]:
+        """Chains of more than two literals, to tables that are not near."""
+        for _ in range(2, room):
+            chains = [
+                (*joins, join) for joins in chains for join in self._next(joins, visible) if join.table not in near
+            ]
+            near = near | {joins[-1].table for joins in chains}
+            yield from (Chain(node, joins) for joins in chains)
+
+    def _next(self, joins: tuple[Join, ...], visible: Visible | None) -> Iterator[Join]:
+        """The literals that share one variable with the last of a chain."""
+        last, number = joins[-1], FIRST_NEW - (len(joins) - 1)
+        for column in self._own_columns(Spec(last.table, 0, last), False):
+            for join in self.joins(last.table, Ref(number, column), False):
+                if visible is None or join.table in visible.tables:
+                    yield join
+
+    def distances(self) -> dict[str, int]:
+        """How many joins away from an example each table is that can be reached at all."""
+        found: dict[str, int] = {}
+        ends = [
+            join.table for column in self.root.keys for join in self.joins(self.root.name, Ref(0, column.name), True)
+        ]
+        distance = 1
+        while ends:
+            new = [table for table in dict.fromkeys(ends) if table not in found]
+            found |= dict.fromkeys(new, distance)
+            ends = [
+                join.table
+                for table in new
+                for column in self.tables[table].keys
+                for join in self.joins(table, Ref(0, column.name), False)
+            ]
+            distance += 1
+        return found
 
     def _own_columns(self, spec: Spec, is_root: bool) -> list[str]:
         """The key columns of a node that are variables of their own, not joined with an ancestor's."""

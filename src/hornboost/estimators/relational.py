@@ -117,7 +117,9 @@ class RelationalModel(RelationalExamples):
 
         fresh: Any = clone(self)
         limits = {
-            name: value for name, value in fresh.get_params(deep=False).items() if name in ("max_entries", "max_depth")
+            name: value
+            for name, value in fresh.get_params(deep=False).items()
+            if name in ("max_entries", "max_depth") and value != "auto"
         }
         problem = fresh._problem(X, y, None, **limits)
         problem.engine.frontier(problem.engine.root())

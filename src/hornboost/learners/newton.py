@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine import State
+from hornboost.engine import State, Visible
 from hornboost.learners import newton_kernels as kernels
 from hornboost.learners.greedy import grow_by
 from hornboost.learners.hypotheses import Floats
@@ -33,7 +33,8 @@ class Derivatives:
 
     def split(self, sums: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Sums of the channels as gradients and hessians."""
-        return sums[..., : self.n_outputs] * self.units[0], sums[..., self.n_outputs :] * self.units[1]
+        gradient, hessian = sums[..., : self.n_outputs], sums[..., self.n_outputs :]
+        return np.asarray(gradient * self.units[0]), np.asarray(hessian * self.units[1])
 
     def gains(self, sums: NDArray[np.int64], l2: float) -> Floats:
         """G₁²/(H₁+λ) + G₀²/(H₀+λ) − G²/(H+λ) of each candidate that covers `sums`; 0 where a cell is empty."""
@@ -56,11 +57,14 @@ def steps(sums: NDArray[np.int64], derivatives: Derivatives, l2: float) -> Float
 class NewtonSearch:
     """Finds the clause with the largest gain, greedily."""
 
-    def __init__(self, problem: Problem, max_literals: int, l2: float, memory: Memory) -> None:
+    def __init__(
+        self, problem: Problem, max_literals: int, l2: float, memory: Memory, visible: Visible | None = None
+    ) -> None:
         self.problem = problem
         self.max_literals = max_literals
         self.l2 = l2
         self.memory = memory
+        self.visible = visible
 
     def find(self, derivatives: Derivatives) -> State | None:
         """The clause, if any gains something."""
@@ -76,6 +80,7 @@ class NewtonSearch:
             start=1e-9,
             goes_on=lambda covered: True,
             max_literals=self.max_literals,
+            visible=self.visible,
         )
         return grown.states[-1] if grown.states else None
 

@@ -1,0 +1,145 @@
+"""How gradient boosting tunes itself: settings are tried on held-out examples, one choice after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.boosting.descent import Descent
+from hornboost.engine.sampling import example_hash
+from hornboost.estimators.examples import Training
+from hornboost.learners.hypotheses import Floats
+from hornboost.stopping import check, learning
+
+MOST_ROUNDS = 1_000
+PATIENCE = 25
+"""Rounds without a smaller held-out loss after which a setting is given up."""
+
+FEW = 5_000
+"""Examples up to which every one is held out once; of more, a fifth is."""
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Setting:
+    """What clauses may say: how long they are, how far they reach, and whether they look at aggregates and names."""
+
+    max_literals: int
+    max_depth: int
+    aggregates: bool = False
+    constants: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trial:
+    """A setting, the number of rounds that was best for it, and the held-out loss after each round that was tried."""
+
+    setting: Setting
+    rounds: int
+    losses: tuple[float, ...]
+
+    @property
+    def loss(self) -> float:
+        """The held-out loss after that number of rounds."""
+        return self.losses[self.rounds - 1]
+
+
+Choices = Mapping[str, Sequence[Any]]
+"""The values that each field of a setting may take; the first is where the search starts."""
+
+
+def search(choices: Choices, attempt: Callable[[Setting], Trial | None]) -> list[Trial]:
+    """Try values for one field after the other, each beside the best of the others so far.
+
+    Numbers go up and then down from where the search starts, for as long as that helps. Ends where an attempt gives
+    nothing, since time is up.
+    """
+    best = attempt(Setting(**{name: values[0] for name, values in choices.items()}))
+    trials = [] if best is None else [best]
+    for name, values in choices.items():
+        for way in _ways(values):
+            start = best
+            for value in way:
+                if best is None:
+                    return trials
+                trial = attempt(replace(best.setting, **{name: value}))
+                if trial is None:
+                    return trials
+                trials.append(trial)
+                if trial.loss >= best.loss:
+                    break
+                best = trial
+            if best is not start:
+                break
+    return trials
+
+
+def _ways(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """The other values in the order in which they are tried: those above the first, and those below it."""
+    start = values[0]
+    yield sorted(value for value in values if value > start)
+    yield sorted((value for value in values if value < start), reverse=True)
+
+
+def best_of(trials: Sequence[Trial]) -> Trial:
+    """The trial with the least loss, the simplest of equal ones."""
+    return min(trials, key=lambda trial: (trial.loss, trial.setting))
+
+
+def tried(
+    training: Training,
+    setting: Setting,
+    descent: Callable[[Floats], Descent],
+    held_outs: Sequence[NDArray[np.bool_]],
+    rounds: int | None,
+) -> Trial | None:
+    """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
+
+    None where Ctrl-C or the end of the time for such trials came before the first round.
+    """
+    folds = [(descent(np.where(held_out, 0.0, training.weights)), np.flatnonzero(held_out)) for held_out in held_outs]
+    masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
+    losses: list[float] = []
+    with learning():
+        for number in range(1, (rounds or MOST_ROUNDS) + 1):
+            check()
+            ended = [one.step() is None for one, _ in folds]
+            parts = [one.loss_at(held_out, training.weights) for one, held_out in folds]
+            losses.append(float(np.average(parts, weights=masses)))
+            if all(ended) or (rounds is None and number - int(np.argmin(losses)) > PATIENCE):
+                break
+    if not losses:
+        return None
+    return Trial(setting, len(losses) if rounds is not None else int(np.argmin(losses)) + 1, tuple(losses))
+
+
+def n_distinct(training: Training) -> int:
+    """How many examples differ: one that is repeated, or weighted, says nothing new about rows that were not seen."""
+    assert training.problem is not None
+    return int(np.unique(training.problem.content).size)
+
+
+def folds(training: Training, seed: int) -> Iterator[NDArray[np.bool_]]:
+    """Which examples each fold holds out: as many of each class, by a hash of their content.
+
+    Equal examples stay together.
+    """
+    assert training.problem is not None
+    classes = training.y if training.labels else np.zeros(len(training.y))
+    by_content = np.lexsort((classes, training.problem.content))
+    content, first, group = np.unique(training.problem.content[by_content], return_index=True, return_inverse=True)
+    stratum = classes[by_content][first]
+    order = np.lexsort((example_hash(seed, 0, content), stratum))
+    place = np.empty(len(content), np.int64)
+    place[order] = np.arange(len(content)) % FOLDS
+    of_example = np.empty(len(classes), np.int64)
+    of_example[by_content] = place[group]
+    for fold in range(FOLDS if len(content) <= FEW else 1):
+        held_out = of_example == fold
+        if held_out.any() and not held_out.all():
+            yield held_out

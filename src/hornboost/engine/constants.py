@@ -1,0 +1,79 @@
+"""Keys whose values rules may name: those asked for, and those that name things which recur in many examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hornboost.data.jit import jit
+from hornboost.engine.engine import Engine
+from hornboost.engine.joins import Chain
+from hornboost.engine.key_kernels import Codes, Longs
+from hornboost.errors import DataError, LimitError, did_you_mean
+from hornboost.stopping import check
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+LEAST = 5.0
+"""The examples that must share the value of a key on average, seen from a row that an example reaches."""
+
+
+def checked_domains(database: Database, names: Iterable[str]) -> tuple[str, ...]:
+    """The kinds of keys that a user names, all of which the database must have."""
+    listed = tuple(names)
+    for name in listed:
+        if name not in database.domains:
+            raise DataError(f"constants: there are no keys of '{name}'{did_you_mean(str(name), database.domains)}")
+    return listed
+
+
+def recurring(engine: Engine, max_depth: int) -> frozenset[tuple[str, str]]:
+    """The key columns, of the domains in `engine.constants`, whose values recur in many examples.
+
+    A column is looked at in all rows that examples reach: a product that many customers bought recurs, the number of a
+    customer's own account does not, however many rows bear it.
+    """
+    root = engine.root()
+    chains = engine.graph.chains(root, 0, None, max_depth, engine.look_ahead)
+    return frozenset(
+        (chain.table if chain.joins else engine.examples.name, column)
+        for chain in (Chain(0, ()), *chains)
+        for column in _recurring_of(engine, chain)
+    )
+
+
+def _recurring_of(engine: Engine, chain: Chain) -> list[str]:
+    """The columns at the end of a chain of joins whose values recur."""
+    table = engine.database.tables[chain.table] if chain.joins else engine.examples
+    named = [column for column in table.keys if column.domain in engine.constants]
+    if not named:
+        return []
+    try:
+        entries = engine.entries(engine.root(), 0, chain.joins) if chain.joins else engine.root().entries[0]
+    except LimitError:
+        return []
+    found = []
+    for column in named:
+        check()
+        size = engine.database.domains[column.domain or ""].size
+        codes = engine.key(table.name, column.name, not chain.joins)
+        counts = sharing(entries.example, entries.rows, codes, size)
+        if int((counts * counts).sum()) >= LEAST * int(counts.sum()) > 0:
+            found.append(column.name)
+    return found
+
+
+@jit
+def sharing(example: Codes, rows: Codes, codes: Codes, size: int) -> Longs:
+    """How many examples reach each value of a key; entries are sorted by example."""
+    counts = np.zeros(size, np.int64)
+    last = np.full(size, -1, np.int32)
+    for entry in range(example.size):
+        code = codes[rows[entry]]
+        if 0 <= code < size and last[code] != example[entry]:
+            last[code] = example[entry]
+            counts[code] += 1
+    return counts
