@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hornboost.boosting.descent import Descent
-from hornboost.boosting.tuning import FOLDS, Choices, Setting, Trial, best_of, folds, n_distinct, search, tried
+from hornboost.boosting.tuning import (
+    FOLDS,
+    MOST_ROUNDS,
+    Choices,
+    Setting,
+    Trial,
+    best_of,
+    folds,
+    n_distinct,
+    search,
+    tried,
+)
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, recurring
 from hornboost.estimators.booster import Booster
@@ -143,14 +154,15 @@ class GradientBooster(Booster):
         is_open = any(len(values) > 1 for values in choices.values()) or (fixed is None and self.early_stopping is None)
         trials: list[Trial] = []
         if is_open and self._nothing is None and n_distinct(training) >= 2 * FOLDS:
-            trials = self._trials(training, choices, fixed, seed)
+            trials = self._trials(training, choices, fixed or MOST_ROUNDS, seed)
+        self._rounds = fixed or (USUAL_ROUNDS if self.early_stopping is None else MOST_ROUNDS)
         if trials:
             best = best_of(trials)
             self._setting = best.setting
-        self._rounds = fixed or (best.rounds if trials and self.early_stopping is None else USUAL_ROUNDS)
+            self._rounds = best.rounds if fixed is None and self.early_stopping is None else self._rounds
         self.tuning_ = _as_frame(trials)
 
-    def _trials(self, training: Training, choices: Choices, fixed: int | None, seed: int) -> list[Trial]:
+    def _trials(self, training: Training, choices: Choices, most_rounds: int, seed: int) -> list[Trial]:
         problem = training.problem
         assert problem is not None
         held_outs = [held_out for held_out in folds(training, seed) if self._is_a_sample(training, ~held_out)]
@@ -159,7 +171,7 @@ class GradientBooster(Booster):
             def descent(weights: Floats) -> Descent:
                 return self._descent(problem, training.y, weights, setting, seed)
 
-            return tried(training, setting, descent, held_outs, fixed)
+            return tried(training, setting, descent, held_outs, most_rounds)
 
         if not held_outs:
             return []

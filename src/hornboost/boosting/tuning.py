@@ -96,7 +96,7 @@ def tried(
     setting: Setting,
     descent: Callable[[Floats], Descent],
     held_outs: Sequence[NDArray[np.bool_]],
-    rounds: int | None,
+    most_rounds: int,
 ) -> Trial | None:
     """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
 
@@ -106,16 +106,14 @@ def tried(
     masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
     losses: list[float] = []
     with learning():
-        for number in range(1, (rounds or MOST_ROUNDS) + 1):
+        for number in range(1, min(most_rounds, MOST_ROUNDS) + 1):
             check()
             ended = [one.step() is None for one, _ in folds]
             parts = [one.loss_at(held_out, training.weights) for one, held_out in folds]
             losses.append(float(np.average(parts, weights=masses)))
-            if all(ended) or (rounds is None and number - int(np.argmin(losses)) > PATIENCE):
+            if all(ended) or number - int(np.argmin(losses)) > PATIENCE:
                 break
-    if not losses:
-        return None
-    return Trial(setting, len(losses) if rounds is not None else int(np.argmin(losses)) + 1, tuple(losses))
+    return Trial(setting, int(np.argmin(losses)) + 1, tuple(losses)) if losses else None
 
 
 def n_distinct(training: Training) -> int:
