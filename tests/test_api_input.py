@@ -195,3 +195,56 @@ def test_names_and_classes_are_unicode() -> None:
         hb.Database.from_frames({"t\udcff": frame}, target="t\udcff", label="y")
     with pytest.raises(DataError, match="no Unicode text"):
         hb.C2RIBClassifier(rounds=1).fit(frame[["x"]], np.array(["a\ud800", "b"] * 10, dtype=object))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("labels", "types"),
+    [
+        ([1, "a"], "int and str"),
+        ([True, "a"], "bool and str"),
+        ([True, 2], "bool and int"),
+        ([time(1), time(2)], "time"),
+        ([Decimal(1), Decimal(2)], "Decimal"),
+        ([b"a", b"b"], "bytes"),
+    ],
+)
+def test_labels_of_types_that_are_no_classes_are_one_sentence(estimator: Any, labels: list[Any], types: str) -> None:
+    y = np.array(labels * 5, dtype=object)
+    with pytest.raises(DataError, match=rf"Unknown label type: y holds values of type {types}; pass all labels as"):
+        estimator().fit(np.arange(10.0)[:, None], y)
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [1.0, 2], ["a", np.str_("b")], [True, np.False_]])
+def test_labels_of_one_kind_may_be_objects(labels: list[Any]) -> None:
+    X, y = np.arange(10.0)[:, None], np.repeat(np.array(labels, dtype=object), 5)
+    assert hb.C2RIBClassifier(rounds=2, random_state=0).fit(X, y).predict(X).tolist() == y.tolist()
+
+
+def day(moments: list[Any]) -> hb.Database:
+    n = len(moments)
+    frame = pd.DataFrame({"id": range(n), "x": range(n), "at": moments})
+    return hb.Database.from_frames({"day": frame}, target="day", key="id", label="at")
+
+
+def test_a_few_times_of_day_are_classes_by_their_text_and_many_are_none() -> None:
+    database = day([time(8), time(20, 30)] * 10)
+    X, y = database.examples()
+    assert set(y) == {"08:00:00", "20:30:00"}
+    assert set(hb.C2RIBClassifier(database, rounds=2).fit(X, y).classes_) == {"08:00:00", "20:30:00"}
+    with pytest.raises(DataError, match="51 distinct times of day are no classes; add a column"):
+        day([time(0, minute) for minute in range(51)] * 2)
+
+
+def test_what_tells_every_row_from_every_other_is_no_label() -> None:
+    frame = pd.DataFrame({"id": range(60), "name": [f"n{i}" for i in range(60)], "x": range(60)})
+    with pytest.raises(DataError, match="label 'name': each of 60 rows has a value of its own"):
+        hb.Database.from_frames({"t": frame}, target="t", key="id", label="name")
+    assert hb.Database.from_frames({"t": frame}, target="t", label="id").label_kind == "numbers"
+
+
+@pytest.mark.parametrize("key", ["id", ["id", "y"]])
+def test_the_label_is_no_key(key: Any) -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3], "y": ["a", "b", "a"]})
+    with pytest.raises(DataError, match=r"'t\.(id|y)' is named both as a key and as the label; choose another label"):
+        hb.Database.from_frames({"t": frame}, target="t", key=key, label="id" if key == "id" else "y")

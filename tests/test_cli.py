@@ -522,3 +522,31 @@ def test_rounds_are_the_estimators_own_unless_they_are_given_and_refused_where_t
     assert make_estimator("kbs", None, 7, None, None, None, 0, None).rounds == 7
     with pytest.raises(DataError, match="the estimator 'mlynx' has no parameter 'rounds'; leave it out"):
         make_estimator("mlynx", None, 7, None, None, None, 0, None)
+
+
+def test_the_label_may_be_a_group_of_values_in_every_verb(run: Any, tmp_path: Path) -> None:
+    rows = [f"{i},{i % 7},{'abcd'[i % 7 // 2]}" for i in range(140)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,y", *rows]))
+    columns = ", ".join(f'{{name="{name}", type="{kind}"}}' for name, kind in [("id", "key"), ("x", "numeric")])
+    for negative, named in (("", "not a or c"), ('negative=["b", "d"]', "b or d")):
+        (tmp_path / "schema.toml").write_text(
+            f'[tables.t]\nfile="t.csv"\ncolumns=[{columns}, {{name="y", type="nominal"}}]\n'
+            f'[target]\ntable="t"\nkey=["id"]\nlabel="y"\npositive=["a", "c"]\n{negative}\n'
+        )
+        model, page, scores = tmp_path / "m.json", tmp_path / "r.html", tmp_path / "p.csv"
+        assert run("fit", tmp_path, "-o", model, "--rounds", 3).code == 0
+        assert run("predict", model, tmp_path, "-o", scores).code == 0
+        assert set(pd.read_csv(scores)["prediction"]) <= {"a or c", named}
+        assert run("report", model, "--data", tmp_path, "-o", page, "--cv", 2).code == 0
+        assert "a or c" in page.read_text()
+
+
+def test_a_time_of_day_in_a_database_may_be_the_label(run: Any, tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "d.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT range AS id, range % 2 AS x, TIME '08:00' AS \"at\" FROM range(40)"
+        )
+        connection.execute("UPDATE t SET \"at\" = '20:00' WHERE x = 0")
+    done = run("fit", tmp_path / "d.duckdb", "--target", "t", "--label", "at", "-o", tmp_path / "m.json")
+    assert done.code == 0, done.err
+    assert hb.load(tmp_path / "m.json").classes_.tolist() == ["08:00:00", "20:00:00"]

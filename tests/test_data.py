@@ -566,3 +566,15 @@ def test_a_table_of_ten_thousand_columns_loads():
     assert len(db.tables["wide"].columns) == 9_999
     assert len(db.encode(db.examples()[0]).columns) == 9_999
     assert len(repr(db)) < 2_000
+
+
+def test_a_group_of_values_may_be_stated_by_the_name_of_its_class():
+    frame = pd.DataFrame({"id": range(6), "y": ["a", "b", "c", "d", "a or b", "b"]})
+    stated = {"target": "t", "key": "id", "label": "y"}
+    group = Database.from_frames({"t": frame}, **stated, positive="c or d")
+    assert group.target.positive == "c or d"
+    assert group.examples()[1].tolist() == ["not c or d", "not c or d", "c or d", "c or d", "not c or d", "not c or d"]
+    one = Database.from_frames({"t": frame}, **stated, positive="a or b")
+    assert one.examples()[1].tolist().count("a or b") == 1
+    with pytest.raises(DataError, match="the positive value 'c or e' does not occur"):
+        Database.from_frames({"t": frame}, **stated, positive="c or e")

@@ -6,6 +6,7 @@ import sqlite3
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -327,3 +328,23 @@ def test_a_rule_on_a_column_that_came_with_the_examples_has_no_sql() -> None:
 def test_the_limits_leave_room() -> None:
     assert statement.TERMS < 1000
     assert statement.COLUMNS < 1664
+
+
+def test_columns_that_the_model_was_not_shown_keep_their_names_beside_the_result(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "d.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT range % 7 AS x, range AS prediction, range AS Score_of_b, "
+            "CASE WHEN range % 7 > 3 THEN 'a' ELSE 'b' END AS y FROM range(60)"
+        )
+    db = hb.Database.from_duckdb(
+        tmp_path / "d.duckdb", target="t", label="y", exclude_columns=["prediction", "Score_of_b"]
+    )
+    X, y = db.examples()
+    model = hb.C2RIBClassifier(db, rounds=3, random_state=0).fit(X, y)
+    model.save(tmp_path / "m.json")
+    for text in (model.to_sql("duckdb"), hb.load(tmp_path / "m.json", database=db).to_sql("duckdb")):
+        with duckdb.connect(tmp_path / "d.duckdb") as connection:
+            found = connection.execute(text).df()
+        assert len({name.lower() for name in found.columns}) == len(found.columns)
+        assert found["prediction"].tolist() == list(range(60))
+        assert found["hb_prediction"].tolist() == model.predict(X).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +52,8 @@ def report(
     options = shared.task_options(
         target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside
     )
+    if positive is None and label is None:
+        options = replace(options, negative=_negative(known))
     database = (
         open_for_model(data, saved, options) if saved.is_relational else as_read_by(saved, open_task(data, options))
     )
@@ -86,3 +89,9 @@ def _folds(cv: str, database: Any) -> int | str:
 
 def _positive(target: Any) -> str | None:
     return target.positive if target.label is not None else None
+
+
+def _negative(target: Any) -> str | None:
+    """The negative values, unless they are all that are not positive."""
+    named = target.label is not None and target.negative not in (None, f"not {target.positive}")
+    return target.negative if named else None

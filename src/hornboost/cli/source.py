@@ -33,6 +33,7 @@ class TaskOptions:
     key: Sequence[str] = ()
     label: str | None = None
     positive: str | None = None
+    negative: str | None = field(default=None, kw_only=True)
     task: str | None = None
     exclude: Sequence[str] = ()
     links: Sequence[str] = ()
@@ -50,6 +51,7 @@ class TaskOptions:
             "key": list(self.key) or None,
             "label": self.label,
             "positive": self.positive,
+            "negative": self.negative,
             "exclude_columns": list(self.exclude) or None,
             "tables": list(self.tables) or None,
             "exclude_tables": list(self.exclude_tables) or None,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.convert import encode_nominal, factorize, factorize_keys, to_moments, to_numbers
 from hornboost.data.domain import Domain
-from hornboost.data.labels import LabelKind, column_kind
+from hornboost.data.labels import MANY, LabelKind, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
@@ -20,6 +20,10 @@ from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+OR = " or "
+"""Between the values of a class that stands for several."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ class Labelled:
 
     All rows and None when there is no label.
 
-    `relabelled` says whether classes were put together under a new name.
+    `relabelled` says whether `labels` are other than the column: classes were put together under a new name, or values
+    that no classifier takes are classes by their text.
     """
 
     target: Target
@@ -187,12 +192,23 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
             Target(task.table, task.key, task.label), rows, to_numbers(values, place)[0][rows], kind="numbers"
         )
     occurring = [str(categories[code]) for code in np.unique(codes)]
+    if not task.positive and len(occurring) > MANY and len(occurring) == rows.size:
+        raise DataError(
+            f"{place}: each of {rows.size:,} rows has a value of its own, so there is nothing to learn; "
+            "choose a label whose values repeat"
+        )
+    if stored_type(values.type) == "time" and not task.positive and len(occurring) > MANY:
+        raise DataError(
+            f"{place}: {len(occurring):,} distinct times of day are no classes; "
+            "add a column that cuts them into ranges, or name one value as positive"
+        )
+    task = replace(task, positive=_group(task.positive, occurring), negative=_group(task.negative, occurring))
     for value in task.positive:
         if value not in occurring and (len(task.positive) > 1 or len(occurring) > 1):
             raise DataError(f"{place}: the positive value '{value}' does not occur{did_you_mean(value, occurring)}")
     classes = _classes(task, occurring, place)
     names = np.array([classes.get(str(category)) for category in categories], dtype=object)
-    relabelled = any(classes[value] != value for value in occurring)
+    relabelled = goes_by_text(values.type) or any(classes[value] != value for value in occurring)
     distinct = tuple(sorted(set(classes.values())))
     positive, negative = _sides(task, distinct, classes)
     return Labelled(
@@ -213,6 +229,14 @@ def _categories(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.int32],
         ) from None
 
 
+def _group(stated: tuple[str, ...], occurring: list[str]) -> tuple[str, ...]:
+    """The values that a task states; one text may name several as their class is named, such as 'bad or worse'."""
+    if len(stated) != 1 or stated[0] in occurring:
+        return stated
+    values = tuple(stated[0].split(OR))
+    return values if all(value in occurring for value in values) else stated
+
+
 def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:
     """The class of each value: itself, or the name of the group of values that the task puts together."""
     if not task.positive:
@@ -224,15 +248,15 @@ def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:
                 raise DataError(
                     f"{place}: the value '{value}' is neither positive nor negative; leave those rows out with 'where'"
                 )
-    negative = " or ".join(task.negative) or (rest[0] if len(rest) == 1 else f"not {' or '.join(task.positive)}")
-    return dict.fromkeys(task.positive, " or ".join(task.positive)) | dict.fromkeys(rest, negative)
+    negative = OR.join(task.negative) or (rest[0] if len(rest) == 1 else f"not {OR.join(task.positive)}")
+    return dict.fromkeys(task.positive, OR.join(task.positive)) | dict.fromkeys(rest, negative)
 
 
 def _sides(task: Task, distinct: tuple[str, ...], classes: Mapping[str, str]) -> tuple[str | None, str | None]:
     if not task.positive:
         return (distinct[1], distinct[0]) if len(distinct) == 2 else (None, None)
     positive = classes[task.positive[0]]
-    negative = next((name for name in distinct if name != positive), " or ".join(task.negative) or None)
+    negative = next((name for name in distinct if name != positive), OR.join(task.negative) or None)
     return positive, negative
 
 

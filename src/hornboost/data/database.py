@@ -72,6 +72,7 @@ class Database:
         self._task = task
         self._built = built
         self._hidden = frozenset(column for table, column in hidden_columns(schema, task) if table == task.table)
+        self._target_columns = tuple(sources[task.table].columns)
         self._folder = folder
         self._allow_outside = allow_outside
         self._again = again
@@ -249,6 +250,12 @@ class Database:
     def example_rows(self) -> NDArray[np.int64]:
         """The rows of the target table that are examples, in the order of `examples()`."""
         return self._built.labelled.rows
+
+    @property
+    def hidden_columns(self) -> tuple[str, ...]:
+        """The columns of the target table, beside the label, that no learner is shown."""
+        seen = {*self._built.tables[self.target.table].columns, self.target.label}
+        return tuple(name for name in self._target_columns if name not in seen)
 
     @property
     def unlabelled_rows(self) -> NDArray[np.int64]:

@@ -49,6 +49,7 @@ class Hints:
     keys: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     nominal: Iterable[tuple[str, str]] = ()
+    label: tuple[str, str] | None = None
 
 
 def infer_schema(sources: Mapping[str, Source], hints: Hints, location: str) -> tuple[Schema, list[str], list[str]]:
@@ -111,6 +112,8 @@ class _Inference:
                     self.given.add(place)
                 else:
                     self._natural_type(place, source.read(column))
+                    if place == self.hints.label:  # what is predicted identifies nothing
+                        self.given.add(place)
 
     def _natural_type(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
         kind = natural_type(values.type)

@@ -63,6 +63,14 @@ def column_kind(values: pa.ChunkedArray) -> LabelKind:
     return label_kind(plain.drop_null().cast(pa.float64(), safe=False).to_numpy())
 
 
+def goes_by_text(kind: pa.DataType) -> bool:
+    """Whether classes of this type are handed out as text, because classifiers take no values such as times of day."""
+    import pyarrow as pa
+
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_decimal(plain) or stored_type(plain) not in ("text", "boolean", "integer", "float", "double")
+
+
 def _plain(values: NDArray[Any]) -> NDArray[Any]:
     """Python objects as numbers if all that are not missing are; otherwise as they are."""
     from decimal import Decimal

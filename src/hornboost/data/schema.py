@@ -215,6 +215,11 @@ class Schema:
         for name in task.key:
             if self.tables[task.table].column(name).type != "key":
                 raise DataError(f"{self.location}: {place}: the key column '{task.table}.{name}' must have type 'key'")
+            if name == task.label:
+                raise DataError(
+                    f"{self.location}: {place}: '{task.table}.{name}' is named both as a key and as the label; "
+                    "choose another label"
+                )
         for name in task.exclude_tables:
             if name not in self.tables:
                 raise DataError(

@@ -12,9 +12,14 @@ from hornboost.data.labels import label_kind
 from hornboost.data.values import check_unicode
 from hornboost.errors import DataError
 
+NUMBERS = (int, float, np.integer, np.floating)
 
-def check_classes(y: NDArray[Any], estimator: Any) -> None:
-    """Refuse labels that are missing, and labels that are numbers to estimate; `label_kind` says which are."""
+
+def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
+    """Labels, as an array of the type that they are of.
+
+    Those that are missing are refused, and those that are numbers to estimate; `label_kind` says which are.
+    """
     missing = _missing(y)
     if missing:
         raise DataError(
@@ -28,9 +33,24 @@ def check_classes(y: NDArray[Any], estimator: Any) -> None:
             "cut them into ranges, or pass them as "
             "text if each of them is a class."
         )
+    y = _of_one_type(y) if y.dtype == object else y
     check_classification_targets(y)
     for value in set(y.tolist()) if y.dtype == object else ():
         check_unicode(str(value))
+    return y
+
+
+def _of_one_type(y: NDArray[Any]) -> NDArray[Any]:
+    """Python objects as what they are, text or numbers or booleans; anything else, and a mixture, is refused."""
+    held = {bool if isinstance(value, np.bool_) else type(value) for value in y.tolist()}
+    if all(issubclass(kind, str) for kind in held):
+        return y
+    if held == {bool} or all(issubclass(kind, NUMBERS) and kind is not bool for kind in held):
+        return np.array(y.tolist())
+    names = " and ".join(sorted(kind.__name__ for kind in held))
+    raise DataError(
+        f"Unknown label type: y holds values of type {names}; pass all labels as text, as whole numbers or as booleans."
+    )
 
 
 def _missing(y: NDArray[Any]) -> int:

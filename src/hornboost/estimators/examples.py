@@ -20,7 +20,7 @@ from hornboost.data.table import Table
 from hornboost.engine import Engine
 from hornboost.engine.sampling import category_hashes, content_hash, example_hash, splitmix64, tell_apart
 from hornboost.errors import DataError
-from hornboost.estimators.classes import check_classes
+from hornboost.estimators.classes import checked_classes
 from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.learners.hypotheses import Codes, Floats, Rows
 from hornboost.learners.problem import Problem
@@ -136,8 +136,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"requires y to be passed, but the target y is None; give {name}.fit the classes of the examples."
             )
-        labels = column_or_1d(y, warn=True)
-        check_classes(labels, self)
+        labels = checked_classes(column_or_1d(y, warn=True), self)
         if len(labels) != n:
             raise DataError(f"X has {n} rows and y has {len(labels)}; they must have the same number.")
         weights = checked_weights(sample_weight, n)

@@ -206,6 +206,7 @@ class RelationalModel(RelationalExamples):
             training,
             self._database.schema.home,
             {table: (one, other) for table, (one, other) in (getattr(self, "symmetric", None) or {}).items()},
+            () if target.key else self._database.hidden_columns,
         )
 
 

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hornboost.estimators.classes import check_classes
+from hornboost.estimators.classes import checked_classes
 from hornboost.estimators.interrupts import ends_early
 from hornboost.estimators.weights import checked_weights
 
@@ -102,10 +102,10 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         X, y = validate_data(
             self, X, y, dtype=None, accept_sparse=("csc", "csr"), ensure_all_finite="allow-nan", y_numeric=False
         )
-        check_classes(np.asarray(y), self)
+        labels = checked_classes(np.asarray(y), self)
         weights = checked_weights(sample_weight, X.shape[0])
         present = np.flatnonzero(weights)
-        values, classes = np.unique(np.asarray(y)[present], return_inverse=True)
+        values, classes = np.unique(labels[present], return_inverse=True)
         columns = selection.encode(X if len(present) == len(weights) else X[present], weights[present])
         self._refuse_identifiers(columns)
         information = selection.Information.of(columns, classes, len(values), weights[present])

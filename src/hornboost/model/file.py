@@ -67,7 +67,8 @@ class SavedModel:
     `classes` are the labels as they were given to `fit`; `schema` holds the tables that the rules mention, with all
     their columns; `is_relational` says whether a database stands behind the examples; `training` is what a reader may
     want to know about the fit. `home` is the database that the tables were read from, if it has schemas; `symmetric`
-    names two keys of each relation that holds in both directions.
+    names two keys of each relation that holds in both directions. `hidden` are the columns of a target without a key
+    that the model was not shown, whose names a statement that hands out all columns must not take.
     """
 
     ensemble: Ensemble
@@ -78,6 +79,7 @@ class SavedModel:
     training: Mapping[str, Any] = field(default_factory=dict)
     home: Home | None = None
     symmetric: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
     def used(self) -> dict[str, dict[str, str]]:
         """The columns that predicting needs, by table, with their types: those of the rules and the target's key."""
@@ -239,6 +241,7 @@ def _payload(model: SavedModel) -> dict[str, Any]:
         "training": dict(model.training),
         **({"home": model.home._asdict()} if model.home is not None else {}),
         **({"symmetric": {table: list(pair) for table, pair in model.symmetric.items()}} if model.symmetric else {}),
+        **({"hidden": list(model.hidden)} if model.hidden else {}),
     }
 
 
@@ -273,6 +276,7 @@ def _model(content: ParsedPart) -> SavedModel:
         {}
         if (symmetric := content.get("symmetric")) is None
         else {name: _key_pair(part) for name, part in symmetric.record().items()},
+        () if (hidden := content.get("hidden")) is None else hidden.texts(),
     )
     _check_names(model)
     if model.fingerprint != content["fingerprint"].value:

@@ -34,7 +34,8 @@ def model_to_sql(
     """The statement of a model; see `to_sql` of the estimators."""
     _check_given(model)
     target = model.target if key is None else replace(model.target, key=(key,) if isinstance(key, str) else tuple(key))
-    columns = [column.name for column in model.schema[target.table]] + ([] if target.label is None else [target.label])
+    label = [] if target.label is None else [target.label]
+    columns = [*(column.name for column in model.schema[target.table]), *label, *model.hidden]
     types = {
         (name, column.name): ColumnType(column.type, column.stored)
         for name, found in model.schema.items()

@@ -75,6 +75,7 @@ def infer_task(
         nominal=[(target, str(options["label"]))]
         if "label" in options and _is_of_classes(sources[target], options)
         else [],
+        label=(target, str(options["label"])) if "label" in options else None,
     )
     schema, found, warnings = infer_schema(sources, hints, location)
     task_options = {name: value for name, value in options.items() if name in TASK_OPTIONS} | {"target": target}

@@ -270,7 +270,8 @@ def _read(
     sources: dict[str, Source] = {}
     for table in selection.read:
         spelled = _spelled(known, table, declared.get(table, {}))
-        unused = [name for name in known.columns[table] if (table, name) in known.times and name not in spelled]
+        used = spelled | ({str(options.get("label"))} if table == (target or selection.read[0]) else set())
+        unused = [name for name in known.columns[table] if (table, name) in known.times and name not in used]
         columns = {name: casts for name, casts in known.columns[table].items() if name not in unused}
         warnings += [
             f"{known.location}: {table}.{name} is left out: it holds times of day; declare it nominal to use it"
