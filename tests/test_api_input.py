@@ -217,7 +217,7 @@ def test_labels_of_types_that_are_no_classes_are_one_sentence(estimator: Any, la
 
 @pytest.mark.parametrize("labels", [[1, 2], [1.0, 2], ["a", np.str_("b")], [True, np.False_]])
 def test_labels_of_one_kind_may_be_objects(labels: list[Any]) -> None:
-    X, y = np.arange(10.0)[:, None], np.repeat(np.array(labels, dtype=object), 5)
+    X, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.repeat(np.array(labels, dtype=object), 20)
     assert hb.C2RIBClassifier(rounds=2, random_state=0).fit(X, y).predict(X).tolist() == y.tolist()
 
 
