@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import checks
 import hornboost as hb
+import number_checks
 
 BOOSTERS = [
     hb.HornBoostClassifier(rounds=8, max_literals=2, random_state=0),
@@ -25,6 +27,13 @@ BOOSTERS = [
     hb.LogitBoostClassifier(rounds=8, random_state=0),
 ]
 OTHERS = [hb.MLynxClassifier(max_length=2, restarts=5, random_state=0)]
+
+REGRESSORS = [
+    hb.HornBoostRegressor(rounds=8, max_literals=2, random_state=0),
+    hb.HornBoostRegressor(rounds=8, max_literals=2, loss="absolute", random_state=0),
+    hb.HornBoostRegressor(rounds=8, max_literals=2, loss="quantile", quantile=0.8, random_state=0),
+    hb.HornBoostRegressor(rounds=8, max_literals=2, loss="poisson", random_state=0),
+]
 
 OF_BOOSTERS = [
     checks.check_stages_end_at_the_model,
@@ -63,6 +72,16 @@ def test_every_booster(estimator: Any, check: Any, tmp_path: Path) -> None:
     apply(check, estimator, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "check",
+    [check for name, check in inspect.getmembers(number_checks, inspect.isfunction) if name.startswith("check_")],
+    ids=lambda check: check.__name__,
+)
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda estimator: estimator.loss)
+def test_every_regressor(estimator: Any, check: Any, tmp_path: Path) -> None:
+    apply(check, estimator, tmp_path)
+
+
 @parametrize_with_checks(
     [
         hb.HornBoostClassifier(rounds=8, max_literals=2, random_state=0),
@@ -79,6 +98,8 @@ def test_every_booster(estimator: Any, check: Any, tmp_path: Path) -> None:
         hb.LogitBoostClassifier(rounds=8),
         hb.LogitBoostClassifier(base="clause", rounds=5),
         *OTHERS,
+        *(clone(regressor).set_params(rounds=30) for regressor in REGRESSORS),
+        hb.HornBoostRegressor(random_state=0),
     ]
 )
 def test_scikit_learns_conventions(estimator: Any, check: Any) -> None:

@@ -265,7 +265,7 @@ CLASSIFIERS = [
 def test_every_classifier_refuses_numbers_and_takes_few_whole_ones(name: str, y: Any) -> None:
     X = pd.DataFrame({"x": np.arange(60) % 7})
     with pytest.raises(
-        DataError, match=rf"Unknown label type: y holds .* and {name} predicts classes; cut them into ranges"
+        DataError, match=rf"Unknown label type: y holds .* and {name} predicts classes; use HornBoostRegressor"
     ):
         getattr(hb, name)().fit(X, y)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hornboost.boosting.adaboost import AdaBoostM1Classifier as AdaBoostM1Classifier
     from hornboost.boosting.c2rib import C2RIBClassifier as C2RIBClassifier
     from hornboost.boosting.hornboost import HornBoostClassifier as HornBoostClassifier
+    from hornboost.boosting.hornboost import HornBoostRegressor as HornBoostRegressor
     from hornboost.boosting.kbs import KBSClassifier as KBSClassifier
     from hornboost.boosting.logitboost import LogitBoostClassifier as LogitBoostClassifier
     from hornboost.boosting.rankboost import PRankBoostClassifier as PRankBoostClassifier
@@ -43,6 +44,7 @@ _PUBLIC = {
     "FeatureTimelineDisplay": "hornboost.displays",
     "HornBoostClassifier": "hornboost.boosting.hornboost",
     "HornBoostError": "hornboost.errors",
+    "HornBoostRegressor": "hornboost.boosting.hornboost",
     "KBSClassifier": "hornboost.boosting.kbs",
     "KBSSubgroups": "hornboost.boosting.subgroups",
     "LearningCurveDisplay": "hornboost.displays",

@@ -11,7 +11,7 @@ from hornboost.engine.sampling import example_hash, uniform
 from hornboost.estimators.examples import Targets
 from hornboost.learners.hypotheses import Floats
 from hornboost.learners.losses import Loss
-from hornboost.learners.newton import Derivatives, NewtonSearch, steps
+from hornboost.learners.newton import Derivatives, NewtonSearch
 from hornboost.learners.problem import Problem
 from hornboost.model.votes import in_steps
 
@@ -39,14 +39,24 @@ class Descent:
     def step(self) -> tuple[State, Floats] | None:
         """The next clause and its table of votes, a row a cell, if one gains anything."""
         self.number += 1
-        derivatives = Derivatives(*self.loss.derivatives(self.y, self.scores), self._drawn(), self.mass)
+        weights = self._drawn()
+        derivatives = Derivatives(*self.loss.derivatives(self.y, self.scores), weights, self.mass)
         state = self.search.find(derivatives)
         if state is None:
             return None
-        sums = derivatives.channels[state.covered].sum(axis=0)
-        table = in_steps(self.learning_rate * steps(sums, derivatives, self.search.l2))
+        table = in_steps(self.learning_rate * self._steps(state.covered, derivatives, weights))
         self.scores += table[state.covered.astype(np.intp)]
         return state, table
+
+    def _steps(self, covered: NDArray[np.bool_], derivatives: Derivatives, weights: Floats) -> Floats:
+        """What is best for the cells {not covered, covered}, a row a cell; less where there are few examples."""
+        gradient, hessian = derivatives.cells(covered)
+        found = self.loss.steps(gradient, hessian, self.search.l2)
+        for cell, inside in enumerate((~covered, covered)):
+            best = self.loss.optimum(self.y[inside], self.scores[inside], weights[inside])
+            if best is not None and hessian[cell].all():
+                found[cell] = best * (hessian[cell] / (hessian[cell] + self.search.l2))
+        return found
 
     def loss_on(self, weights: Floats) -> float:
         """The weighted mean of the loss."""

@@ -35,7 +35,8 @@ from hornboost.learners.losses import Loss
 from hornboost.learners.memory import Memory
 from hornboost.learners.newton import NewtonSearch
 from hornboost.learners.problem import Problem
-from hornboost.model.votes import Round, Vote, favoured
+from hornboost.logic.clause import Head
+from hornboost.model.votes import Round, Vote
 from hornboost.stopping import in_part_of_the_time
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class GradientBooster(Booster):
             if found is None:
                 return "no clause gains anything"
             state, table = found
-            clause = problem.clause(state, favoured(table))
+            clause = problem.clause_under(self._head(problem, table), state)
             vote = Vote(ClauseCells(clause, problem.examples, state.covered), table)
             yield Round((vote,), {"rule": str(clause), "training_loss": descent.loss_on(training.weights)})
 
@@ -100,6 +101,10 @@ class GradientBooster(Booster):
         memory = Memory() if memory is None else memory
         search = NewtonSearch(problem, setting.max_literals, self.l2, memory, self._visible(problem, setting))
         return Descent(problem, y, weights, self._loss, search, self.learning_rate, self.subsample, seed)
+
+    def _head(self, problem: Problem, table: Floats) -> Head:
+        """What a clause says whose cells {not covered, covered} vote so."""
+        raise NotImplementedError
 
     def _visible(self, problem: Problem, setting: Setting) -> Visible:
         """What clauses may look at under a setting."""

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
+from typing import Literal as Choice
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from hornboost import exact
 from hornboost.boosting.gradient import GradientBooster
+from hornboost.errors import DataError
 from hornboost.estimators.boosted import BoostedClassifier
+from hornboost.estimators.boosted_numbers import BoostedRegressor
 from hornboost.estimators.examples import Targets, Training
-from hornboost.learners.losses import Loss, loss_of
+from hornboost.learners.hypotheses import Floats
+from hornboost.learners.losses import Absolute, Loss, Poisson, Quantile, Squared, loss_of
+from hornboost.learners.problem import Problem
+from hornboost.logic.clause import Head
+from hornboost.logic.text import in_few_digits
+from hornboost.model.numbers import CountUnits, Units
+from hornboost.model.scale import Link
+from hornboost.model.votes import favoured
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -68,6 +81,9 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
         **GradientBooster._parameter_constraints,
     }
 
+    def _head(self, problem: Problem, table: Floats) -> Head:
+        return Head(problem.label, problem.labels[favoured(table)])
+
     def _loss_of(self, training: Training) -> Loss:
         return loss_of(len(training.labels))
 
@@ -76,3 +92,98 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
 
     def _is_a_sample(self, training: Training, part: NDArray[np.bool_]) -> bool:
         return np.unique(training.y[part]).size == len(training.labels)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class HornBoostRegressor(GradientBooster, BoostedRegressor):
+    """Gradient boosting of first-order rules that predict a number.
+
+    A round grows the clause whose two cells, covered and not covered, gain most by a step down the loss. A prediction
+    is a base value and what each rule adds to it (`spend += 3.2 :- …`); of counts, a base value that each rule
+    multiplies (`claims *= 1.3 :- …`). It tunes itself as `HornBoostClassifier` does.
+
+    Parameters
+    ----------
+    loss : {"squared", "absolute", "quantile", "poisson"}
+        What is predicted: the mean, the median, a quantile, or the mean of counts, whose logarithm is then boosted.
+    quantile : float
+        The share of labels that should lie below the prediction, with `loss="quantile"`.
+    rounds, max_literals, max_depth, constants, learning_rate, l2, subsample
+        As in `HornBoostClassifier`.
+    database, early_stopping, time_limit, checkpoint, …
+        As in every `Booster`.
+
+    Attributes
+    ----------
+    tuning_ : DataFrame
+        What was tried: a row for each setting with its best number of rounds, the held-out loss there, and whether it
+        was chosen. Empty where nothing was left to choose.
+    history_ : DataFrame
+        A row a round: rule, training loss (squared error, absolute error, pinball loss or Poisson deviance), seconds.
+
+    Examples
+    --------
+    >>> import hornboost as hb
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> reg = hb.HornBoostRegressor(rounds=20, max_literals=1, random_state=0).fit(X, y)
+    >>> print(reg.rules_[0].clause)
+    y += 38.58 :- examples(s5>=0.0097).
+    >>> round(reg.score(X, y), 1)
+    0.5
+    """
+
+    loss: Choice["squared", "absolute", "quantile", "poisson"] = "squared"
+    quantile: float = 0.5
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **GradientBooster._parameter_constraints,
+        "loss": [StrOptions({"squared", "absolute", "quantile", "poisson"})],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def _link(self) -> Link:
+        return "log" if self.loss == "poisson" else "identity"
+
+    def _units_of(self, y: Floats, weights: Floats) -> Units:
+        if self.loss == "poisson":
+            _check_counts(y)
+            return CountUnits.of_events(y, weights)
+        return Units.of(y, float(self._loss_in(1.0).start(y, weights)[0]))
+
+    def _loss_of(self, training: Training) -> Loss:
+        return self._loss_in(self._units.event if isinstance(self._units, CountUnits) else self._units.unit)
+
+    def _loss_in(self, unit: float) -> Loss:
+        if self.loss == "poisson":
+            return Poisson(unit)
+        if self.loss == "quantile":
+            return Quantile(float(self.quantile), unit)
+        return Absolute(unit) if self.loss == "absolute" else Squared(unit)
+
+    def _head(self, problem: Problem, table: Floats) -> Head:
+        vote = float(table[1, 0] - table[0, 0])
+        if self.loss == "poisson":
+            return Head(problem.label, in_few_digits(exact.exp(vote)), "*=")
+        return Head(problem.label, in_few_digits(vote * self._units.unit), "+=")
+
+    def _nothing_to_learn(self, y: Targets) -> str | None:
+        return "all labels are equal" if (y == y[0]).all() else None
+
+    def _is_a_sample(self, training: Training, part: NDArray[np.bool_]) -> bool:
+        return bool(part.any() and (self.loss != "poisson" or training.y[part].any()))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss == "poisson"
+        return tags
+
+    def _idle_parameters(self) -> frozenset[str]:
+        return super()._idle_parameters() | ({"quantile"} if self.loss != "quantile" else set())
+
+
+def _check_counts(y: Floats) -> None:
+    if (y < 0).any():
+        raise DataError(f"loss='poisson' is for counts, and y holds {y.min():g}; take another loss, or y >= 0.")
+    if not y.any():
+        raise DataError("loss='poisson' is for counts, and all of them are 0; there is nothing to predict.")

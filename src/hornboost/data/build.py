@@ -187,7 +187,11 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
     rows = asked[codes[asked] >= 0]
     codes = codes[rows]
     declared = schema.table(task.table).column(task.label).type
-    if not task.positive and declared in ("numeric", "date") and column_kind(values.take(rows)) == "numbers":
+    kind = task.predicts
+    if kind is None:
+        is_number = not task.positive and declared in ("numeric", "date")
+        kind = column_kind(values.take(rows)) if is_number else "classes"
+    if kind == "numbers":
         return Labelled(
             Target(task.table, task.key, task.label), rows, to_numbers(values, place)[0][rows], kind="numbers"
         )

@@ -421,9 +421,9 @@ class Database:
         allow_outside : bool
             Whether the files that a schema names may lie outside the folder, also after links are followed.
         **options
-            Options of `from_frames`. `target`, `key`, `label`, `positive` and `negative` state the task where there is
-            no schema, and otherwise replace the schema's; `where`, `exclude_columns` and `exclude_tables` add to those
-            of the schema; `tables` reads only some tables.
+            Options of `from_frames`. `target`, `key`, `label`, `positive`, `negative` and `predicts` state the task
+            where there is no schema, and otherwise replace the schema's; `where`, `exclude_columns` and
+            `exclude_tables` add to those of the schema; `tables` reads only some tables.
         """
         from hornboost.data.readers.folder import read_folder
 
@@ -446,6 +446,9 @@ class Database:
             The columns of the target that identify an example.
         label, positive, negative : str
             The column to predict, the class that is looked for, and the other one.
+        predicts : {"classes", "numbers"}
+            Whether the label is of classes or of numbers, where its values should not decide that: fractions and many
+            distinct whole numbers are numbers, all else are classes.
         where : dict
             For columns of the target the value, or the list of values, that a row must have to be an example.
         exclude_columns : list of str

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.values import stored_type
+from hornboost.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,6 +49,19 @@ def label_kind(values: NDArray[Any]) -> LabelKind:
         return "numbers"
     distinct = np.unique(known).size
     return "numbers" if distinct > MANY or (distinct > SOME and known.size < EXAMPLES * distinct) else "classes"
+
+
+def as_label_kind(text: Any) -> LabelKind:
+    """What `predicts` says.
+
+    >>> as_label_kind("numbers")
+    'numbers'
+    """
+    if text == "classes":
+        return "classes"
+    if text == "numbers":
+        return "numbers"
+    raise DataError(f"predicts is {text!r}; write 'classes' or 'numbers'")
 
 
 def column_kind(values: pa.ChunkedArray) -> LabelKind:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal as Choice
 from typing import NamedTuple, get_args
 
+from hornboost.data.labels import LabelKind
 from hornboost.errors import DataError, did_you_mean
 
 ColumnKind = Choice["key", "nominal", "numeric", "date"]
@@ -74,6 +75,8 @@ class Task:
     examples: int | None = None
     positives: int | None = None
     negatives: int | None = None
+    predicts: LabelKind | None = None
+    """Whether the label is of classes or of numbers, where its values should not decide that."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +223,10 @@ class Schema:
                     f"{self.location}: {place}: '{task.table}.{name}' is named both as a key and as the label; "
                     "choose another label"
                 )
+        if task.predicts == "numbers" and task.positive:
+            raise DataError(
+                f"{self.location}: {place}: numbers have no positive value; leave out 'positive' or 'predicts'"
+            )
         for name in task.exclude_tables:
             if name not in self.tables:
                 raise DataError(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hornboost.data.labels import LabelKind, as_label_kind
 from hornboost.data.schema import (
     COLUMN_TYPES,
     ColumnSchema,
@@ -44,7 +45,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "task": frozenset(
         ["name", "table", "key", "label", "positive", "negative", "where", "exclude_columns", "exclude_tables"]
     )
-    | {"classes", "class_counts", "examples", "positives", "negatives"},
+    | {"classes", "class_counts", "examples", "positives", "negatives", "predicts"},
     "folds": frozenset(["name", "column", "columns", "values", "file", "kind"]),
     "table": frozenset(["file", "rows", "primary_key", "columns", "missing"]),
     "column": frozenset(["name", "type", "domain"]),
@@ -202,7 +203,16 @@ class _Reader:
             examples=self.number(place, item, "examples"),
             positives=self.number(place, item, "positives"),
             negatives=self.number(place, item, "negatives"),
+            predicts=self.predicts(place, item),
         )
+
+    def predicts(self, place: str, item: Any) -> LabelKind | None:
+        if "predicts" not in item:
+            return None
+        try:
+            return as_label_kind(self.text(place, item, "predicts"))
+        except DataError as error:
+            raise self.error(place, str(error)) from None
 
     def folds(self, item: Any) -> Folds:
         self.check("folds", "[[folds]]", item)
@@ -266,6 +276,7 @@ def _task_lines(task: Task) -> list[str]:
             "examples": task.examples,
             "positives": task.positives,
             "negatives": task.negatives,
+            "predicts": task.predicts,
         }
     )
 

@@ -7,5 +7,6 @@ from hornboost.datasets.chemistry import molecules
 from hornboost.datasets.generated import Generated
 from hornboost.datasets.pairs import skewed_pairs
 from hornboost.datasets.railway import trains
+from hornboost.datasets.spending import spending
 
-__all__ = ["Generated", "bank", "molecules", "skewed_pairs", "trains", "write_bank"]
+__all__ = ["Generated", "bank", "molecules", "skewed_pairs", "spending", "trains", "write_bank"]

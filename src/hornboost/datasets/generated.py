@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from typing import Literal as Choice
 
-import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -37,7 +36,10 @@ def key(domain: str) -> ColumnSpec:
 
 @dataclass(frozen=True)
 class Plan:
-    """The schema of a generated data set; the label is "1" for the examples that a planted rule covers, else "0"."""
+    """The schema of a generated data set; the label is "1" for the examples that a planted rule covers, else "0".
+
+    Where it `is_of_numbers`, the heads of the rules tell how each changes the label.
+    """
 
     name: str
     title: str
@@ -48,6 +50,7 @@ class Plan:
     primary_keys: Mapping[str, tuple[str, ...]]
     foreign_keys: tuple[tuple[str, str], ...]
     rules: tuple[str, ...]
+    is_of_numbers: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +87,10 @@ class Generated:
         return self.plan.rules
 
     @property
-    def labels(self) -> NDArray[np.bool_]:
-        """True for the positive examples, in the order of the target table."""
-        label = self.tables[self.plan.target].column(self.plan.label).to_numpy(zero_copy_only=False)
-        positives: NDArray[np.bool_] = label == "1"
-        return positives
+    def labels(self) -> NDArray[Any]:
+        """True for the positive examples, or their numbers, in the order of the target table."""
+        label: NDArray[Any] = self.tables[self.plan.target].column(self.plan.label).to_numpy(zero_copy_only=False)
+        return label if self.plan.is_of_numbers else label == "1"
 
     def database(self) -> Database:
         """Return the tables as a `Database`, with the planned keys and links; its examples come as pandas."""
@@ -103,7 +105,7 @@ class Generated:
             target=self.plan.target,
             key=list(self.plan.key),
             label=self.plan.label,
-            positive="1",
+            **({"predicts": "numbers"} if self.plan.is_of_numbers else {"positive": "1"}),
             foreign_keys=list(self.plan.foreign_keys),
             keys=keys,
         )
@@ -132,11 +134,11 @@ def write_parquet(plan: Plan, chunks: Iterable[Mapping[str, pa.Table]], folder: 
                     writers[name] = pq.ParquetWriter(folder / f"{name}.parquet", table.schema)
                 writers[name].write_table(table)
                 rows[name] += table.num_rows
-            positives += Generated(plan, chunk).labels.sum()
+            positives += 0 if plan.is_of_numbers else int(Generated(plan, chunk).labels.sum())
     finally:
         for writer in writers.values():
             writer.close()
-    (folder / "schema.toml").write_text(_toml(plan, rows, int(positives)), encoding="utf-8")
+    (folder / "schema.toml").write_text(_toml(plan, rows, positives), encoding="utf-8")
     return folder
 
 
@@ -146,12 +148,13 @@ def _toml(plan: Plan, rows: Mapping[str, int], positives: int) -> str:
         f"table = {json.dumps(plan.target)}",
         f"key = {json.dumps(plan.key)}",
         f"label = {json.dumps(plan.label)}",
-        'positive = "1"',
-        'negative = "0"',
         f"examples = {examples}",
-        f"positives = {positives}",
-        f"negatives = {examples - positives}",
     ]
+    if plan.is_of_numbers:
+        task.append('predicts = "numbers"')
+    else:
+        sides = f"positives = {positives}", f"negatives = {examples - positives}"
+        task += ['positive = "1"', 'negative = "0"', *sides]
     lines = [f"name = {json.dumps(plan.name)}", f"title = {json.dumps(plan.title)}", "notes = ["]
     lines += [f"  {json.dumps('planted rule: ' + rule)}," for rule in plan.rules]
     lines += ["]", "", "[target]", *task, "", "[[task]]", f"name = {json.dumps(plan.label)}", *task]

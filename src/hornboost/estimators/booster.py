@@ -282,8 +282,12 @@ class Booster(RelationalModel):
             )
         idle = RESUMABLE | self._idle_parameters()
         told = {name: value for name, value in self.get_params(deep=False).items() if name not in idle}
-        told |= {"booster": type(self).__name__, "seed": int(self.random_state)}
+        told |= {"booster": type(self).__name__, "seed": int(self.random_state), **self._identity(training)}
         return Checkpoint(self.checkpoint, identity(training.problem, told.items()), training.problem.engine)
+
+    def _identity(self, training: Training) -> dict[str, Any]:
+        """What else decides what is learned."""
+        return {}
 
     def _idle_parameters(self) -> frozenset[str]:
         """Parameters without effect beside the others."""

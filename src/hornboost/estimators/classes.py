@@ -30,8 +30,7 @@ def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
         count = f"{np.unique(y).size:,} distinct numbers" if y.dtype.kind in "iuf" else "numbers or dates"
         raise DataError(
             f"Unknown label type: y holds {count} and {type(estimator).__name__} predicts classes; "
-            "cut them into ranges, or pass them as "
-            "text if each of them is a class."
+            "use HornBoostRegressor, cut them into ranges, or pass them as text if each of them is a class."
         )
     y = _of_one_type(y) if y.dtype == object else y
     check_classification_targets(y)

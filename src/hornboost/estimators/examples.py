@@ -33,8 +33,9 @@ Targets = NDArray[Any]
 class Training:
     """The training examples of positive weight, in the forms that learners ask for.
 
-    `y` are positions in `labels`, the class values as text; `content` is a hash of each example with its class, from
-    which every random choice about it comes; `problem` is there where clauses are learned.
+    `y` are positions in `labels`, the class values as text, or numbers where there are no classes; `content` is a hash
+    of each example with its class, from which every random choice about it comes; `problem` is there where clauses are
+    learned.
     """
 
     rows: Rows
@@ -58,9 +59,10 @@ class Training:
     def split(self, share: float, seed: int, **engine: Any) -> tuple[Training, Training]:
         """The examples that are learned from, and those held out.
 
-        In each class the first by hash, up to this share of its weight.
+        In each class the first by hash, up to this share of its weight; of numbers, among all.
         """
-        held_out = _held_out(self.y, self.weights, share, seed, self.content)
+        classes = self.y if self.labels else np.zeros(len(self.y), np.intp)
+        held_out = _held_out(classes, self.weights, share, seed, self.content)
         kept, held = self._take(np.flatnonzero(~held_out)), self._take(np.flatnonzero(held_out))
         if kept.problem is not None:
             own = Engine(kept.problem.database, kept.problem.examples, **engine)
@@ -104,7 +106,8 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
     def _clause_training(self, X: Any, y: Any, sample_weight: Any, **engine: Any) -> tuple[Training, Problem]:
         """The training examples for learners of clauses."""
         X = self._checked(X, reset=True)
-        counted, classes, weights = self._labelled(len(X), y, sample_weight)
+        counted, targets, weights = self._labelled(len(X), y, sample_weight)
+        classes = self._codes(targets)
         X = X if len(counted) == len(X) else _safe_indexing(X, counted)
         self._database = Database.from_single(X) if self.database is None else self.database
         examples = self._database.encode(X)
@@ -112,39 +115,51 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             self._database,
             examples,
             classes.astype(np.int32),
-            tuple(class_text(value) for value in self.classes_),
+            tuple(class_text(value) for value in getattr(self, "classes_", ())),
             weights,
             row_content(X, examples),
-            self._database.target.label or "class",
+            self._database.target.label or self._unnamed,
             Engine(self._database, examples, **engine),
         )
         rows = Rows(X, np.empty((problem.n, 0)), self._database, examples)
         content = tell_apart(splitmix64(problem.content ^ problem.classes.astype(np.uint64)))
         return Training(
-            rows, classes, problem.labels, weights, content, problem, self._pseudo_weight(len(classes))
+            rows, targets, problem.labels, weights, content, problem, self._pseudo_weight(len(targets))
         ), problem
 
     def _pseudo_weight(self, n: int) -> float:
         return 0.0 if getattr(self, "class_weight", None) is None else 0.5 / n
 
-    def _labelled(self, n: int, y: Any, sample_weight: Any) -> tuple[NDArray[np.intp], Codes, Floats]:
+    _unnamed = "class"
+    """What rules call a label without a name."""
+
+    def _codes(self, targets: Targets) -> NDArray[np.intp]:
+        """What tells examples of different labels apart: the positions of their classes."""
+        return targets
+
+    def _labelled(self, n: int, y: Any, sample_weight: Any) -> tuple[NDArray[np.intp], Targets, Floats]:
         """Check labels and weights of n examples, and set `classes_`:
         which have a weight, their class codes, their weights.
         """
-        name = type(self).__name__
-        if y is None:
-            raise ValueError(
-                f"requires y to be passed, but the target y is None; give {name}.fit the classes of the examples."
-            )
-        labels = checked_classes(column_or_1d(y, warn=True), self)
-        if len(labels) != n:
-            raise DataError(f"X has {n} rows and y has {len(labels)}; they must have the same number.")
+        labels = checked_classes(self._given_labels(n, y, "classes"), self)
         weights = checked_weights(sample_weight, n)
         counted = np.flatnonzero(weights > 0)
         labels = labels[counted]
         weights = class_weighted(weights[counted], getattr(self, "class_weight", None), labels)
         self.classes_, classes = np.unique(labels, return_inverse=True)
         return counted, classes, weights
+
+    def _given_labels(self, n: int, y: Any, what: str) -> NDArray[Any]:
+        """The labels of n examples as an array."""
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(
+                f"requires y to be passed, but the target y is None; give {name}.fit the {what} of the examples."
+            )
+        labels: NDArray[Any] = column_or_1d(y, warn=True)
+        if len(labels) != n:
+            raise DataError(f"X has {n} rows and y has {len(labels)}; they must have the same number.")
+        return labels
 
     def _validate_params(self) -> None:
         super()._validate_params()

@@ -1,4 +1,4 @@
-"""`load`: a model file as a fitted classifier."""
+"""`load`: a model file as a fitted classifier or regressor."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from hornboost.data.mirror import mirrored
 from hornboost.data.table import Table
 from hornboost.errors import DataError, ModelError
 from hornboost.estimators.classifier import RelationalClassifier
+from hornboost.estimators.regressor import RelationalRegressor
+from hornboost.estimators.relational import RelationalModel
 from hornboost.model import file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def load(path: str | Path, database: Database | None = None) -> FittedModel:
-    """Read a classifier from a model file.
+def load(path: str | Path, database: Database | None = None) -> FittedModel | FittedRegressor:
+    """Read a classifier or a regressor from a model file.
 
     Parameters
     ----------
@@ -33,8 +35,8 @@ def load(path: str | Path, database: Database | None = None) -> FittedModel:
 
     Returns
     -------
-    FittedModel
-        A classifier that predicts, explains and exports.
+    FittedModel or FittedRegressor
+        A classifier or a regressor that predicts, explains and exports.
 
     Examples
     --------
@@ -47,30 +49,21 @@ def load(path: str | Path, database: Database | None = None) -> FittedModel:
     >>> bool((load(path, database=db).decision_function(X) == clf.decision_function(X)).all())
     True
     """
-    return FittedModel(file.load(path), database)
+    return fitted(file.load(path), database)
 
 
-class FittedModel(RelationalClassifier):
-    """A classifier read from a file: it predicts, explains and exports, and is not fitted again.
+def fitted(model: file.SavedModel, database: Database | None = None) -> FittedModel | FittedRegressor:
+    """The content of a model file as a classifier or a regressor."""
+    return FittedRegressor(model, database) if model.ensemble.is_of_numbers else FittedModel(model, database)
 
-    Parameters
-    ----------
-    model : SavedModel
-        The content of the file, which `load` reads.
-    database : Database or None
-        The tables behind the examples. Text files are read again where other types were inferred than the model knows.
 
-    Attributes
-    ----------
-    training_ : dict
-        How the model was fitted.
-    """
+class _Fitted(RelationalModel):
+    """What is read from a file: it predicts, explains and exports, and is not fitted again."""
 
     def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:
         self.model = model
         self.database = database
         self.ensemble_ = model.ensemble
-        self.classes_ = model.classes
         self.training_ = dict(model.training)
         self.n_features_in_ = len(model.schema[model.target.table])
         if database is not None and not model.is_relational and not database.is_single_table:
@@ -99,12 +92,6 @@ class FittedModel(RelationalClassifier):
             f"the model was loaded from a file; fit a new {self.training_.get('estimator', 'estimator')} instead"
         )
 
-    @property
-    def positive_(self) -> Any:
-        """The class of `classes_` that scores of ours speak of; None with more than two."""
-        ensemble = self.ensemble_
-        return self.classes_[ensemble.about(self.model.target.positive)] if len(ensemble.classes) <= 2 else None
-
     def _saved(self) -> file.SavedModel:
         return self.model
 
@@ -127,6 +114,53 @@ class FittedModel(RelationalClassifier):
     def _scores(self, X: Any) -> Any:
         examples = self._encoded(X)
         return self.ensemble_.scores(self._database, examples)
+
+
+class FittedModel(_Fitted, RelationalClassifier):
+    """A classifier read from a file: it predicts, explains and exports, and is not fitted again.
+
+    Parameters
+    ----------
+    model : SavedModel
+        The content of the file, which `load` reads.
+    database : Database or None
+        The tables behind the examples. Text files are read again where other types were inferred than the model knows.
+
+    Attributes
+    ----------
+    training_ : dict
+        How the model was fitted.
+    """
+
+    def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:
+        super().__init__(model, database)
+        self.classes_ = model.classes
+
+    @property
+    def positive_(self) -> Any:
+        """The class of `classes_` that scores of ours speak of; None with more than two."""
+        ensemble = self.ensemble_
+        return self.classes_[ensemble.about(self.model.target.positive)] if len(ensemble.classes) <= 2 else None
+
+
+class FittedRegressor(_Fitted, RelationalRegressor):
+    """A regressor read from a file: it predicts, explains and exports, and is not fitted again.
+
+    Parameters
+    ----------
+    model : SavedModel
+        The content of the file, which `load` reads.
+    database : Database or None
+        The tables behind the examples.
+
+    Attributes
+    ----------
+    training_ : dict
+        How the model was fitted.
+    """
+
+    def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:
+        super().__init__(model, database)
 
 
 def _of_constants(model: file.SavedModel) -> Database:

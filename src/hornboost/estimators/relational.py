@@ -76,7 +76,8 @@ class RelationalModel(RelationalExamples):
         """Explain predictions by the rules that fired, their votes and one witness row per literal.
 
         Print the result, or take `frame()` and `witnesses()` of it. Score, probability and votes are of the class
-        `about`: the positive one of two classes, otherwise the predicted one.
+        `about`: the positive one of two classes, otherwise the predicted one. Of a number the votes are added to a base
+        value.
 
         Parameters
         ----------
@@ -101,7 +102,9 @@ class RelationalModel(RelationalExamples):
         examples = self._encoded(X)
         names = list(key_columns(self._database))
         keys = eager(X).select(names).rows(named=True) if names else None
-        return explain(self.ensemble_, self._database, examples, missed, keys, self._saved().target.positive)
+        target = self._saved().target
+        label = target.label or self._unnamed
+        return explain(self.ensemble_, self._database, examples, missed, keys, target.positive, label)
 
     def diagnose(self, X: Any, y: Any) -> list[str]:
         """Say in sentences why no rule could be learned from these examples, the plainest reason first.
@@ -166,7 +169,8 @@ class RelationalModel(RelationalExamples):
     def to_prolog(self) -> str:
         """Write the rules as Prolog clauses, each after a comment with its vote.
 
-        The first comments name the arguments of the facts.
+        The first comments name the arguments of the facts. Of a number, the last argument of the head is what a rule
+        adds to it, or multiplies it by, in a few digits.
         """
         model = self._saved()
         columns = {table: [column.name for column in found] for table, found in model.schema.items()}
@@ -176,6 +180,9 @@ class RelationalModel(RelationalExamples):
             lines += [comment for comment in comments if comment not in lines]
             lines += [f"% {rule.confidence(model.ensemble.classes):+.6g}", clause]
         head = [line for line in lines if line.startswith("% ") and line.endswith(")")]
+        if model.ensemble.is_of_numbers:
+            base = float(model.ensemble.numbers(np.array([model.ensemble.intercept]))[0])
+            head.append(f"% {model.target.label or self._unnamed} is {base:.6g} where no rule holds")
         return "\n".join([*head, *(line for line in lines if line not in head)]) + "\n"
 
     def save(self, path: str | Path) -> None:
@@ -199,7 +206,7 @@ class RelationalModel(RelationalExamples):
         }
         return SavedModel(
             self.ensemble_,
-            np.asarray(self.classes_),
+            np.asarray(getattr(self, "classes_", ())),
             target,
             saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database)),
             self.database is not None and not self.database.is_single_table,

@@ -1,34 +1,54 @@
-"""Losses of gradient boosting: where scores start, and their slopes and curvatures on each example."""
+"""Losses of gradient boosting: where scores start, their slopes and curvatures on each example, and the best steps."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hornboost import exact
-from hornboost.learners.hypotheses import Codes, Floats
+from hornboost.learners.hypotheses import Floats
 
 SMALLEST = 1e-16
 """Curvatures are at least this, so that a step never divides by nothing."""
 
+LARGEST_STEP = 4.0
+"""A cell multiplies a mean by exp(±this) at most."""
 
-class Loss(Protocol):
+WHOLE = 2.0**52
+"""What all weights sum to in fixed point, where ranks are told."""
+
+
+class Loss(ABC):
     """A loss of scores, a column an output."""
 
     name: str
 
-    def start(self, y: Codes, weights: Floats) -> Floats:
+    @abstractmethod
+    def start(self, y: NDArray[Any], weights: Floats) -> Floats:
         """The scores before the first round."""
 
-    def derivatives(self, y: Codes, scores: Floats) -> tuple[Floats, Floats]:
+    @abstractmethod
+    def derivatives(self, y: NDArray[Any], scores: Floats) -> tuple[Floats, Floats]:
         """The slope and the curvature of each example's loss, a column an output."""
 
-    def mean(self, y: Codes, scores: Floats, weights: Floats) -> float:
+    @abstractmethod
+    def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
         """The weighted mean of the loss."""
 
+    def steps(self, gradient: Floats, hessian: Floats, l2: float) -> Floats:
+        """The step of each cell by the sums of its slopes and curvatures: Newton's, −G/(H+λ)."""
+        weight = hessian + l2
+        return -np.divide(gradient, weight, out=np.zeros_like(gradient), where=weight > 0)
 
-class Logistic:
+    def optimum(self, y: NDArray[Any], scores: Floats, weights: Floats) -> Floats | None:
+        """The one step that is best for all of these examples, where slopes and curvatures do not tell it."""
+        return None
+
+
+class Logistic(Loss):
     """Two classes: one score, the log-odds of the second.
 
     >>> slope, curvature = Logistic().derivatives(np.array([1]), np.array([[0.0]]))
@@ -38,20 +58,20 @@ class Logistic:
 
     name = "log_loss"
 
-    def start(self, y: Codes, weights: Floats) -> Floats:
+    def start(self, y: NDArray[Any], weights: Floats) -> Floats:
         minus, plus = np.bincount(y, weights=weights, minlength=2)
         return np.array([exact.log(plus / minus)])
 
-    def derivatives(self, y: Codes, scores: Floats) -> tuple[Floats, Floats]:
+    def derivatives(self, y: NDArray[Any], scores: Floats) -> tuple[Floats, Floats]:
         p = exact.sigmoids(scores)
         return p - y[:, None], np.maximum(p * (1.0 - p), SMALLEST)
 
-    def mean(self, y: Codes, scores: Floats, weights: Floats) -> float:
+    def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
         losses = exact.softpluses(np.where(y == 1, -1.0, 1.0) * scores[:, 0])
         return float(np.average(losses, weights=weights))
 
 
-class Softmax:
+class Softmax(Loss):
     """Several classes: a score for each, log-probabilities up to a constant."""
 
     name = "log_loss"
@@ -59,18 +79,142 @@ class Softmax:
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
 
-    def start(self, y: Codes, weights: Floats) -> Floats:
+    def start(self, y: NDArray[Any], weights: Floats) -> Floats:
         mass = np.bincount(y, weights=weights, minlength=self.n_classes)
         return exact.logs(mass / mass.sum())
 
-    def derivatives(self, y: Codes, scores: Floats) -> tuple[Floats, Floats]:
+    def derivatives(self, y: NDArray[Any], scores: Floats) -> tuple[Floats, Floats]:
         p = exact.softmax(scores)
         return p - np.eye(self.n_classes)[y], np.maximum(p * (1.0 - p), SMALLEST)
 
-    def mean(self, y: Codes, scores: Floats, weights: Floats) -> float:
+    def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
         top = scores.max(axis=1)
         losses = top + exact.logs(exact.exps(scores - top[:, None]).sum(axis=1)) - scores[np.arange(len(y)), y]
         return float(np.average(losses, weights=weights))
+
+
+class Squared(Loss):
+    """Numbers: the score is their mean. The loss is told in the square of a `unit`, in which labels are measured."""
+
+    name = "squared_error"
+
+    def __init__(self, unit: float = 1.0) -> None:
+        self.unit = unit
+
+    def start(self, y: NDArray[Any], weights: Floats) -> Floats:
+        return np.array([exact.total(weights * y) / exact.total(weights)])
+
+    def derivatives(self, y: NDArray[Any], scores: Floats) -> tuple[Floats, Floats]:
+        return scores - y[:, None], np.ones_like(scores)
+
+    def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
+        return float(np.average((y - scores[:, 0]) ** 2, weights=weights)) * self.unit * self.unit
+
+
+class Quantile(Loss):
+    """Numbers: the score is their `level` quantile.
+
+    The loss of an error e is level·e above the score and (level − 1)·e below it. It has no curvature, so that clauses
+    are found by its slopes, as if that were 1, and each cell steps to the quantile of its own errors.
+
+    >>> Quantile(0.5).optimum(np.array([1.0, 5.0, 9.0]), np.zeros((3, 1)), np.array([1.0, 1.0, 3.0])).tolist()
+    [9.0]
+    """
+
+    name = "pinball_loss"
+
+    def __init__(self, level: float, unit: float = 1.0) -> None:
+        self.level = level
+        self.unit = unit
+
+    def start(self, y: NDArray[Any], weights: Floats) -> Floats:
+        return np.array([quantile(y, weights, self.level)])
+
+    def derivatives(self, y: NDArray[Any], scores: Floats) -> tuple[Floats, Floats]:
+        error = y[:, None] - scores
+        return np.where(error > 0, -self.level, np.where(error < 0, 1.0 - self.level, 0.0)), np.ones_like(scores)
+
+    def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
+        error = y - scores[:, 0]
+        losses = np.maximum(self.level * error, (self.level - 1.0) * error)
+        return float(np.average(losses, weights=weights)) * self.unit
+
+    def optimum(self, y: NDArray[Any], scores: Floats, weights: Floats) -> Floats | None:
+        return np.array([quantile(y - scores[:, 0], weights, self.level)])
+
+
+class Absolute(Quantile):
+    """Numbers: the score is their median."""
+
+    name = "absolute_error"
+
+    def __init__(self, unit: float = 1.0) -> None:
+        super().__init__(0.5, unit)
+
+    def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
+        return 2.0 * super().mean(y, scores, weights)
+
+
+class Poisson(Loss):
+    """Counts: the score is the logarithm of their mean μ; the loss is half of the deviance, which is what is told.
+
+    The best step of a cell is told by the same sums as Newton's, ln((Σy+λ)/(Σμ+λ)), and is used instead of it: it does
+    not overshoot where a few examples have means that are far too small.
+    """
+
+    name = "poisson_deviance"
+
+    def __init__(self, unit: float = 1.0) -> None:
+        self.unit = unit
+
+    def start(self, y: NDArray[Any], weights: Floats) -> Floats:
+        return np.array([exact.log(max(exact.total(weights * y) / exact.total(weights), SMALLEST))])
+
+    def derivatives(self, y: NDArray[Any], scores: Floats) -> tuple[Floats, Floats]:
+        mean = means(scores)
+        return mean - y[:, None], np.maximum(mean, SMALLEST)
+
+    def steps(self, gradient: Floats, hessian: Floats, l2: float) -> Floats:
+        events = np.maximum(hessian - gradient, 0.0) + l2
+        ratio = np.divide(events, hessian + l2, out=np.ones_like(gradient), where=hessian + l2 > 0)
+        return np.clip(exact.logs(ratio), -LARGEST_STEP, LARGEST_STEP)
+
+    def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
+        mean = means(scores[:, 0])
+        ratio = np.divide(y, mean, out=np.ones_like(mean), where=y > 0)
+        return 2.0 * float(np.average(y * exact.logs(ratio) - y + mean, weights=weights)) * self.unit
+
+
+def means(scores: Floats) -> Floats:
+    """What the logarithms of means stand for.
+
+    >>> means(np.array([0.0, -1e9])).round(12).tolist()
+    [1.0, 0.0]
+    """
+    return exact.exps(np.clip(scores, -700.0, 700.0))
+
+
+def quantile(values: Floats, weights: Floats, level: float) -> float:
+    """The smallest value that has at least so much of the weight at or below it.
+
+    Where just so much is, the middle between it and the next, so that a median is the usual one; 0 of no values.
+    Weights are counted in fixed point: one of 2 is exactly two of 1, and the order of the values does not matter.
+
+    >>> quantile(np.array([3.0, 1.0, 2.0, 10.0]), np.ones(4), 0.5), quantile(np.arange(4.0), np.ones(4), 0.9)
+    (2.5, 3.0)
+    """
+    order = np.argsort(values, kind="stable")
+    total = exact.total(weights)
+    if total == 0.0:
+        return 0.0
+    below = np.cumsum(np.rint(weights[order] * np.rint(WHOLE / total)).astype(np.int64))
+    wanted = level * float(below[-1])
+    at = int(np.searchsorted(below, wanted, side="left"))
+    found = float(values[order[at]])
+    if float(below[at]) != wanted or at + 1 == below.size:
+        return found
+    after = at + 1 + int(np.argmax(below[at + 1 :] > below[at]))
+    return found + 0.5 * (float(values[order[after]]) - found)
 
 
 def loss_of(n_classes: int) -> Loss:

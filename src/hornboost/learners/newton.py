@@ -31,6 +31,11 @@ class Derivatives:
         self.units = 1.0 / scales[0], 1.0 / scales[1]
         self.channels, self.total = kernels.channels(slope, curvature, weights, *scales)
 
+    def cells(self, covered: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Gradients and hessians of the cells {not covered, covered}, a row a cell."""
+        sums = self.channels[covered].sum(axis=0)
+        return self.split(np.stack([self.total - sums, sums]))
+
     def split(self, sums: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Sums of the channels as gradients and hessians."""
         gradient, hessian = sums[..., : self.n_outputs], sums[..., self.n_outputs :]
@@ -45,13 +50,6 @@ def _scale(values: Floats, mass: float) -> float:
     """The power of two that values are multiplied by in fixed point: whole weights of them sum to less than 2^ROOM."""
     most = mass * max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
     return math.ldexp(1.0, ROOM - math.frexp(most)[1]) if most > 0.0 else 1.0
-
-
-def steps(sums: NDArray[np.int64], derivatives: Derivatives, l2: float) -> Floats:
-    """−G/(H+λ) of the cells {not covered, covered} of a clause that covers `sums`, a row a cell."""
-    gradient, hessian = derivatives.split(np.stack([derivatives.total - sums, sums]))
-    weight = hessian + l2
-    return -np.divide(gradient, weight, out=np.zeros_like(gradient), where=weight > 0)
 
 
 class NewtonSearch:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Problem:
     """The training examples of positive weight.
 
-    `classes` are positions in `labels` (the class values as text), `weights` the sample weights, `content` a hash of
+    `classes` are positions in `labels` (the class values as text; where numbers are predicted there are none, and these
+    are the ranks of the numbers), `weights` the sample weights, `content` a hash of
     each example's row, from which every random choice about it comes. `label` is the name in the head of the rules.
     """
 
@@ -54,8 +55,11 @@ class Problem:
 
     def clause(self, state: State, label: int) -> Clause:
         """The clause of a state with a class in its head."""
-        keys = [column.name for column in self.examples.keys]
-        return to_clause(state.specs, Head(self.label, self.labels[label]), keys)
+        return self.clause_under(Head(self.label, self.labels[label]), state)
+
+    def clause_under(self, head: Head, state: State) -> Clause:
+        """The clause of a state."""
+        return to_clause(state.specs, head, [column.name for column in self.examples.keys])
 
     def coverage(self, state: State) -> tuple[float, ...]:
         """The sample weight that a state covers, by class."""

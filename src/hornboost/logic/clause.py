@@ -9,6 +9,7 @@ from typing import Literal as Choice
 from hornboost.errors import ClauseError, did_you_mean
 
 Op = Choice["=", ">=", "<=", "missing"]
+HeadOp = Choice["=", "+=", "*="]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,15 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The label column and the value that the clause predicts for it."""
+    """The label column and the value that the clause predicts for it.
+
+    Of a number it predicts a change: by how much the label grows (`spend += 3.2`, or `spend -= 3.2`) or which multiple
+    of itself it becomes (`claims *= 1.3`); the value is the text of that number.
+    """
 
     label: str
     value: str
+    op: HeadOp = "="
 
     def __str__(self) -> str:
         from hornboost.logic.text import print_head
@@ -113,7 +119,7 @@ class Clause:
         """The number of tests of the root, plus for each other literal its tests, or 1 when it has none."""
         return len(self.root.tests) + sum(max(1, len(literal.tests)) for literal in self.literals)
 
-    def with_head(self, label: str, value: str) -> Clause:
+    def with_head(self, label: str, value: str, op: HeadOp = "=") -> Clause:
         """Return the same body under another head.
 
         Examples
@@ -121,7 +127,7 @@ class Clause:
         >>> str(Clause.parse('class="a" :- examples(x>=1).').with_head("class", "b"))
         'class="b" :- examples(x>=1).'
         """
-        return replace(self, head=Head(label, value))
+        return replace(self, head=Head(label, value, op))
 
     def rooted(self, target: str) -> Clause:
         """Return the same clause with its first literal over the target table in front.

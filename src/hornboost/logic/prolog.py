@@ -39,7 +39,8 @@ def clause_to_prolog(clause: Clause, columns: Mapping[str, Sequence[str]] | None
     goals += [f"{variable} \\== []" for variable, count in uses.items() if count > 1]
     goals += [f"{left} \\== {right}" for left, right in clause.unequal]
     comments = ["% " + _term(table, map(atom, names)) for table, names in arguments.items()]
-    head = _term(clause.head.label, [*clause.root.variables, atom(clause.head.value)])
+    value = atom(clause.head.value) if clause.head.op == "=" else clause.head.value
+    head = _term(clause.head.label, [*clause.root.variables, value])
     return "\n".join([*comments, f"{head} :- {', '.join(goals)}."])
 
 

@@ -1,5 +1,7 @@
 r"""Clauses as text: `head :- literal, ..., A != B.`, parsed and printed so that each undoes the other.
 
+The head is `label="value"`, or of a number `label += 3.2`, `label -= 3.2` or `label *= 1.3`.
+
 Names and constants share the double quotes, since a constant stands only after an operator and a name only before one.
 A name that is an identifier other than `is` and `missing` may go without them. A variable is an unquoted name that
 starts with an upper-case letter. Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have their
@@ -9,6 +11,7 @@ usual meaning.
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import NoReturn
 
 from hornboost.errors import ClauseError
@@ -23,7 +26,7 @@ _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.)*")
       | (?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]inf\b)
       | (?P<name>[^\W\d]\w*)
-      | (?P<symbol>:-|!=|>=|<=|[=(),.])
+      | (?P<symbol>:-|!=|>=|<=|\+=|-=|\*=|[=(),.])
       | (?P<space>\s+)
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
@@ -43,7 +46,10 @@ def print_clause(clause: Clause) -> str:
 
 
 def print_head(head: Head) -> str:
-    return f"{_print_name(head.label)}={_quote(head.value)}"
+    if head.op == "=":
+        return f"{_print_name(head.label)}={_quote(head.value)}"
+    op, value = ("-=", head.value[1:]) if head.op == "+=" and head.value.startswith("-") else (head.op, head.value)
+    return f"{_print_name(head.label)} {op} {value}"
 
 
 def print_literal(literal: Literal) -> str:
@@ -68,6 +74,16 @@ def print_number(value: float | None) -> str:
     if value is None:
         raise ClauseError("a test with '>=' or '<=' needs a number or an ISO date as its value")
     return repr(float(value)).removesuffix(".0")
+
+
+def in_few_digits(value: float) -> str:
+    """A number as a head shows it: four digits, and all of those before the point.
+
+    >>> in_few_digits(0.0123456), in_few_digits(-123456.7), in_few_digits(2.0)
+    ('0.01235', '-123457', '2')
+    """
+    exponent = int(f"{value:e}".split("e")[1])
+    return print_number(round(value, max(0, 3 - exponent)))
 
 
 def _print_name(name: str) -> str:
@@ -153,10 +169,23 @@ class _Parser:
 
     def _head(self) -> Head:
         label = self._name("the label column")
+        if self.token in ("+=", "-=", "*="):
+            return self._change(label, self._take())
         self._expect("=", f"'=' after the label '{label}'")
         if self.kind != "string":
             self._fail("the predicted value in double quotes")
         return Head(label, self._string())
+
+    def _change(self, label: str, operator: str) -> Head:
+        """What a clause adds to a number, or multiplies it by."""
+        if self.kind != "number" or not isfinite(float(self.token)):
+            self._fail(f"a number after '{operator}'")
+        if operator == "*=":
+            if not float(self.token) > 0:
+                self._fail("a factor above 0")
+            return Head(label, print_number(float(self._take())), "*=")
+        value = float(self._take())
+        return Head(label, print_number(-value if operator == "-=" else value), "+=")
 
     def _inequality(self, places: dict[str, int]) -> tuple[str, str]:
         places.setdefault(self.token, self.position)

@@ -37,11 +37,12 @@ def diagnose(problem: Problem) -> list[str]:
     >>> diagnose(problem)
     ["no attribute varies: every visible column has one value (or none) on all examples' rows"]
     """
-    reasons = [*_about_classes(problem), *_about_tables(problem), *_about_limits(problem)]
+    about_labels = _about_classes if problem.labels else _about_numbers
+    reasons = [*about_labels(problem), *_about_tables(problem), *_about_limits(problem)]
     if not reasons:
         reasons.append(
-            "no condition that rules may state separates the classes better than guessing; "
-            "try other columns or more depth"
+            f"no condition that rules may state separates the {'classes' if problem.labels else 'numbers'} better "
+            "than guessing; try other columns or more depth"
         )
     return reasons
 
@@ -54,6 +55,12 @@ def _about_classes(problem: Problem) -> list[str]:
     return [
         f'there are too few examples of class "{name}" ({count}) to learn and prune rules on' for name, count in few
     ]
+
+
+def _about_numbers(problem: Problem) -> list[str]:
+    if problem.classes.max(initial=0) > 0:
+        return []
+    return [f"the labels of all {problem.n} examples are equal; there is nothing to tell apart"]
 
 
 def _about_tables(problem: Problem) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hornboost.data.table import Table
 from hornboost.engine.coverage import Coverage
 from hornboost.logic.clause import Clause
-from hornboost.model.scale import Scale
+from hornboost.model.scale import Link, Scale
 from hornboost.stopping import working
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Rule:
     """A clause and what it adds to each score: `votes` where it covers, `otherwise` where it does not.
 
     `coverage` is the weight of the training examples that it covers, by class. `origin` tells learned rules from prior
-    knowledge.
+    knowledge. Where numbers are predicted, `means` are those of the labels that it covers and does not cover.
     """
 
     clause: Clause
@@ -35,9 +35,12 @@ class Rule:
     otherwise: tuple[float, ...] = ()
     coverage: tuple[float, ...] = ()
     origin: Choice["learned", "prior"] = "learned"
+    means: tuple[float, ...] = ()
 
     def confidence(self, classes: Sequence[str]) -> float:
-        """The vote for the class in the clause's head."""
+        """The vote for the class in the clause's head; where there are no classes, what it adds to the score."""
+        if not classes:
+            return self.votes[0]
         k = list(classes).index(self.clause.head.value)
         if len(self.votes) == 1:
             return self.votes[0] if k == 1 else -self.votes[0]
@@ -56,7 +59,7 @@ class Ensemble(Scale):
     classes: tuple[str, ...]
     rules: tuple[Rule, ...]
     intercept: tuple[float, ...]
-    link: Choice["sigmoid", "softmax"] = "sigmoid"
+    link: Link = "sigmoid"
     calibration: tuple[tuple[float, float], ...] = ()
 
     @working()

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.data.frames import decode_table
 from hornboost.data.table import Table
 from hornboost.engine.coverage import Coverage, Trace
 from hornboost.logic.clause import Clause, Literal
+from hornboost.logic.text import in_few_digits
 from hornboost.model.ensemble import Ensemble, Rule, vote_for
 from hornboost.stopping import working
 
@@ -95,8 +97,61 @@ class Explanation:
             lines.append(f"           {missed.satisfied} of {missed.conditions} conditions hold; {missed.failed}")
         return "\n".join(lines)
 
+    def told(self) -> dict[str, Any]:
+        """What is predicted, by name."""
+        return {"prediction": self.prediction, "about": self.about, "probability": self.probability}
 
-class Explanations(tuple[Explanation, ...]):
+
+@dataclass(frozen=True)
+class NumberExplanation:
+    """One prediction of a number: a base value that the rules which fired change in turn.
+
+    `start` and `score` are the base value and the prediction as votes are added to it; where these are of the "log"
+    link, they are logarithms.
+    """
+
+    keys: Mapping[str, Any]
+    label: str
+    prediction: float
+    base: float
+    score: float
+    start: float
+    link: str
+    fired: tuple[Fired, ...]
+    missed: tuple[Missed, ...]
+    n_missed: int
+
+    def __str__(self) -> str:
+        name = ", ".join(f"{key}={_show(value)}" for key, value in self.keys.items()) or "example"
+        lines = [f"{name}: predicted {self.label} {self.prediction:.6g}"]
+        lines.append(f"  {self.base:.6g} is the base value, where no rule fires")
+        score = self.start
+        for fired in self.fired:
+            lines.append(f"  {self._change(fired.vote, score)}: {fired.rule.clause}")
+            lines += [f"           because of {witness}" for witness in fired.witnesses]
+            score += fired.vote
+        if self.missed:
+            lines.append("  nearest rules that did not fire:")
+        for missed in self.missed:
+            lines.append(f"  {missed.rule.clause}")
+            lines.append(f"           {missed.satisfied} of {missed.conditions} conditions hold; {missed.failed}")
+        return "\n".join(lines)
+
+    def _change(self, vote: float, score: float) -> str:
+        """What a rule does to the number so far, in words."""
+        if self.link == "log":
+            before, factor = exact.exp(score), exact.exp(vote)
+            return f"multiplies {before:.6g} by {in_few_digits(factor)}"
+        if vote < 0:
+            return f"takes {in_few_digits(-vote)} from {score:.6g}"
+        return f"adds {in_few_digits(vote)} to {score:.6g}"
+
+    def told(self) -> dict[str, Any]:
+        """What is predicted, by name."""
+        return {"prediction": self.prediction}
+
+
+class Explanations(tuple[Explanation | NumberExplanation, ...]):
     """Explanations in the order of the examples; `print` shows them as text, `frame` and `witnesses` as tables."""
 
     def __str__(self) -> str:
@@ -111,8 +166,7 @@ class Explanations(tuple[Explanation, ...]):
 
         rows = []
         for position, one in enumerate(self):
-            about = {"example": position, **one.keys, "prediction": one.prediction}
-            about |= {"about": one.about, "probability": one.probability}
+            about = {"example": position, **one.keys, **one.told()}
             for fired in one.fired:
                 shown = "; ".join(map(str, fired.witnesses))
                 about_rule = {"rule": str(fired.rule.clause), "fired": True, "vote": fired.vote}
@@ -120,9 +174,8 @@ class Explanations(tuple[Explanation, ...]):
             for missed in one.missed:
                 about_rule = {"rule": str(missed.rule.clause), "fired": False, "vote": missed.vote}
                 rows.append({**about, **about_rule, "failed": missed.failed, "witness": None})
-        keys = list(self[0].keys) if self else []
-        columns = ["example", *keys, "prediction", "about", "probability", "rule", "fired", "vote", "failed", "witness"]
-        return pd.DataFrame(rows, columns=columns)
+        told = [*self[0].keys, *self[0].told()] if self else ["prediction", "about", "probability"]
+        return pd.DataFrame(rows, columns=["example", *told, "rule", "fired", "vote", "failed", "witness"])
 
     def witnesses(self) -> pd.DataFrame:
         """A row for each example, rule that fired and literal: the table, and its row as a dictionary."""
@@ -157,19 +210,23 @@ def explain(
     missed: int = 3,
     keys: Sequence[Mapping[str, Any]] | None = None,
     positive: str | None = None,
+    label: str = "y",
 ) -> Explanations:
     """Explain the prediction of each encoded example.
 
     `missed` is the number of rules that did not fire to show for each.
 
     `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two
-    classes scores, probabilities and votes are those of `positive`, or of the second.
+    classes scores, probabilities and votes are those of `positive`, or of the second. A number is called `label`.
     """
     steps = _Steps.kept(ensemble, database, missed > 0)
     names = keys if keys is not None else _key_values(database, examples)
-    found: list[Explanation] = []
+    found: list[Explanation | NumberExplanation] = []
     for start, trace in steps.coverage.traced(examples):
-        found += _explained(ensemble, steps, trace, names[start:], missed, positive)
+        if ensemble.is_of_numbers:
+            found += _explained_numbers(ensemble, steps, trace, names[start:], missed, label)
+        else:
+            found += _explained(ensemble, steps, trace, names[start:], missed, positive)
     return Explanations(found)
 
 
@@ -208,6 +265,34 @@ def _explained(
             float(probabilities[e, about]),
             float(score),
             vote_for(ensemble.intercept, about) + sum(o for r, o in enumerate(otherwise) if not covered[e, r]),
+            tuple(sorted(fired, key=lambda one: -abs(one.vote))),
+            tuple(near),
+            int((~covered[e]).sum()),
+        )
+
+
+def _explained_numbers(
+    ensemble: Ensemble, steps: _Steps, trace: Trace, names: Sequence[Mapping[str, Any]], missed: int, label: str
+) -> Iterator[NumberExplanation]:
+    """The explanations of a block of examples whose numbers are predicted."""
+    of_rule = steps.coverage.of_clause[: len(ensemble.rules)]
+    covered = trace.covered[:, list(of_rule)]
+    scores = ensemble.scores_of(trace.covered, of_rule)
+    witnesses = _witnesses(ensemble, trace, covered)
+    predictions, (start,) = ensemble.numbers(scores), ensemble.intercept
+    base = float(ensemble.numbers(np.array([[start]]))[0])
+    votes, nothing = [rule.votes[0] for rule in ensemble.rules], [0.0] * len(ensemble.rules)
+    for e in range(len(covered)):
+        fired = [Fired(ensemble.rules[r], votes[r], witnesses[r, e]) for r in np.flatnonzero(covered[e]).tolist()]
+        near = steps.nearest(trace.covered[e], covered[e], votes, nothing)[:missed] if missed else []
+        yield NumberExplanation(
+            names[e],
+            label,
+            float(predictions[e]),
+            base,
+            float(scores[e, 0]),
+            start,
+            ensemble.link,
             tuple(sorted(fired, key=lambda one: -abs(one.vote))),
             tuple(near),
             int((~covered[e]).sum()),
@@ -399,12 +484,11 @@ def _show(value: Any) -> str:
     )
 
 
-def _plain(one: Explanation) -> dict[str, Any]:
+def _plain(one: Explanation | NumberExplanation) -> dict[str, Any]:
     return {
         "keys": dict(one.keys),
-        "prediction": one.prediction,
-        "about": one.about,
-        "probability": one.probability,
+        **one.told(),
+        **({"base": one.base} if isinstance(one, NumberExplanation) else {}),
         "score": one.score,
         "start": one.start,
         "fired": [

@@ -22,6 +22,7 @@ from hornboost.errors import ClauseError, ModelError
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.part import ParsedPart
+from hornboost.model.scale import Link
 from hornboost.model.seal import digest, read_bytes, sealed, unsealed
 from hornboost.model.whole import write_whole
 from hornboost.sql.dialects import DIALECTS
@@ -33,7 +34,7 @@ VERSION = 2
 """Version 1 did not tell how columns are stored; it is read as well."""
 
 TYPES = frozenset({"key", "nominal", "numeric", "date"})
-LINKS = frozenset({"sigmoid", "softmax"})
+LINKS: dict[str, Link] = {"sigmoid": "sigmoid", "softmax": "softmax", "identity": "identity", "log": "log"}
 ORIGINS = frozenset({"learned", "prior"})
 NOT_OF_THE_MODEL = frozenset(
     {"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"}
@@ -64,11 +65,12 @@ class SavedColumn:
 class SavedModel:
     """Everything in a model file.
 
-    `classes` are the labels as they were given to `fit`; `schema` holds the tables that the rules mention, with all
-    their columns; `is_relational` says whether a database stands behind the examples; `training` is what a reader may
-    want to know about the fit. `home` is the database that the tables were read from, if it has schemas; `symmetric`
-    names two keys of each relation that holds in both directions. `hidden` are the columns of a target without a key
-    that the model was not shown, whose names a statement that hands out all columns must not take.
+    `classes` are the labels as they were given to `fit`, none where numbers are predicted; `schema` holds the tables
+    that the rules mention, with all their columns; `is_relational` says whether a database stands behind the examples;
+    `training` is what a reader may want to know about the fit. `home` is the database that the tables were read from,
+    if it has schemas; `symmetric` names two keys of each relation that holds in both directions. `hidden` are
+    the columns of a target without a key that the model was not shown, whose names a statement that hands out all
+    columns must not take.
     """
 
     ensemble: Ensemble
@@ -225,6 +227,7 @@ def _payload(model: SavedModel) -> dict[str, Any]:
                 "otherwise": _floats(rule.otherwise),
                 "coverage": _floats(rule.coverage),
                 "origin": rule.origin,
+                **({"means": _floats(rule.means)} if rule.means else {}),
             }
             for rule in ensemble.rules
         ],
@@ -248,10 +251,12 @@ def _payload(model: SavedModel) -> dict[str, Any]:
 def _model(content: ParsedPart) -> SavedModel:
     classes = _classes(content["classes"])
     texts = content["classes"]["texts"].texts()
-    if len(texts) != len(classes) or len(set(texts)) != len(texts) or not texts:
+    link = LINKS[content["link"].one_of(LINKS)]
+    is_of_numbers = link in ("identity", "log")
+    if len(texts) != len(classes) or len(set(texts)) != len(texts) or bool(texts) == is_of_numbers:
         content["classes"].fail("does not have one text for each class")
     n_scores = len(content["intercept"])
-    if n_scores not in {1, len(texts)} or len(content["calibration"]) not in {0, n_scores}:
+    if n_scores not in {1, len(texts)} - {0} or len(content["calibration"]) not in {0, n_scores}:
         content["intercept"].fail("does not have one number for each score")
     a_and_b = [pair.numbers(2) for pair in content["calibration"]]
     model = SavedModel(
@@ -259,7 +264,7 @@ def _model(content: ParsedPart) -> SavedModel:
             texts,
             tuple(_rule(rule, n_scores, texts) for rule in content["rules"]),
             content["intercept"].numbers(n_scores),
-            "softmax" if content["link"].one_of(LINKS) == "softmax" else "sigmoid",
+            link,
             tuple((a, b) for a, b in a_and_b),
         ),
         classes,
@@ -348,14 +353,18 @@ def _check_names(model: SavedModel) -> None:
 
 def _rule(content: ParsedPart, n_scores: int, classes: tuple[str, ...]) -> Rule:
     clause = Clause.parse(content["clause"].text())
-    if clause.head.value not in classes:
+    if (clause.head.op == "=") != bool(classes):
+        content["clause"].fail(f"does not predict {'a class' if classes else 'a number'}")
+    if classes and clause.head.value not in classes:
         content["clause"].fail(f"predicts '{clause.head.value}', which is none of the classes")
+    means = content.get("means")
     return Rule(
         clause,
         content["votes"].numbers(n_scores),
         content["otherwise"].numbers(0, n_scores),
-        content["coverage"].numbers(0, len(classes)),
+        content["coverage"].numbers(0, len(classes) or 1),
         "prior" if content["origin"].one_of(ORIGINS) == "prior" else "learned",
+        () if means is None else means.numbers(2),
     )
 
 

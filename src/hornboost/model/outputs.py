@@ -13,7 +13,7 @@ LONGEST = 40
 class OutputNames:
     """One score and one probability, of the positive class, where there are two classes.
 
-    Otherwise a pair for each class.
+    Otherwise a pair for each class; of a number, its prediction alone.
     """
 
     scores: tuple[str, ...]
@@ -33,8 +33,10 @@ def output_names(classes: Sequence[str], about: int, taken: Iterable[str] = (), 
     ('score_of_a', 'score_of_A_2', 'score_of_b')
     >>> output_names(("a", "A", "b"), 0, ["Prediction"]).prediction
     'hb_prediction'
+    >>> output_names((), 0)
+    OutputNames(scores=(), probabilities=(), prediction='prediction')
     """
-    spoken_of = list(classes) if len(classes) > 2 else [classes[about]]
+    spoken_of = list(classes) if len(classes) != 2 else [classes[about]]
     used = {name.casefold() for name in taken}
 
     def free(name: str) -> str:

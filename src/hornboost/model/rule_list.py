@@ -33,12 +33,13 @@ class Rules(list[Rule]):
         return Rules(super().__getitem__(at), self.classes) if isinstance(at, slice) else super().__getitem__(at)
 
     def __repr__(self) -> str:
+        if not self.classes:  # the heads tell what rules add to a number
+            return "\n".join(str(rule.clause) for rule in self) or "no rules"
         return "\n".join(f"{rule.confidence(self.classes):+.3f}  {rule.clause}" for rule in self) or "no rules"
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{_text(title)}</th>" for title in ("vote", "rule", *(f"covers {name}" for name in self.classes))
-        )
+        titles = [f"covers {name}" for name in self.classes] or ["covers", "mean", "mean of others"]
+        head = "".join(f"<th>{_text(title)}</th>" for title in ("vote", "rule", *titles))
         rows = "".join(self._row(rule) for rule in self[:MOST_SHOWN])
         more = f"<p>and {len(self) - MOST_SHOWN:,} more</p>" if len(self) > MOST_SHOWN else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
@@ -48,7 +49,7 @@ class Rules(list[Rule]):
             f"<td>{rule.confidence(self.classes):+.3f}</td>",
             f'<td style="text-align:left"><code>{_text(rule.clause)}</code></td>',
         ]
-        cells += [f"<td>{weight:,.6g}</td>" for weight in rule.coverage]
+        cells += [f"<td>{figure:,.6g}</td>" for figure in (*rule.coverage, *rule.means)]
         return f"<tr>{''.join(cells)}</tr>"
 
 

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from hornboost import exact
 
 Floats = NDArray[np.float64]
+Link = Choice["sigmoid", "softmax", "identity", "log"]
+
+LARGEST_EXPONENT = 700.0
+"""Exponents are kept between this and its negative, where nothing overflows, in Python as in SQL."""
 
 
 class Scale:
@@ -18,11 +22,14 @@ class Scale:
     With one score its sign separates `classes[1]` from `classes[0]`; otherwise there is a score for each class and the
     largest wins, the first of equals. `link`: "sigmoid" maps each score s to 1/(1 + exp(-(a·s + b))) with (a, b) from
     `calibration`, normalised over the classes; "softmax" takes the scores as log-probabilities up to a constant.
+
+    Where numbers are predicted there are no classes and one score: the number itself ("identity"), or its logarithm
+    ("log").
     """
 
     classes: tuple[str, ...]
     intercept: tuple[float, ...]
-    link: Choice["sigmoid", "softmax"]
+    link: Link
     calibration: tuple[tuple[float, float], ...]
 
     def decision(self, scores: Floats) -> Floats:
@@ -30,6 +37,17 @@ class Scale:
         if scores.shape[1] == 1:
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether numbers are predicted, not classes."""
+        return self.link in ("identity", "log")
+
+    def numbers(self, scores: Floats) -> Floats:
+        """The predicted numbers."""
+        if self.link == "log":
+            return exact.exps(np.clip(scores[:, 0], -LARGEST_EXPONENT, LARGEST_EXPONENT))
+        return scores[:, 0]
 
     def probabilities(self, scores: Floats) -> Floats:
         """Class probabilities, in the order of `classes`."""

@@ -17,7 +17,7 @@ from hornboost.sql.columns import ColumnType, Types
 from hornboost.sql.conditions import Conditions
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.names import free_prefix
-from hornboost.sql.outputs import Outputs
+from hornboost.sql.outputs import NumberOutput, Outputs
 from hornboost.sql.sources import Mirror, Sources
 from hornboost.sql.statement import Statement
 
@@ -98,10 +98,10 @@ def ensemble_to_sql(
     """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
 
     With two classes the score and the probability are those of the target's positive class, and their columns are named
-    after it; with more there is a score and a probability for each class. `columns` are those of the target table,
-    whose names are taken when it has no key. `types` says how the columns are stored (one that it does not hold is
-    taken for what the rules make of it), `sources` where the tables are. SQLite needs its mathematical functions for
-    probabilities; leave them out where they are not compiled in.
+    after it; with more there is a score and a probability for each class; of a number there is the prediction alone.
+    `columns` are those of the target table, whose names are taken when it has no key. `types` says how the columns are
+    stored (one that it does not hold is taken for what the rules make of it), `sources` where the tables are. SQLite
+    needs its mathematical functions for probabilities; leave them out where they are not compiled in.
 
     >>> from hornboost.model.ensemble import Rule
     >>> rule = Rule(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").'), (1.5,))
@@ -137,7 +137,10 @@ def ensemble_to_sql(
     tables += conditions.sources.renamed.values()
     prefix = free_prefix([*tables, *(() if target.key else columns)])
     about = ensemble.about(target.positive)
-    outputs = Outputs(ensemble, about, output_names(ensemble.classes, about, target.key or columns, prefix), prefix)
+    named = output_names(ensemble.classes, about, target.key or columns, prefix)
+    outputs: Outputs | NumberOutput = Outputs(ensemble, about, named, prefix)
+    if ensemble.is_of_numbers:
+        outputs = NumberOutput(ensemble, named, prefix)
     return Statement(outputs, target.key, plan.root, features, conditions).text(probability=probability)
 
 

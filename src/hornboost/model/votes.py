@@ -14,10 +14,10 @@ from hornboost.learners.hypotheses import ClauseCells, Codes, Floats, Graded, Hy
 from hornboost.logic.canonical import canonical
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.model.scale import Scale
+from hornboost.model.scale import Link, Scale
 
 Origin = Choice["learned", "prior"]
-
+Merged = dict[tuple[Clause, Origin], tuple[ClauseCells, Floats]]
 
 STEP = 2.0**-44
 """Votes are multiples of this, so that scores are exact sums:
@@ -35,9 +35,11 @@ class Vote:
     table: Floats
     origin: Origin = "learned"
     settles: NDArray[np.bool_] | None = None
+    step: float = STEP
+    """What the votes are multiples of, a power of two."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "table", in_steps(self.table))
+        object.__setattr__(self, "table", in_steps(self.table, self.step))
 
     def of(self, X: Rows) -> tuple[Floats, Codes]:
         """What each example adds to the scores, and its cell."""
@@ -89,7 +91,7 @@ class Votes(Scale):
     classes: tuple[str, ...]
     rounds: tuple[Round, ...]
     intercept: tuple[float, ...]
-    link: Choice["sigmoid", "softmax"] = "softmax"
+    link: Link = "softmax"
     calibration: tuple[tuple[float, float], ...] = ()
 
     def scores(self, X: Rows) -> Floats:
@@ -120,8 +122,20 @@ class Votes(Scale):
         those for the same class are. Without, the head of a learned rule is the class for which covered examples gain
         most. Votes of hypotheses that are no clauses are left out.
         """
+        start, merged = self.merged(label, keep_heads=keep_heads)
+        rules = tuple(
+            self._rule(hypothesis, table, origin, label, X, y, weights, keep_heads)
+            for (_, origin), (hypothesis, table) in merged.items()
+        )
+        return Ensemble(self.classes, rules, tuple(start.tolist()), self.link, self.calibration)
+
+    def merged(self, label: str, *, keep_heads: bool = False) -> tuple[Floats, Merged]:
+        """The start with all votes that are the same for all examples, and the clauses with the sums of their votes.
+
+        Clauses are told apart by their canonical form.
+        """
         start = np.array(self.intercept, np.float64)
-        merged: dict[tuple[Clause, Origin], tuple[ClauseCells, Floats]] = {}
+        merged: Merged = {}
         for vote in (vote for found in self.rounds for vote in found.votes if _is_rule(vote)):
             if not isinstance(vote.hypothesis, ClauseCells):
                 start += vote.table[0]
@@ -130,11 +144,7 @@ class Votes(Scale):
             key = canonical(clause if keep_heads else clause.with_head(label, "")), vote.origin
             first, table = merged.get(key, (vote.hypothesis, np.zeros_like(vote.table)))
             merged[key] = first, table + vote.table
-        rules = tuple(
-            self._rule(hypothesis, table, origin, label, X, y, weights, keep_heads)
-            for (_, origin), (hypothesis, table) in merged.items()
-        )
-        return Ensemble(self.classes, rules, tuple(start.tolist()), self.link, self.calibration)
+        return start, merged
 
     def _rule(
         self,
@@ -156,13 +166,13 @@ class Votes(Scale):
         return Rule(clause, tuple(table[1].tolist()), otherwise, tuple(coverage.tolist()), origin)
 
 
-def in_steps(votes: Floats) -> Floats:
-    """Votes rounded to multiples of `STEP`.
+def in_steps(votes: Floats, step: float = STEP) -> Floats:
+    """Votes rounded to multiples of a step.
 
     >>> bool(np.sum(in_steps(np.array([0.1, 0.2, -0.3]))) == np.sum(in_steps(np.array([-0.3, 0.2, 0.1]))))
     True
     """
-    return np.asarray(np.rint(votes / STEP) * STEP)
+    return np.asarray(np.rint(votes / step) * step)
 
 
 def favoured(table: Floats) -> int:

@@ -1,4 +1,4 @@
-"""From the sums of votes to the columns of a prediction: scores, probabilities and the class."""
+"""From the sums of votes to the columns of a prediction: scores, probabilities and the class, or a number."""
 
 from __future__ import annotations
 
@@ -124,13 +124,42 @@ class Outputs:
         return exp.Case(ifs=ifs, default=classes[-1])
 
 
+@dataclass(frozen=True)
+class NumberOutput:
+    """The one column that a statement adds to the keys where a number is predicted."""
+
+    model: EnsembleShape
+    names: OutputShape
+    prefix: str
+
+    def scores(self, sums: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """The prediction from the sum of votes."""
+        from sqlglot import exp
+
+        (value,) = sums
+        if self.model.link == "log":
+            value = exp.Exp(this=_within_bounds(exp.paren(value, copy=False)))
+        return [names.named(value, self.names.prediction)]
+
+    def columns(self, key: Sequence[str], *, probability: bool) -> list[exp.Expr]:
+        """The key and the prediction, or without a key all columns and the prediction."""
+        from sqlglot import exp
+
+        return [names.column(None, name) for name in (*key, self.names.prediction)] if key else [exp.Star()]
+
+
 def _sigmoid(score: exp.Expr) -> exp.Expr:
     """1/(1 + exp(-score))."""
     from sqlglot import exp
 
-    bounded = exp.Least(this=_at_least(score, -_BOUND), expressions=[number(_BOUND)])
-    denominator = exp.Add(this=number(1.0), expression=exp.Exp(this=exp.Neg(this=bounded)))
+    denominator = exp.Add(this=number(1.0), expression=exp.Exp(this=exp.Neg(this=_within_bounds(score))))
     return exp.Div(this=number(1.0), expression=exp.paren(denominator), typed=True)
+
+
+def _within_bounds(value: exp.Expr) -> exp.Expr:
+    from sqlglot import exp
+
+    return exp.Least(this=_at_least(value, -_BOUND), expressions=[number(_BOUND)])
 
 
 def _at_least(value: exp.Expr, bound: float) -> exp.Expr:

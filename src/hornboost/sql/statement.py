@@ -14,7 +14,7 @@ from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.sql import literals, names
 from hornboost.sql.clause import covering
 from hornboost.sql.conditions import Conditions
-from hornboost.sql.outputs import Outputs
+from hornboost.sql.outputs import NumberOutput, Outputs
 from hornboost.sql.shapes import FeatureShape, GroupShape
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Statement:
 
     def __init__(
         self,
-        outputs: Outputs,
+        outputs: Outputs | NumberOutput,
         key: Sequence[str],
         root: GroupShape,
         features: Sequence[int | Clause],

@@ -117,6 +117,7 @@ def read_held_out(
         task.negative,
         task.where,
         tuple(name for name in task.exclude_columns if name.removeprefix(table.name + ".") in names),
+        predicts=task.predicts,
     )
     return part, alone, {table.name: open_table(folder, only, schema.location, allow_outside)}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hornboost.data.infer import Hints, infer_schema
-from hornboost.data.labels import column_kind
+from hornboost.data.labels import as_label_kind, column_kind
 from hornboost.data.readers.csv import table_name
 from hornboost.data.readers.options import TASK_OPTIONS, check_options, listed, task_from_options
 from hornboost.data.readers.selection import select_tables
@@ -89,8 +89,10 @@ def infer_task(
 
 
 def _is_of_classes(source: Source, options: Mapping[str, Any]) -> bool:
-    """Whether the label is to be read as classes: a stated positive value says so, otherwise its values do."""
+    """Whether the label is to be read as classes: `predicts` or a positive value says so, otherwise its values do."""
     label = str(options["label"])
+    if options.get("predicts") is not None:
+        return as_label_kind(options["predicts"]) == "classes"
     return "positive" in options or label not in source.columns or column_kind(source.read(label)) == "classes"
 
 

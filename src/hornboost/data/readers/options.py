@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hornboost.data.labels import as_label_kind
 from hornboost.data.schema import Schema, Task
 from hornboost.data.values import value_text
 from hornboost.errors import DataError, did_you_mean
 
-TASK_OPTIONS = ("target", "key", "label", "positive", "negative", "where", "exclude_columns", "exclude_tables")
+TASK_OPTIONS = (
+    *("target", "key", "label", "positive", "negative", "predicts", "where", "exclude_columns", "exclude_tables"),
+)
 
 
 def check_options(options: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -34,13 +37,16 @@ def task_from_options(schema: Schema, task: Task | None, options: Mapping[str, A
     for name in ("key", "positive", "negative"):
         if name in given:
             changes[name] = listed(given[name])
+    if "predicts" in given:
+        changes["predicts"] = as_label_kind(given["predicts"])
     for name in ("exclude_columns", "exclude_tables"):
         if name in given:
             changes[name] = tuple(dict.fromkeys((*getattr(task, name), *listed(given[name]))))
     if "where" in given:
         changes["where"] = {**task.where, **conditions(given["where"])}
     if changes.get("label", task.label) != task.label:
-        changes = {"positive": (), "negative": ()} | changes  # those of the schema are values of another column
+        # those of the schema are about another column
+        changes = {"positive": (), "negative": (), "predicts": None} | changes
     elif "positive" in changes and "negative" not in changes and task.negative:
         # the schema's two sides are still all that there is; the user says which of them is looked for
         sides = (*task.positive, *task.negative)

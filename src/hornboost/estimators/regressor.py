@@ -1,0 +1,56 @@
+"""What every regressor with a rule ensemble offers: predicted numbers, and its rules as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from hornboost.errors import DataError
+from hornboost.estimators.examples import Targets
+from hornboost.estimators.numbers import checked_numbers
+from hornboost.estimators.relational import RelationalModel
+from hornboost.estimators.weights import checked_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+
+class RelationalRegressor(RegressorMixin, RelationalModel):  # type: ignore[misc]
+    """A regressor whose model is an `Ensemble`; a subclass has `database` and sets `ensemble_` in `fit`."""
+
+    _unnamed = "y"
+
+    def predict(self, X: Any) -> Floats:
+        """Predict the number of each example."""
+        scores = self._scores(X)
+        return self._scale.numbers(scores)
+
+    def rules_frame(self) -> pd.DataFrame:
+        """Return the rules as a table.
+
+        Text, vote, the weight of the training examples covered, the means of the labels covered and not covered, and
+        the number of literals.
+        """
+        import pandas as pd
+
+        rows = [
+            (str(rule.clause), rule.votes[0], *rule.coverage, *rule.means, rule.clause.length) for rule in self.rules_
+        ]
+        return pd.DataFrame(rows, columns=["rule", "vote", "covered", "mean", "mean of others", "literals"])
+
+    def _codes(self, targets: Targets) -> NDArray[np.intp]:
+        return np.unique(targets, return_inverse=True)[1].astype(np.intp)
+
+    def _labelled(self, n: int, y: Any, sample_weight: Any) -> tuple[NDArray[np.intp], Targets, Floats]:
+        """Check labels and weights of n examples: which have a weight, their numbers, their weights."""
+        numbers = checked_numbers(self._given_labels(n, y, "numbers"), self)
+        weights = checked_weights(sample_weight, n)
+        counted = np.flatnonzero(weights > 0)
+        if len(counted) == 1:
+            raise DataError("there is one example only, n_samples=1, and nothing to tell it from; give at least two.")
+        return counted, numbers[counted], weights[counted]
