@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.clause import Clause, Literal
 from hornboost.logic.clause import Test as Condition
 
@@ -56,3 +58,45 @@ def holds(condition: Condition, value: Any) -> bool:
     if condition.op == "=":
         return str(value) == condition.value
     return value >= condition.value if condition.op == ">=" else value <= condition.value
+
+
+def aggregated(
+    tables: Mapping[str, Sequence[Row]], aggregate: Aggregate, route: Sequence[tuple[str, str, str]], example: Row
+) -> Any:
+    """The value of an aggregate of an example, whose path joins (column before, table, column) after another."""
+    rows = [example]
+    for before, table, column in route:
+        rows = [row for one in rows for row in tables[table] if row[column] is not None and one[before] == row[column]]
+    chosen = (
+        rows if aggregate.where is None else [row for row in rows if str(row[aggregate.where[0]]) == aggregate.where[1]]
+    )
+    if aggregate.function == "count":
+        return len(chosen)
+    if aggregate.function == "share":
+        return len(chosen) / len(rows) if rows else None
+    found = [row[aggregate.column] for row in chosen]
+    values = [value for value in found if value is not None and value == value]
+    if aggregate.function == "distinct":
+        return len(set(values))
+    if aggregate.function in ("min", "max"):
+        return {"min": min, "max": max}[aggregate.function](values, default=None)
+    if aggregate.function in ("mode", "mode_share"):
+        counts = sorted((-values.count(value), value.encode()) for value in set(values))
+        if not counts:
+            return None
+        return counts[0][1].decode() if aggregate.function == "mode" else -counts[0][0] / len(values)
+    values = [value for value in values if abs(value) <= (3e7 if aggregate.function == "std" else 1e15)]
+    if len(values) < (2 if aggregate.function == "std" else 1):
+        return None
+    if aggregate.function == "std":
+        square = rounded_sum([value * value for value in values])
+        variance = (square - rounded_sum(values) * rounded_sum(values) / len(values)) / (len(values) - 1)
+        return math.sqrt(max(variance, 0.0))
+    return rounded_sum(values) / (len(values) if aggregate.function == "mean" else 1)
+
+
+def rounded_sum(values: Sequence[float]) -> float:
+    """The sum of numbers, each with nine digits behind the point."""
+    whole = sum(math.floor(value) for value in values)
+    behind = sum(math.floor((value - math.floor(value)) * 1e9 + 0.5) for value in values)
+    return float(whole) + float(behind) / 1e9

@@ -198,7 +198,8 @@ def test_rules_name_things_that_recur_and_never_examples_themselves():
 def test_nothing_is_tuned_where_everything_is_given():
     db = shop("dear", 60)
     X, y = db.examples()
-    clf = hb.HornBoostClassifier(db, rounds=5, max_literals=2, max_depth=2, constants=None, random_state=0).fit(X, y)
+    given = {"rounds": 5, "max_literals": 2, "max_depth": 2, "constants": None, "aggregates": False}
+    clf = hb.HornBoostClassifier(db, **given, random_state=0).fit(X, y)
     assert len(clf.tuning_) == 0
     assert clf.n_rounds_ <= 5
 

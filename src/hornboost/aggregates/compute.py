@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.aggregates.paths import TablePath
-from hornboost.aggregates.plan import NUMERIC, SPREAD, Aggregate
+from hornboost.aggregates.plan import SPREAD, Aggregate
 from hornboost.data.table import Column, Table
+from hornboost.dtypes import CODE, MISSING
 from hornboost.logic.moment import DAY
 from hornboost.sql import aggregates as sql
-from hornboost.sql import names
+from hornboost.sql import names, sums
 from hornboost.sql.dialects import DUCKDB
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 _HUGE = 1e150
 """Numbers whose squares DuckDB's stddev_samp cannot hold; it raises an error for them."""
+
+EXACT = {"sum": sums.total, "mean": sums.mean, "std": sums.variance}
+"""Whose floats would depend on the order of the rows; of a std the variance is asked for."""
 
 _SPLIT_ROWS = 1_000_000
 """From this many rows on, the columns of one table are computed by several workers."""
@@ -57,12 +61,19 @@ def _members(aggregates: Sequence[Aggregate]) -> dict[int | None, list[tuple[str
 
 
 class Aggregator:
-    """Computes aggregates for encoded examples; with `as_of`, over the rows dated strictly before the example only."""
+    """Computes aggregates for encoded examples; with `as_of`, over the rows dated strictly before the example only.
 
-    def __init__(self, tables: Mapping[str, Table], target: str, as_of: Mapping[str, str]) -> None:
+    With `exact`, sums are those of `sql.sums`, infinite numbers are numbers, dates are microseconds, and values of
+    nominal columns are codes.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Table], target: str, as_of: Mapping[str, str], *, exact: bool = False
+    ) -> None:
         self._tables = tables
         self._target = target
         self._as_of = as_of
+        self._exact = exact
 
     def compute(self, examples: Table, aggregates: Sequence[Aggregate]) -> dict[str, NDArray[Any]]:
         """The values of each aggregate by its name: counts are 0 and all else is missing where nothing is reached."""
@@ -101,8 +112,8 @@ class Aggregator:
         if path.single:
             yield _Query(rows.select(_aliased([self._value(path, a.column) for a in aggregates])), _members(aggregates))
             return
-        conditional = [a for a in aggregates if a.where is not None and a.function in NUMERIC]
-        scalars = [a for a in aggregates if a.function not in SPREAD and (a.where is None or a.function not in NUMERIC)]
+        conditional = [a for a in aggregates if a.where is not None and a.function != "share"]
+        scalars = [a for a in aggregates if a.function not in SPREAD and (a.where is None or a.function == "share")]
         parts = _workers() if self._tables[path.table].n_rows >= _SPLIT_ROWS else 1
         for part in np.array_split(np.arange(len(scalars)), parts):
             members = [scalars[i] for i in part]
@@ -132,15 +143,17 @@ class Aggregator:
         if aggregate.where is not None:
             column, value = aggregate.where
             condition = sql.equals(self._value(aggregate.path, column), self._code(aggregate.path, column, value))
-        if aggregate.function == "count":
-            return sql.count(condition)
         if aggregate.function == "share":
             return sql.share(condition)
         return self._call(aggregate.function, aggregate.path, aggregate.column, condition)
 
     def _call(self, function: str, path: TablePath, column: str | None, condition: exp.Expr | None = None) -> exp.Expr:
-        """A function of a numeric column; of several last rows the largest value is taken."""
+        """A function of a numeric column, or a count; of several last rows the largest value is taken."""
+        if column is None:
+            return sql.count(condition)
         value = self._value(path, column)
+        if self._exact and function in EXACT:
+            return EXACT[function](sums.counted(value, condition, squared=function == "std"), DUCKDB)
         if function == "last":
             return sql.last(value, self._rows(path).value(self._name(path.table, self._as_of[path.table])), condition)
         if function == "std":
@@ -178,15 +191,18 @@ class Aggregator:
     def _empty(self, aggregate: Aggregate, n_rows: int) -> NDArray[Any]:
         if aggregate.function in ("count", "distinct"):
             return np.zeros(n_rows, dtype=np.int64)
-        return np.full(n_rows, None, dtype=object) if self._is_nominal(aggregate) else np.full(n_rows, np.nan)
+        if not self._is_nominal(aggregate):
+            return np.full(n_rows, np.nan)
+        return np.full(n_rows, MISSING, dtype=CODE) if self._exact else np.full(n_rows, None, dtype=object)
 
     def _decoded(self, aggregate: Aggregate, values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
         if not self._is_nominal(aggregate):
-            return (
-                values
-                if aggregate.function in ("count", "distinct")
-                else np.ma.filled(values.astype(np.float64), np.nan)
-            )
+            if aggregate.function in ("count", "distinct"):
+                return values
+            numbers = np.ma.filled(values.astype(np.float64), np.nan)
+            return np.sqrt(np.maximum(numbers, 0.0)) if self._exact and aggregate.function == "std" else numbers
+        if self._exact:
+            return np.ma.filled(values, MISSING).astype(CODE)
         categories = self._tables[aggregate.path.table].columns[str(aggregate.column)].categories
         assert categories is not None
         return np.append(categories, np.array([None], dtype=object))[np.ma.filled(values, len(categories))]
@@ -206,7 +222,9 @@ class Aggregator:
 
         used = {table.name for query in queries for table in query.find_all(exp.Table)}
         relations = {
-            self._relation(name): _arrow(table) for name, table in self._tables.items() if self._relation(name) in used
+            self._relation(name): self._arrow(table)
+            for name, table in self._tables.items()
+            if self._relation(name) in used
         }
         relations[sql.EXAMPLES] = self._examples(examples)
         workers = min(_workers(), max(len(queries), 1))
@@ -236,11 +254,27 @@ class Aggregator:
 
         columns: dict[str, Any] = {sql.EXAMPLE: pa.array(np.arange(examples.n_rows, dtype=np.int32))}
         if self._target in self._as_of:
-            columns[sql.MOMENT] = _arrow_column(examples.columns[self._as_of[self._target]])
+            columns[sql.MOMENT] = self._arrow_column(examples.columns[self._as_of[self._target]])
         for position, name in enumerate(self._tables[self._target].columns):
             if name in examples.columns and examples.columns[name].kind == "key":
-                columns[f"c{position}"] = _arrow_column(examples.columns[name])
+                columns[f"c{position}"] = self._arrow_column(examples.columns[name])
         return pa.table(columns)
+
+    def _arrow(self, table: Table) -> pa.Table:
+        import pyarrow as pa
+
+        columns = {f"c{position}": self._arrow_column(column) for position, column in enumerate(table.columns.values())}
+        return pa.table(columns)
+
+    def _arrow_column(self, column: Column) -> pa.Array:
+        import pyarrow as pa
+
+        missing = column.values < 0
+        if column.kind == "numeric":
+            missing = np.isnan(column.values) if self._exact else ~np.isfinite(column.values)
+        # dates are shown, and subtracted, in days
+        values = column.numbers / DAY if column.is_date and not self._exact else column.values
+        return pa.array(values, mask=missing if missing.any() else None)
 
 
 def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[TablePath, list[Aggregate]]]:
@@ -248,20 +282,6 @@ def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[TablePath, list[Aggr
     for aggregate in aggregates:
         groups.setdefault(aggregate.path, []).append(aggregate)
     return list(groups.items())
-
-
-def _arrow(table: Table) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.table({f"c{position}": _arrow_column(column) for position, column in enumerate(table.columns.values())})
-
-
-def _arrow_column(column: Column) -> pa.Array:
-    import pyarrow as pa
-
-    missing = ~np.isfinite(column.values) if column.kind == "numeric" else column.values < 0
-    values = column.numbers / DAY if column.is_date else column.values  # dates are shown, and subtracted, in days
-    return pa.array(values, mask=missing if missing.any() else None)
 
 
 def _workers() -> int:

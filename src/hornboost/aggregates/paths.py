@@ -38,10 +38,10 @@ class TablePath:
         return all(step.single for step in self.steps)
 
 
-def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, max_depth: int) -> list[TablePath]:
-    """All paths of at most `max_depth` steps from the target that visit no table twice, the shortest first.
+def hops(tables: Mapping[str, Table], links: Sequence[Link]) -> list[Hop]:
+    """All steps over foreign keys, in either direction.
 
-    A step follows a foreign key in either direction; where there is none at all, it joins key columns of one domain.
+    Where there is no foreign key at all, key columns of one domain are joined.
     """
     steps: list[Hop] = []
     for link in links:
@@ -53,6 +53,15 @@ def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, 
         steps = [
             Hop(a, x.name, b, y.name, single=False) for a, x in keys for b, y in keys if a != b and x.domain == y.domain
         ]
+    return list(dict.fromkeys(steps))
+
+
+def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, max_depth: int) -> list[TablePath]:
+    """All paths of at most `max_depth` steps from the target that visit no table twice, the shortest first.
+
+    A step follows a foreign key in either direction; where there is none at all, it joins key columns of one domain.
+    """
+    steps = hops(tables, links)
     found: list[TablePath] = []
     ends: list[tuple[Hop, ...]] = [()]
     for _ in range(max_depth):

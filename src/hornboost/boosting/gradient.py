@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from hornboost.aggregates.choice import AggregateChoice, checked_functions
 from hornboost.boosting.descent import Descent
 from hornboost.boosting.tuning import (
     FOLDS,
@@ -35,6 +36,7 @@ from hornboost.learners.losses import Loss
 from hornboost.learners.memory import Memory
 from hornboost.learners.newton import NewtonSearch
 from hornboost.learners.problem import Problem
+from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
 from hornboost.model.votes import Round, Vote
 from hornboost.stopping import in_part_of_the_time
@@ -67,6 +69,7 @@ class GradientBooster(Booster):
     learning_rate: float = 0.3
     l2: float = 1.0
     subsample: float = 1.0
+    aggregates: bool | Choice["auto"] | Sequence[str] = "auto"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Booster._parameter_constraints,
@@ -77,8 +80,18 @@ class GradientBooster(Booster):
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "l2": [Interval(Real, 0, None, closed="left")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
+        "aggregates": ["boolean", StrOptions({"auto"}), list, tuple],
     }
     history_columns = ("rule", "training_loss")
+
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        training = super()._training(X, y, sample_weight)
+        self.left_out_: dict[str, str] = {}
+        if self.aggregates is False or self.database is None or self._near() == 0:
+            return training
+        functions = FUNCTIONS if isinstance(self.aggregates, bool | str) else checked_functions(self.aggregates)
+        choice = AggregateChoice(self._database, functions, self._near(), self.max_entries, self.left_out_)
+        return training.with_aggregates(choice, **self._engine_options())
 
     def _boost(self, training: Training, run: Run) -> Loop:
         problem = training.problem
@@ -111,7 +124,7 @@ class GradientBooster(Booster):
         tables = {**problem.database.tables, problem.examples.name: problem.examples}
         attributes = {(table.name, column.name) for table in tables.values() for column in table.attributes}
         named = self._named if setting.constants else frozenset()
-        return Visible(frozenset(attributes | named), frozenset(tables), setting.max_depth)
+        return Visible(frozenset(attributes | named), frozenset(tables), setting.max_depth, setting.aggregates)
 
     def _engine_options(self) -> dict[str, Any]:
         options = super()._engine_options()
@@ -190,7 +203,9 @@ class GradientBooster(Booster):
         self._named = recurring(problem.engine, self._near()) if self.constants == "auto" else _all_named(problem)
         distances = problem.engine.graph.distances().values()
         depths = (NEAR, min(FARTHEST, max(NEAR + 1, *distances))) if distances else (NEAR,)
+        given = bool(problem.examples.aggregates)
         return {
+            "aggregates": (False, True) if given and self.aggregates == "auto" else (given,),
             "constants": (False, True) if self._named and self.constants == "auto" else (bool(self._named),),
             "max_depth": depths if isinstance(self.max_depth, str) else (self.max_depth,),
             "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),

@@ -55,6 +55,10 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
         λ, added to the curvature of each cell: the larger, the smaller the votes of cells with few examples.
     subsample : float
         The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on.
+    aggregates : bool, "auto" or list of str
+        Whether rules may look at aggregates of the rows that an example reaches over foreign keys, such as
+        `mean(trans.amount)>=3000`; "auto" chooses. A list names the functions: "count", "share", "mean", "sum", "std",
+        "min", "max", "distinct", "mode", "mode_share".
     database, early_stopping, class_weight, time_limit, checkpoint, …
         As in every `Booster`.
 
@@ -63,6 +67,8 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     tuning_ : DataFrame
         What was tried: a row for each setting with its best number of rounds, the held-out loss there, and whether it
         was chosen. Empty where nothing was left to choose.
+    left_out_ : dict
+        Aggregates and paths that were not computed, with the reason.
     history_ : DataFrame
         A row a round: rule, gain in the training loss, seconds.
 

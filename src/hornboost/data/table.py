@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 from typing import Literal as Choice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.dtypes import MISSING
+from hornboost.logic.aggregate import Aggregate, Operand
 
 Kind = Choice["key", "nominal", "numeric"]
 
@@ -51,11 +53,23 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of equal length, in schema order."""
+    """Columns of equal length, in schema order; of examples also aggregates of the rows that they reach."""
 
     name: str
     columns: Mapping[str, Column]
     n_rows: int
+    aggregates: Mapping[Aggregate, Column] = field(default_factory=dict)
+
+    def column(self, operand: Operand) -> Column | None:
+        """What a test looks at, if it is here."""
+        return self.columns.get(operand) if isinstance(operand, str) else self.aggregates.get(operand)
+
+    def take(self, rows: slice | NDArray[np.integer[Any]]) -> Table:
+        """Some of the rows."""
+        columns = {name: replace(column, values=column.values[rows]) for name, column in self.columns.items()}
+        aggregates = {term: replace(column, values=column.values[rows]) for term, column in self.aggregates.items()}
+        n_rows = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return Table(self.name, columns, n_rows, aggregates)
 
     @property
     def keys(self) -> list[Column]:

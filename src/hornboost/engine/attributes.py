@@ -13,11 +13,17 @@ from numpy.typing import NDArray
 
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING, UNSEEN
+from hornboost.engine.thresholds import Bins, binned
+from hornboost.logic.aggregate import Aggregate, Operand
 from hornboost.logic.clause import Test
 from hornboost.logic.moment import moment_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+BETWEEN = frozenset({"mean", "sum", "std", "share", "mode_share"})
+"""Aggregates whose thresholds lie between values; those of others are values that rows have, or counts."""
 
 
 class Layout(NamedTuple):
@@ -37,20 +43,28 @@ class Attributes:
 
     A nominal attribute keeps its dictionary's codes; a numeric one is replaced by the rank of its value among the
     distinct values of the column, so that every threshold is a code. Columns of a key domain in `constants` count as
-    nominal.
+    nominal. `aggregated` says to encode the aggregates of examples instead.
     """
 
-    def __init__(self, table: Table, constants: Mapping[str, pa.Array] | None = None) -> None:
+    def __init__(
+        self, table: Table, constants: Mapping[str, pa.Array] | None = None, *, aggregated: bool = False
+    ) -> None:
         self.table = table
         self._constants = constants or {}
-        self.columns: list[Column] = [
-            column for column in table.columns.values() if column.kind != "key" or column.domain in self._constants
-        ]
+        shown: dict[Operand, Column] = {
+            name: column
+            for name, column in table.columns.items()
+            if column.kind != "key" or column.domain in self._constants
+        }
+        if aggregated:
+            shown = dict(table.aggregates.items())
+        self.operands, self.columns = list(shown), list(shown.values())
         self.number = {column.name: k for k, column in enumerate(self.columns)}
         self.numeric = np.array([column.kind == "numeric" for column in self.columns], dtype=np.bool_)
         self.sizes = np.zeros(len(self.columns), np.int64)
         self.values: list[NDArray[np.float64] | NDArray[np.object_] | None] = [None] * len(self.columns)
         self._codes = np.empty((len(self.columns), table.n_rows), CODE)
+        self._bins: dict[int, Bins] = {}
         self._by_index: dict[str, tuple[NDArray[np.int32], set[int]]] = {}
         self._layouts: dict[tuple[int, ...], Layout] = {}
         self._lock = threading.Lock()
@@ -96,6 +110,9 @@ class Attributes:
         values: NDArray[np.float64] | NDArray[np.object_]
         if column.kind == "numeric":
             values, self._codes[k] = _ranks(column.numbers)
+            if isinstance(self.operands[k], Aggregate):
+                self._bins[k], self._codes[k] = binned(values, self._codes[k])
+                values = self._bins[k].low
         elif column.kind == "key":
             values, self._codes[k] = _constant_codes(self._constants[column.domain or ""], column.codes)
         else:
@@ -106,14 +123,18 @@ class Attributes:
 
     def test(self, k: int, offset: int) -> Test:
         """The condition that `build_pairs` numbers `offset` from the base of attribute `k`."""
-        column, size, values = self.columns[k], int(self.sizes[k]), self.values[k]
+        column, operand, size, values = self.columns[k], self.operands[k], int(self.sizes[k]), self.values[k]
         assert values is not None
         if not self.numeric[k]:
-            return Test(column.name, "missing") if offset == size else Test(column.name, "=", str(values[offset]))
+            return Test(operand, "missing") if offset == size else Test(operand, "=", str(values[offset]))
         if offset == 2 * size:
-            return Test(column.name, "missing")
-        value = float(values[size - 1 - offset if offset < size else offset - size])
-        return Test(column.name, ">=" if offset < size else "<=", moment_text(value) if column.is_date else value)
+            return Test(operand, "missing")
+        place = size - 1 - offset if offset < size else offset - size
+        value = float(values[place])
+        if isinstance(operand, Aggregate):
+            is_exact = column.is_date or operand.function not in BETWEEN
+            value = self._bins[k].threshold(place, at_least=offset < size, exact=is_exact)
+        return Test(operand, ">=" if offset < size else "<=", moment_text(value) if column.is_date else value)
 
 
 def _running(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.aggregates.attach import with_aggregates
 from hornboost.data.table import Table
 from hornboost.dtypes import CODE
 from hornboost.engine import join_kernels as kernels
@@ -24,6 +25,7 @@ from hornboost.engine.row_conditions import RowConditions, column_of, matrix_of,
 from hornboost.engine.state import NO_MASK
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import LimitError
+from hornboost.logic.aggregate import Aggregate, Operand
 from hornboost.logic.clause import Clause
 from hornboost.stopping import check, working
 
@@ -107,7 +109,7 @@ class Coverage:
     plan: JoinPlan
     facts: Facts = field(init=False)
     _matrices: dict[str, Floats] = field(default_factory=dict)
-    _places: dict[tuple[str, bool], dict[str, int]] = field(default_factory=dict)
+    _places: dict[tuple[str, bool], dict[Operand, int]] = field(default_factory=dict)
     _conditions: dict[int, RowConditions] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -147,16 +149,23 @@ class Coverage:
 
         A row for each example and a column for each distinct body.
         """
+        examples = self._ready(examples)
         for start in range(0, examples.n_rows, BLOCK):
             for at, _, found in self._halved(examples, start, min(start + BLOCK, examples.n_rows), None):
                 yield at, found
 
     def traced(self, examples: Table) -> Iterator[tuple[int, Trace]]:
         """The same with the rows that were found on the way."""
+        examples = self._ready(examples)
         for start in range(0, examples.n_rows, TRACED):
             visits: dict[int, Visit] = {}
             for at, few, found in self._halved(examples, start, min(start + TRACED, examples.n_rows), visits):
                 yield at, Trace(self, few, found, visits)
+
+    def _ready(self, examples: Table) -> Table:
+        """The examples with the aggregates that clauses ask for."""
+        asked = [operand for operand in self._places[self.plan.root.table, True] if isinstance(operand, Aggregate)]
+        return with_aggregates(self.database, examples, asked)
 
     def _halved(
         self, examples: Table, start: int, stop: int, visits: dict[int, Visit] | None
@@ -287,5 +296,4 @@ def part(table: Table, start: int, stop: int) -> Table:
     """Some consecutive rows of a table."""
     if start == 0 and stop == table.n_rows:
         return table
-    columns = {name: replace(column, values=column.values[start:stop]) for name, column in table.columns.items()}
-    return Table(table.name, columns, stop - start)
+    return table.take(slice(start, stop))

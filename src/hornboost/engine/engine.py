@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
 from hornboost.engine.tree import Join, Ref, Spec, path_text, with_test
 from hornboost.errors import LimitError
+from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Test
 from hornboost.stopping import check
 
@@ -79,6 +81,7 @@ class Engine:
         self.graph = JoinGraph(self.facts, examples)
         self.constants = tuple(constants)
         self._root_attributes = Attributes(examples, {name: database.domains[name].values for name in constants})
+        self._aggregates = Attributes(examples, aggregated=True)
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
 
@@ -116,8 +119,12 @@ class Engine:
         Under `visible` only what the learner may see.
         """
         at = range(len(state.specs)) if nodes is None else nodes
-        groups = tuple(self._group(state, node, visible) for node in at)
-        return Frontier(state, groups, running(group.size for group in groups))
+        # tests on aggregates are a group of their own, so that the others are the same with and without them
+        others = None if visible is None else replace(visible, aggregates=False)
+        groups = [self._group(state, node, others) for node in at]
+        if self._aggregates.columns and 0 in at and (visible is None or visible.aggregates):
+            groups.append(self._aggregated(state))
+        return Frontier(state, tuple(groups), running(group.size for group in groups))
 
     def score(
         self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int
@@ -174,8 +181,10 @@ class Engine:
         """The codes of a table's attributes."""
         return self._root_attributes if is_root else self.facts.attributes(table, self.constants)
 
-    def column(self, table: str, name: str, is_root: bool) -> Column:
-        return (self.examples if is_root else self.database.tables[table]).columns[name]
+    def column(self, table: str, operand: Operand, is_root: bool) -> Column:
+        found = (self.examples if is_root else self.database.tables[table]).column(operand)
+        assert found is not None
+        return found
 
     def entries(self, state: State, node: int, joins: tuple[Join, ...]) -> Entries:
         """The entries that a chain of joins below a node reaches,
@@ -194,6 +203,17 @@ class Engine:
         if known is None:
             chains = (Chain(node, ()), *self.graph.chains(state, node, visible, self.max_depth, self.look_ahead))
             known = NodeOptions.of([option for chain in chains for option in self.options(state, chain, visible)])
+            self.cache.put(key, known, known.nbytes)
+        return known
+
+    def _aggregated(self, state: State) -> NodeOptions:
+        """Tests on the aggregates of the examples."""
+        key = ("aggregates", state.entries[0].number)
+        known: NodeOptions | None = self.cache.get(key)
+        if known is None:
+            chain = Chain(0, ())
+            block = self._block(state, chain, self._aggregates, tuple(range(len(self._aggregates.columns))))
+            known = NodeOptions.of([] if block is None else [Option(chain, block, self._aggregates)])
             self.cache.put(key, known, known.nbytes)
         return known
 

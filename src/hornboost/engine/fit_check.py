@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hornboost.aggregates.attach import aggregate_type
 from hornboost.engine.tree import Join, Spec
 from hornboost.errors import ClauseError, DataError
+from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.clause import Clause, Test
 from hornboost.logic.text import MOST_LITERALS
 
@@ -45,10 +47,23 @@ def check_clause(database: Database, clause: Clause) -> None:
                     "different things"
                 )
         for test in literal.tests:
-            if test.column in columns:
+            if isinstance(test.column, Aggregate):
+                check_aggregate(database, test, is_root=k == 0)
+            elif test.column in columns:
                 check_test(literal.table, columns[test.column], test)
             elif k > 0:
                 raise DataError.unknown_column(literal.table, test.column, columns)
+
+
+def check_aggregate(database: Database, test: Test, *, is_root: bool) -> None:
+    """Refuse a test on an aggregate that the database cannot compute, or on another row than the target's."""
+    assert isinstance(test.column, Aggregate)
+    if not is_root:
+        raise ClauseError(
+            f"the aggregate '{test.column}' stands in another literal than that of the target table "
+            f"'{database.target.table}'; move it there"
+        )
+    check_test(database.target.table, aggregate_type(database, test.column), test)
 
 
 def check_test(table: str, column: Column, test: Test) -> None:
@@ -82,7 +97,10 @@ def check_specs(engine: Engine, specs: Sequence[Spec]) -> None:
                 raise ClauseError(f"the literal of '{spec.table}' hangs nowhere in the tree")
             _check_join(engine, specs, k, spec.join)
         for test in spec.tests:
-            check_test(spec.table, _column(engine, specs, k, test.column), test)
+            if isinstance(test.column, Aggregate):
+                check_aggregate(engine.database, test, is_root=k == 0)
+            else:
+                check_test(spec.table, _column(engine, specs, k, test.column), test)
 
 
 def _check_join(engine: Engine, specs: Sequence[Spec], k: int, join: Join) -> None:

@@ -23,11 +23,15 @@ MAX_PATHS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """The attributes that a learner may look at, the tables it may join to reach them, and how far it may go."""
+    """The attributes that a learner may look at, the tables it may join to reach them, and how far it may go.
+
+    `aggregates` says whether it sees those of the examples.
+    """
 
     attributes: frozenset[tuple[str, str]]
     tables: frozenset[str]
     max_depth: int | None = None
+    aggregates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from hornboost.engine.fit_check import check_test
 from hornboost.engine.intervals import interval
 from hornboost.engine.plan import JoinGroup
 from hornboost.errors import DataError
+from hornboost.logic.aggregate import Operand
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -35,7 +36,7 @@ class RowConditions:
         return self.first, self.what, self.bounds
 
     @classmethod
-    def of(cls, group: JoinGroup, table: Table, places: Mapping[str, int], facts: Facts) -> RowConditions:
+    def of(cls, group: JoinGroup, table: Table, places: Mapping[Operand, int], facts: Facts) -> RowConditions:
         """Those of a group over its table; `places` are the columns of the matrix of doubles."""
         below = [0, *accumulate(len(below.features) for below in group.groups)]
         first = [0]
@@ -69,15 +70,16 @@ NO_CONDITIONS = (
 """A matrix without columns and no features: nothing is asked of a row."""
 
 
-def number_columns(group: JoinGroup, places: dict[str, int]) -> None:
+def number_columns(group: JoinGroup, places: dict[Operand, int]) -> None:
     """Add the columns that the features of a group look at."""
     for feature in group.features:
         pairs = (*feature.same, *feature.differ)
-        for name in [*(test.column for test in feature.tests), *(name for pair in pairs for name in pair)]:
+        operands: list[Operand] = [test.column for test in feature.tests]
+        for name in [*operands, *(name for pair in pairs for name in pair)]:
             places.setdefault(name, len(places))
 
 
-def matrix_of(table: Table, places: Mapping[str, int]) -> Floats:
+def matrix_of(table: Table, places: Mapping[Operand, int]) -> Floats:
     """Columns of a table side by side as doubles, NaN for missing."""
     matrix = np.empty((table.n_rows, len(places)), np.float64)
     for name, place in places.items():
@@ -88,8 +90,9 @@ def matrix_of(table: Table, places: Mapping[str, int]) -> Floats:
     return matrix
 
 
-def column_of(table: Table, name: str) -> Column:
+def column_of(table: Table, operand: Operand) -> Column:
     """A column of a table, or an error that names it."""
-    if name not in table.columns:
-        raise DataError.unknown_column(table.name, name, table.columns)
-    return table.columns[name]
+    found = table.column(operand)
+    if found is None:
+        raise DataError.unknown_column(table.name, str(operand), table.columns)
+    return found

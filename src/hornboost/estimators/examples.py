@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from hornboost.aggregates.choice import AggregateChoice
 from hornboost.data import Database
 from hornboost.data.frames import arrow_columns, eager
 from hornboost.data.table import Table
@@ -55,6 +56,13 @@ class Training:
         Scaling all down loses nothing.
         """
         return float(max(len(self.weights), self.weights.sum()))
+
+    def with_aggregates(self, choice: AggregateChoice, **engine: Any) -> Training:
+        """The same examples with aggregates of the rows that they reach."""
+        assert self.problem is not None
+        examples = choice.attached(self.problem.examples)
+        problem = replace(self.problem, examples=examples, engine=Engine(self.problem.database, examples, **engine))
+        return replace(self, rows=replace(self.rows, encoded=examples), problem=problem)
 
     def split(self, share: float, seed: int, **engine: Any) -> tuple[Training, Training]:
         """The examples that are learned from, and those held out.

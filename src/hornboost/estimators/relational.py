@@ -195,9 +195,11 @@ class RelationalModel(RelationalExamples):
         """The model as a file holds it."""
         from hornboost import __version__
         from hornboost.model.file import SavedModel, saved_schema
+        from hornboost.model.routes import routes_in
 
         self._check_rules()
         target = self._database.target
+        routes = routes_in(self._database, self.ensemble_.rules)
         training = {
             "hornboost": __version__,
             "estimator": type(self).__name__,
@@ -208,12 +210,13 @@ class RelationalModel(RelationalExamples):
             self.ensemble_,
             np.asarray(getattr(self, "classes_", ())),
             target,
-            saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database)),
+            saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database), routes),
             self.database is not None and not self.database.is_single_table,
             training,
             self._database.schema.home,
             {table: (one, other) for table, (one, other) in (getattr(self, "symmetric", None) or {}).items()},
             () if target.key else self._database.hidden_columns,
+            routes,
         )
 
 
@@ -225,7 +228,7 @@ def _given(ensemble: Ensemble, database: Database) -> dict[str, str]:
     given: dict[str, str] = {}
     for rule in ensemble.rules:
         for test in rule.clause.root.tests:
-            if test.column not in known:
+            if isinstance(test.column, str) and test.column not in known:
                 ordered = test.op in (">=", "<=")
                 kind = "date" if ordered and isinstance(test.value, str) else "numeric" if ordered else "nominal"
                 if given.get(test.column) in (None, "nominal"):

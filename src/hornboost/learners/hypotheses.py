@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,8 +57,7 @@ class Rows:
 
         encoded = self.encoded
         if encoded is not None:
-            columns = {name: replace(column, values=column.values[chosen]) for name, column in encoded.columns.items()}
-            encoded = Table(encoded.name, columns, len(chosen))
+            encoded = encoded.take(chosen)
         return Rows(_safe_indexing(self.given, chosen), self.matrix[chosen], self.database, encoded)
 
     @cached_property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.canonical import canonical
 from hornboost.logic.clause import Clause, Head, Literal, Test
 
-__all__ = ["Clause", "Head", "Literal", "Test", "canonical"]
+__all__ = ["Aggregate", "Clause", "Head", "Literal", "Test", "canonical"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal as Choice
 
 from hornboost.errors import ClauseError, did_you_mean
+from hornboost.logic.aggregate import Aggregate, Operand
 
 Op = Choice["=", ">=", "<=", "missing"]
 HeadOp = Choice["=", "+=", "*="]
@@ -16,10 +17,11 @@ HeadOp = Choice["=", "+=", "*="]
 class Test:
     """A condition on one column of a literal: `element="c"`, `charge>=0.142`, `charge is missing`.
 
-    The value is a string for `=`, a float (or an ISO date as a string) for `>=` and `<=`, None for `missing`.
+    In the literal of the target it may look at an aggregate instead: `mean(trans.amount)>=3000`. The value is a string
+    for `=`, a float (or an ISO date as a string) for `>=` and `<=`, None for `missing`.
     """
 
-    column: str
+    column: Operand
     op: Op
     value: str | float | None = None
 
@@ -113,6 +115,12 @@ class Clause:
     def variables(self) -> tuple[str, ...]:
         """The variables of the body in order of appearance."""
         return tuple(dict.fromkeys(variable for literal in self.body for _, variable in literal.bindings))
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates that tests look at, each once."""
+        found = (test.column for literal in self.body for test in literal.tests)
+        return tuple(dict.fromkeys(operand for operand in found if isinstance(operand, Aggregate)))
 
     @property
     def length(self) -> int:

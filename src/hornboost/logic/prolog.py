@@ -27,6 +27,11 @@ def clause_to_prolog(clause: Clause, columns: Mapping[str, Sequence[str]] | None
     % atom(drug, element)
     active(D, '1') :- drug(D, V1), number(V1), V1 =< -1.2, atom(D, c), D \== [].
     """
+    if clause.aggregates:
+        raise ClauseError(
+            f"the aggregate '{clause.aggregates[0]}' of the clause has no form in Prolog; "
+            "export SQL, or fit with aggregates=False"
+        )
     arguments = (
         _mentioned(clause) if columns is None else {literal.table: columns[literal.table] for literal in clause.body}
     )
@@ -68,7 +73,7 @@ def _mentioned(clause: Clause) -> dict[str, list[str]]:
     tables: dict[str, list[str]] = {}
     for literal in clause.body:
         names = tables.setdefault(literal.table, [])
-        for name in [*(column for column, _ in literal.bindings), *(test.column for test in literal.tests)]:
+        for name in [*(column for column, _ in literal.bindings), *(str(test.column) for test in literal.tests)]:
             if name not in names:
                 names.append(name)
     return tables
@@ -76,9 +81,8 @@ def _mentioned(clause: Clause) -> dict[str, list[str]]:
 
 def _goals(literal: Literal, columns: Sequence[str], fresh: Iterator[str]) -> list[str]:
     """The literal as a fact's pattern, followed by what a pattern cannot say."""
-    unknown = {column for column, _ in literal.bindings}.union(test.column for test in literal.tests).difference(
-        columns
-    )
+    names = {column for column, _ in literal.bindings} | {str(test.column) for test in literal.tests}
+    unknown = names.difference(columns)
     if unknown:
         raise ClauseError(
             f"the clause names the column '{min(unknown)}' of table '{literal.table}', which 'columns' does not list"

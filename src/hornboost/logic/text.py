@@ -5,16 +5,19 @@ The head is `label="value"`, or of a number `label += 3.2`, `label -= 3.2` or `l
 Names and constants share the double quotes, since a constant stands only after an operator and a name only before one.
 A name that is an identifier other than `is` and `missing` may go without them. A variable is an unquoted name that
 starts with an upper-case letter. Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have their
-usual meaning.
+usual meaning. A test may look at an aggregate: `function(table.table.column where column="constant")`, in which a table
+may be followed by the keys that lead to it, `[column=column]`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import isfinite
 from typing import NoReturn
 
-from hornboost.errors import ClauseError
+from hornboost.errors import ClauseError, did_you_mean
+from hornboost.logic.aggregate import FUNCTIONS, ROWS, SPREAD, Aggregate, Operand, Step
 from hornboost.logic.clause import Clause, Head, Literal, Op, Test
 from hornboost.logic.moment import is_moment
 
@@ -26,7 +29,7 @@ _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.)*")
       | (?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]inf\b)
       | (?P<name>[^\W\d]\w*)
-      | (?P<symbol>:-|!=|>=|<=|\+=|-=|\*=|[=(),.])
+      | (?P<symbol>:-|!=|>=|<=|\+=|-=|\*=|[=(),.\[\]])
       | (?P<space>\s+)
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
@@ -60,9 +63,29 @@ def print_literal(literal: Literal) -> str:
 
 def print_test(test: Test) -> str:
     if test.op == "missing":
-        return f"{_print_name(test.column)} is missing"
+        return f"{print_operand(test.column)} is missing"
     value = _quote(test.value) if isinstance(test.value, str) else print_number(test.value)
-    return f"{_print_name(test.column)}{test.op}{value}"
+    return f"{print_operand(test.column)}{test.op}{value}"
+
+
+def print_operand(operand: Operand) -> str:
+    return _print_name(operand) if isinstance(operand, str) else print_aggregate(operand)
+
+
+def print_aggregate(aggregate: Aggregate) -> str:
+    parts = [print_path(aggregate.path), *([] if aggregate.column is None else [_print_name(aggregate.column)])]
+    where = "" if aggregate.where is None else f" where {_print_name(aggregate.where[0])}={_quote(aggregate.where[1])}"
+    return f"{aggregate.function}({'.'.join(parts)}{where})"
+
+
+def print_path(path: Sequence[Step]) -> str:
+    """The tables of a path, with the keys that it names.
+
+    >>> print_path([Step("account"), Step("my trans", ("id", "from"))])
+    'account."my trans"[id=from]'
+    """
+    keys = ["" if step.keys is None else f"[{'='.join(map(_print_name, step.keys))}]" for step in path]
+    return ".".join(_print_name(step.table) + shown for step, shown in zip(path, keys, strict=True))
 
 
 def print_number(value: float | None) -> str:
@@ -110,6 +133,15 @@ def parse_clause(text: str) -> Clause:
     (Test(column='kind', op='missing', value=None),)
     """
     return _Parser(text).clause()
+
+
+def parse_aggregate(text: str) -> Aggregate:
+    """The aggregate that `text` spells.
+
+    >>> parse_aggregate('count(trans where type="in")').where
+    ('type', 'in')
+    """
+    return _Parser(text).aggregate()
 
 
 class _Parser:
@@ -213,7 +245,10 @@ class _Parser:
         return Literal(table, tuple(bindings), tuple(tests))
 
     def _argument(self, table: str, bindings: list[tuple[str, str]], tests: list[Test]) -> None:
-        column = self._name(f"a column of '{table}'")
+        start = self.position
+        column: Operand = self._name(f"a column of '{table}'")
+        if self.token == "(":
+            column = self._aggregate(str(column), start)
         operator = self.token if self.kind in ("symbol", "name") else ""
         if operator == "is":
             self._next += 1
@@ -223,6 +258,8 @@ class _Parser:
             self._next += 1
             if self.kind == "string":
                 tests.append(Test(column, "=", self._string()))
+            elif not isinstance(column, str):
+                self._fail("a constant in double quotes")
             else:
                 bindings.append((column, self._variable("a variable, as in 'A', or a constant in double quotes")))
                 if column in [name for name, _ in bindings[:-1]]:
@@ -234,7 +271,67 @@ class _Parser:
             op: Op = ">=" if operator == ">=" else "<="
             tests.append(Test(column, op, self._bound()))
         else:
-            self._fail(f"'=', '>=', '<=' or 'is missing' after the column '{column}'")
+            what = "column" if isinstance(column, str) else "aggregate"
+            self._fail(f"'=', '>=', '<=' or 'is missing' after the {what} '{column}'")
+
+    def aggregate(self) -> Aggregate:
+        """An aggregate and nothing else."""
+        start = self.position
+        function = self._name("an aggregate")
+        if self.token != "(":
+            self._fail(f"'(' after the aggregate '{function}'")
+        found = self._aggregate(function, start)
+        if self.kind != "end":
+            self._fail("the end of the text after the aggregate")
+        return found
+
+    def _aggregate(self, function: str, start: int) -> Aggregate:
+        """The rest of an aggregate, from its parenthesis on."""
+        if function not in FUNCTIONS:
+            hint = did_you_mean(function, FUNCTIONS)
+            raise ClauseError(f"clause, position {start}: there is no aggregate '{function}'{hint}")
+        self._next += 1
+        steps = [self._step()]
+        while self.token == ".":
+            self._next += 1
+            steps.append(self._step())
+        column = None
+        if function not in ROWS:
+            if len(steps) < 2 or steps[-1].keys is not None:
+                raise ClauseError(
+                    f"clause, position {start}: the aggregate '{function}' needs a table and a column, "
+                    f"as in {function}(trans.amount)"
+                )
+            column = steps.pop().table
+        where = self._where() if self.token == "where" else None
+        self._expect(")", f"')' after the aggregate '{function}'")
+        if where is None and function == "share":
+            raise ClauseError(
+                f"clause, position {start}: the aggregate 'share' needs a condition, as in "
+                'share(trans where type="x")'
+            )
+        if where is not None and function in SPREAD:
+            raise ClauseError(f"clause, position {start}: the aggregate '{function}' takes no condition; leave it out")
+        return Aggregate(function, tuple(steps), column, where)
+
+    def _step(self) -> Step:
+        table = self._name("a table or column of an aggregate")
+        if self.token != "[":
+            return Step(table)
+        self._next += 1
+        before = self._name("the column that leads to the table")
+        self._expect("=", "'=' between two keys")
+        keys = before, self._name(f"a column of '{table}'")
+        self._expect("]", "']' after the keys")
+        return Step(table, keys)
+
+    def _where(self) -> tuple[str, str]:
+        self._next += 1
+        column = self._name("a column after 'where'")
+        self._expect("=", "'=' after the column of a condition")
+        if self.kind != "string":
+            self._fail("a constant in double quotes")
+        return column, self._string()
 
     def _bound(self) -> str | float:
         if self.kind == "number" or self.token == "inf":

@@ -23,8 +23,10 @@ from hornboost.engine.fit_check import check_specs
 from hornboost.engine.tree import Join, Ref, Spec
 from hornboost.errors import HornBoostError, ModelError
 from hornboost.learners.memory import Memory, Outcome
+from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Op, Test
 from hornboost.logic.moment import is_moment
+from hornboost.logic.text import parse_aggregate
 from hornboost.model.part import LARGEST, ParsedPart
 from hornboost.model.seal import read_bytes, sealed, unsealed
 from hornboost.model.whole import write_whole
@@ -162,13 +164,24 @@ def _fields(content: ParsedPart, n: int) -> list[ParsedPart]:
 
 
 def _spec(spec: Spec) -> dict[str, Any]:
-    tests = [[test.column, test.op, _bound(test.value)] for test in spec.tests]
+    tests = [[_operand(test.column), test.op, _bound(test.value)] for test in spec.tests]
     return {
         "table": spec.table,
         "parent": spec.parent,
         "tests": tests,
         "join": None if spec.join is None else _join(spec.join),
     }
+
+
+def _operand(operand: Operand) -> str | dict[str, str]:
+    """A column by its name, an aggregate by its text."""
+    return operand if isinstance(operand, str) else {"aggregate": str(operand)}
+
+
+def _operand_of(content: ParsedPart) -> Operand:
+    if isinstance(content.value, str):
+        return content.text()
+    return parse_aggregate(content["aggregate"].text())
 
 
 def _bound(value: str | float | None) -> str | float | None:
@@ -185,15 +198,16 @@ def _spec_of(content: ParsedPart) -> Spec:
 def _test_of(content: ParsedPart) -> Test:
     column, operator, value = _fields(content, 3)
     op: Op = OPS[operator.one_of(OPS)]
+    operand = _operand_of(column)
     if op == "missing":
-        return Test(column.text(), op) if value.value is None else value.fail("is not null")
+        return Test(operand, op) if value.value is None else value.fail("is not null")
     if op == "=":
-        return Test(column.text(), op, value.text())
+        return Test(operand, op, value.text())
     if value.value in ("inf", "-inf"):
-        return Test(column.text(), op, float(value.text()))
+        return Test(operand, op, float(value.text()))
     if isinstance(value.value, str):
-        return Test(column.text(), op, value.value if is_moment(value.value) else value.fail("is no ISO date"))
-    return Test(column.text(), op, value.number())
+        return Test(operand, op, value.value if is_moment(value.value) else value.fail("is no ISO date"))
+    return Test(operand, op, value.number())
 
 
 def _join(join: Join) -> dict[str, Any]:

@@ -6,19 +6,22 @@ The rules that fired with rows that made them fire, and what the nearest others 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost import exact
+from hornboost.aggregates.attach import with_aggregates
 from hornboost.data.frames import decode_table
 from hornboost.data.table import Table
 from hornboost.engine.coverage import Coverage, Trace
+from hornboost.logic.aggregate import Aggregate, Operand
 from hornboost.logic.clause import Clause, Literal
 from hornboost.logic.text import in_few_digits
 from hornboost.model.ensemble import Ensemble, Rule, vote_for
+from hornboost.model.routes import aggregates_of
 from hornboost.stopping import working
 
 if TYPE_CHECKING:
@@ -29,15 +32,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Witness:
-    """A row that satisfied a literal: all of its columns, and which of them are keys or mentioned by the literal."""
+    """A row that satisfied a literal: all of its columns, and which of them are keys or mentioned by the literal.
+
+    Of an example aggregates that the literal mentions are among them; `behind` is the number of rows that each is of.
+    """
 
     table: str
     row: Mapping[str, Any]
     mentioned: tuple[str, ...]
+    behind: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        values = [f"{name}={_show(self.row[name])}" for name in self.mentioned]
-        return f"{self.table}: {', '.join(values)}"
+        return f"{self.table}: {', '.join(map(self._shown, self.mentioned))}"
+
+    def _shown(self, name: str) -> str:
+        rows = "" if name not in self.behind else f" of {self.behind[name]:,} row{'s' * (self.behind[name] != 1)}"
+        return f"{name}={_show(self.row[name])}{rows}"
 
 
 @dataclass(frozen=True)
@@ -220,6 +230,7 @@ def explain(
     classes scores, probabilities and votes are those of `positive`, or of the second. A number is called `label`.
     """
     steps = _Steps.kept(ensemble, database, missed > 0)
+    examples = with_aggregates(database, examples, map(rows_behind, aggregates_of(ensemble.rules)))
     names = keys if keys is not None else _key_values(database, examples)
     found: list[Explanation | NumberExplanation] = []
     for start, trace in steps.coverage.traced(examples):
@@ -401,12 +412,13 @@ class _Records:
     """Rows of tables as users see them, each table read once: `of_row` leads from a row to its record."""
 
     coverage: Coverage
+    examples: Table
     of_row: dict[tuple[str, bool], dict[int, dict[str, Any]]]
 
     @classmethod
     def of(cls, trace: Trace, clauses: Sequence[Clause], rows: Sequence[Mapping[int, NDArray[np.int32]]]) -> _Records:
         wanted: dict[tuple[str, bool], list[NDArray[np.int32]]] = {}
-        mentioned: dict[str, None] = {}
+        mentioned: dict[Operand, None] = {}
         for clause, chosen in zip(clauses, rows, strict=True):
             for k, found in chosen.items():
                 if k or clause.root.tests:
@@ -420,25 +432,41 @@ class _Records:
             distinct = np.unique(np.concatenate(parts)).astype(np.int64)
             frame = decode_table(table, database.domains, distinct, dates_as_text=True)
             of_row[name, is_root] = dict(zip(distinct.tolist(), map(_cells, frame.to_dict("records")), strict=True))
-        return cls(trace.coverage, of_row)
+        return cls(trace.coverage, trace.examples, of_row)
 
     def witnesses(self, literal: Literal, position: int, rows: NDArray[np.int32]) -> list[Witness]:
         """Rows as witnesses of a literal; of an example only what the literal mentions is shown."""
         records = self.of_row[literal.table, position == 0]
         keys = [column.name for column in self.coverage.database.tables[literal.table].keys]
-        mentioned = _mentioned(literal)
+        mentioned = tuple(map(str, _mentioned(literal)))
         if position == 0:
             shown = tuple(dict.fromkeys((*(name for name in mentioned if name in keys), *mentioned)))
+            counts = {
+                str(operand): self.examples.aggregates[rows_behind(operand)].numbers
+                for operand in _mentioned(literal)
+                if isinstance(operand, Aggregate) and operand.function != "count"
+            }
             return [
-                Witness(literal.table, {name: records[row][name] for name in mentioned}, shown) for row in rows.tolist()
+                Witness(
+                    literal.table,
+                    {name: records[row][name] for name in mentioned},
+                    shown,
+                    {name: int(values[row]) for name, values in counts.items()},
+                )
+                for row in rows.tolist()
             ]
         return [
             Witness(literal.table, records[row], tuple(dict.fromkeys((*keys, *mentioned)))) for row in rows.tolist()
         ]
 
 
-def _mentioned(literal: Literal) -> tuple[str, ...]:
-    """The columns that a literal binds or tests."""
+def rows_behind(aggregate: Aggregate) -> Aggregate:
+    """The number of rows that an aggregate is of; of a share also those without the value."""
+    return Aggregate("count", aggregate.path, None, None if aggregate.function == "share" else aggregate.where)
+
+
+def _mentioned(literal: Literal) -> tuple[Operand, ...]:
+    """The columns that a literal binds or tests, and its aggregates."""
     return tuple(dict.fromkeys((*(column for column, _ in literal.bindings), *(test.column for test in literal.tests))))
 
 
@@ -456,9 +484,10 @@ def key_columns(database: Database) -> tuple[str, ...]:
     return database.target.key or tuple(column.name for column in database.tables[database.target.table].keys)
 
 
-def _only(table: Table, names: Sequence[str]) -> Table:
+def _only(table: Table, names: Sequence[Operand]) -> Table:
     """Some columns of the examples: others may hold values that the dictionaries do not know."""
-    return Table(table.name, {name: table.columns[name] for name in dict.fromkeys(names)}, table.n_rows)
+    columns = {str(name): column for name in names if (column := table.column(name)) is not None}
+    return Table(table.name, columns, table.n_rows)
 
 
 def _cells(record: Mapping[Any, Any]) -> dict[str, Any]:

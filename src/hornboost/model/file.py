@@ -19,9 +19,12 @@ from hornboost.data.describe import type_name
 from hornboost.data.schema import Home
 from hornboost.data.values import is_stored_type
 from hornboost.errors import ClauseError, ModelError
+from hornboost.logic.aggregate import columns_of
 from hornboost.logic.clause import Clause
+from hornboost.logic.text import print_path
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.part import ParsedPart
+from hornboost.model.routes import Routes, aggregates_of, check_aggregates, check_routes, read, written
 from hornboost.model.scale import Link
 from hornboost.model.seal import digest, read_bytes, sealed, unsealed
 from hornboost.model.whole import write_whole
@@ -30,8 +33,8 @@ from hornboost.sql.dialects import DIALECTS
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-VERSION = 2
-"""Version 1 did not tell how columns are stored; it is read as well."""
+VERSION = 3
+"""Version 1 did not tell how columns are stored, and version 2 knew no aggregates; both are read as well."""
 
 TYPES = frozenset({"key", "nominal", "numeric", "date"})
 LINKS: dict[str, Link] = {"sigmoid": "sigmoid", "softmax": "softmax", "identity": "identity", "log": "log"}
@@ -70,7 +73,7 @@ class SavedModel:
     `training` is what a reader may want to know about the fit. `home` is the database that the tables were read from,
     if it has schemas; `symmetric` names two keys of each relation that holds in both directions. `hidden` are
     the columns of a target without a key that the model was not shown, whose names a statement that hands out all
-    columns must not take.
+    columns must not take. `routes` are the joins of each path of an aggregate.
     """
 
     ensemble: Ensemble
@@ -82,6 +85,7 @@ class SavedModel:
     home: Home | None = None
     symmetric: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
+    routes: Routes = field(default_factory=dict)
 
     def used(self) -> dict[str, dict[str, str]]:
         """The columns that predicting needs, by table, with their types: those of the rules and the target's key."""
@@ -90,7 +94,10 @@ class SavedModel:
             for literal in rule.clause.body:
                 columns = names.setdefault(literal.table, set())
                 columns.update(column for column, _ in literal.bindings)
-                columns.update(test.column for test in literal.tests)
+                columns.update(test.column for test in literal.tests if isinstance(test.column, str))
+        for aggregate in aggregates_of(self.ensemble.rules):
+            for table, name in columns_of(aggregate, self.target.table, self.routes[print_path(aggregate.path)]):
+                names.setdefault(table, set()).add(name)
         return {
             table: {
                 column.name: column.type for column in self.schema[table] if column.name in columns and not column.given
@@ -145,6 +152,7 @@ class SavedModel:
                         f"the model needs the column '{name}' of table '{table}' as {kind}, and here it is {found}"
                     )
         self._check_domains(database)
+        check_routes(self, database)
 
     def _check_domains(self, database: Database) -> None:
         for rule in self.ensemble.rules:
@@ -162,13 +170,14 @@ class SavedModel:
 
 
 def saved_schema(
-    ensemble: Ensemble, database: Database, given: Mapping[str, str]
+    ensemble: Ensemble, database: Database, given: Mapping[str, str], routes: Routes | None = None
 ) -> dict[str, tuple[SavedColumn, ...]]:
     """The tables that the rules mention, with the columns of the database and those
     that came with the examples (`given`: name to type).
     """
     target = database.target.table
     names = {target} | {literal.table for rule in ensemble.rules for literal in rule.clause.body}
+    names |= {step.table for route in (routes or {}).values() for step in route}
     schema = {}
     for name in sorted(names):
         columns = [
@@ -242,6 +251,7 @@ def _payload(model: SavedModel) -> dict[str, Any]:
         "fingerprint": model.fingerprint,
         "relational": model.is_relational,
         "training": dict(model.training),
+        **({"routes": written(model.routes)} if model.routes else {}),
         **({"home": model.home._asdict()} if model.home is not None else {}),
         **({"symmetric": {table: list(pair) for table, pair in model.symmetric.items()}} if model.symmetric else {}),
         **({"hidden": list(model.hidden)} if model.hidden else {}),
@@ -282,8 +292,10 @@ def _model(content: ParsedPart) -> SavedModel:
         if (symmetric := content.get("symmetric")) is None
         else {name: _key_pair(part) for name, part in symmetric.record().items()},
         () if (hidden := content.get("hidden")) is None else hidden.texts(),
+        read(content.get("routes")),
     )
     _check_names(model)
+    check_aggregates(model)
     if model.fingerprint != content["fingerprint"].value:
         content["fingerprint"].fail("does not match the schema")
     return model
@@ -343,7 +355,8 @@ def _check_names(model: SavedModel) -> None:
         if rule.clause.body[0].table != model.target.table:
             raise ModelError(f"a rule does not begin with the target table '{model.target.table}'")
         for literal in rule.clause.body:
-            names = [column for column, _ in literal.bindings] + [test.column for test in literal.tests]
+            names = [column for column, _ in literal.bindings]
+            names += [test.column for test in literal.tests if isinstance(test.column, str)]
             if literal.table not in known or not known[literal.table].keys() >= set(names):
                 raise ModelError(f"a rule names a column of table '{literal.table}' that the schema does not hold")
             for column, variable in literal.bindings:

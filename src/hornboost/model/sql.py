@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hornboost.data.build import Target
 from hornboost.data.schema import Home
 from hornboost.engine.plan import JoinGroup, JoinPlan
 from hornboost.errors import ModelError
+from hornboost.logic.aggregate import Route
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.file import SavedModel
 from hornboost.model.outputs import output_names
+from hornboost.sql.aggregate_tests import AggregateTests
 from hornboost.sql.columns import ColumnType, Types
 from hornboost.sql.conditions import Conditions
 from hornboost.sql.dialects import Dialect
@@ -49,7 +51,14 @@ def model_to_sql(
         sources, mirrors=_mirrors(model, free_prefix([*model.schema, *columns, *sources.renamed.values()]))
     )
     return ensemble_to_sql(
-        model.ensemble, target, dialect, probability=probability, columns=columns, types=types, sources=sources
+        model.ensemble,
+        target,
+        dialect,
+        probability=probability,
+        columns=columns,
+        types=types,
+        sources=sources,
+        routes=model.routes,
     )
 
 
@@ -94,14 +103,16 @@ def ensemble_to_sql(
     columns: Iterable[str] = (),
     types: Types | None = None,
     sources: Sources | None = None,
+    routes: Mapping[str, Route] | None = None,
 ) -> str:
     """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
 
     With two classes the score and the probability are those of the target's positive class, and their columns are named
     after it; with more there is a score and a probability for each class; of a number there is the prediction alone.
     `columns` are those of the target table, whose names are taken when it has no key. `types` says how the columns are
-    stored (one that it does not hold is taken for what the rules make of it), `sources` where the tables are. SQLite
-    needs its mathematical functions for probabilities; leave them out where they are not compiled in.
+    stored (one that it does not hold is taken for what the rules make of it), `sources` where the tables are,
+    `routes` the joins behind aggregates. SQLite needs its mathematical functions for probabilities; leave them out
+    where they are not compiled in.
 
     >>> from hornboost.model.ensemble import Rule
     >>> rule = Rule(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").'), (1.5,))
@@ -134,8 +145,11 @@ def ensemble_to_sql(
     places = iter(plan.of_clause)
     features = [clause if alone else next(places) for clause, alone in zip(clauses, apart, strict=True)]
     tables = [literal.table for clause in clauses for literal in clause.body]
+    tables += [step.table for route in (routes or {}).values() for step in route]
     tables += conditions.sources.renamed.values()
     prefix = free_prefix([*tables, *(() if target.key else columns)])
+    if routes:
+        conditions = replace(conditions, aggregates=AggregateTests(conditions, target.table, routes, prefix))
     about = ensemble.about(target.positive)
     named = output_names(ensemble.classes, about, target.key or columns, prefix)
     outputs: Outputs | NumberOutput = Outputs(ensemble, about, named, prefix)

@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Clause, Literal, Test
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.report.charts import bar_of_shares
@@ -116,27 +117,26 @@ def _conditions(tests: Sequence[Test]) -> list[tuple[str, str, str]]:
     >>> _conditions([Test("x", ">=", 1.0), Test("x", "<=", 9.0), Test("x", ">=", 2.0), Test("y", "=", "u")])
     [('x', 'from', '2 to 9'), ('y', '=', 'u')]
     """
-    found: dict[tuple[str, str], tuple[str, str, str]] = {}
+    found: dict[tuple[Operand, str], tuple[str, str, str]] = {}
     for test in tests:
+        shown_name = name(str(test.column))
         bounds = {
             op: [t.value for t in tests if t.column == test.column and t.op == op and t.value is not None]
             for op in (">=", "<=")
         }
         low, high = max(bounds[">="], default=None, key=_order), min(bounds["<="], default=None, key=_order)
         if test.op == "missing":
-            found[test.column, "missing"] = (name(test.column), "is", "missing")
+            found[test.column, "missing"] = (shown_name, "is", "missing")
         elif test.op == "=":
-            found[test.column, f"={test.value}"] = (name(test.column), "=", shown(test.value, CELL))
+            found[test.column, f"={test.value}"] = (shown_name, "=", shown(test.value, CELL))
         elif low is not None and high is not None:
             interval = (
-                (name(test.column), "=", shown(low))
-                if low == high
-                else (name(test.column), "from", f"{shown(low)} to {shown(high)}")
+                (shown_name, "=", shown(low)) if low == high else (shown_name, "from", f"{shown(low)} to {shown(high)}")
             )
             found[test.column, "interval"] = interval
         else:
             found[test.column, "interval"] = (
-                name(test.column),
+                shown_name,
                 "≥" if high is None else "≤",
                 shown(low if high is None else high),
             )
@@ -185,5 +185,8 @@ def _card(
         origin=rule.origin,
         bar=bar_of_shares(shares, label),
         coverage=[(name(classes[j]), number(weight)) for j, weight in enumerate(coverage)],
-        tables=sorted({name(literal.table) for literal in rule.clause.body}),
+        tables=sorted(
+            {name(literal.table) for literal in rule.clause.body}
+            | {name(step.table) for aggregate in rule.clause.aggregates for step in aggregate.path}
+        ),
     )

@@ -146,7 +146,12 @@ def _used_columns(clauses: Sequence[Clause], table: str) -> dict[str, int]:
     """The columns of a table that clauses test, with the number of clauses, the most used first."""
     counts: dict[str, int] = {}
     for clause in clauses:
-        for column in {test.column for literal in clause.body if literal.table == table for test in literal.tests}:
+        tested = {test.column for literal in clause.body if literal.table == table for test in literal.tests}
+        names = {column for column in tested if isinstance(column, str)}
+        for aggregate in clause.aggregates:
+            if aggregate.table == table:
+                names |= {name for name in (aggregate.column, *(aggregate.where or ())[:1]) if name is not None}
+        for column in names:
             counts[column] = counts.get(column, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 

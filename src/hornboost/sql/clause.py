@@ -81,9 +81,7 @@ class _Translation:
                 if variable in scope:
                     conditions.append(self._write.equal(place, scope[variable]))
                 scope[variable] = place
-            conditions += [
-                self._write.test(self._write.place(literal.table, alias, test.column), test) for test in literal.tests
-            ]
+            conditions += [self._write.condition(literal.table, alias, test) for test in literal.tests]
         for left, right in self._unequal:
             if left in scope and right in scope and not (left in outer and right in outer):
                 conditions.append(self._write.differ(scope[left], scope[right]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hornboost.errors import ClauseError
 from hornboost.logic.clause import Test
 from hornboost.sql import keys
 from hornboost.sql.columns import ColumnPlace, ColumnType, Types
@@ -21,6 +22,8 @@ from hornboost.sql.sources import Sources
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from hornboost.sql.aggregate_tests import AggregateTests
+
 
 @dataclass(frozen=True)
 class Conditions:
@@ -29,6 +32,7 @@ class Conditions:
     dialect: Dialect
     types: Types = field(default_factory=dict)
     sources: Sources = field(default_factory=Sources)
+    aggregates: AggregateTests | None = None
 
     def place(self, table: str, alias: str, name: str) -> ColumnPlace:
         """A column of the table known as `alias`, with its type."""
@@ -56,6 +60,16 @@ class Conditions:
 
         found = self.key(one, other)
         return found.this if isinstance(found, exp.Collate) else found
+
+    def condition(self, table: str, alias: str, test: Test) -> exp.Condition:
+        """Whether a row of the table known as `alias` passes a test."""
+        if isinstance(test.column, str):
+            return self.test(self.place(table, alias, test.column), test)
+        if self.aggregates is None:
+            raise ClauseError(
+                f"a clause alone does not know the foreign keys behind '{test.column}'; use to_sql of an estimator"
+            )
+        return self.aggregates.condition(test)
 
     def test(self, place: ColumnPlace, test: Test) -> exp.Condition:
         """Whether a row passes a test of the column at `place`."""

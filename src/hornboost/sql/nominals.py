@@ -60,6 +60,31 @@ def as_text(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     return exp.Collate(this=found, expression=exp.var("BINARY")) if dialect.name == "sqlite" else found
 
 
+def text_value(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
+    """The text of a column's value, where the database has the same as Python; it is compared byte by byte."""
+    from sqlglot import exp
+
+    stored = place.type.stored
+    found: exp.Expr = exp.cast(place.column, "text")
+    if stored == "boolean" and dialect.name == "sqlite":
+        yes, no = (_is_boolean(place, value, dialect) for value in ("true", "false"))
+        return exp.Case(ifs=[exp.If(this=yes, true=text("true")), exp.If(this=no, true=text("false"))])
+    if stored not in ("text", "integer", "boolean", None):
+        raise place.refusal(dialect, "has another text for it than Python", "store it as text, or leave the column out")
+    return exp.DPipe(this=found, expression=text("")) if dialect.name == "sqlite" else found
+
+
+def distinct_value(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
+    """A column's value, of which there are as many different ones as there are texts; NULL if it is missing."""
+    from sqlglot import exp
+
+    stored = place.type.stored
+    if stored in ("text", "integer", "boolean"):
+        return text_value(place, dialect)
+    present = exp.Not(this=exp.paren(is_missing_nominal(place, dialect)))
+    return exp.Case(ifs=[exp.If(this=present, true=place.column)])
+
+
 def is_missing_nominal(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
     """NULL, or NaN where numbers are stored: a text 'NaN' is a value like any other."""
     from sqlglot import exp

@@ -42,6 +42,11 @@ def as_double(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     return exp.cast(value, "double")
 
 
+def is_never_nan(place: ColumnPlace, dialect: Dialect) -> bool:
+    """Whether a value that is not NULL is a number."""
+    return dialect.nan_text is None or place.type.stored in _WITHOUT_NAN
+
+
 def is_missing_number(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
     """NULL or NaN."""
     from sqlglot import exp

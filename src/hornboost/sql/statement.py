@@ -70,16 +70,21 @@ class Statement:
         outputs, prefix = self._outputs, self._outputs.prefix
         below = self._aggregates(self._root)
         covered = list(self._covered(below))
+        aggregates = self._write.aggregates
+        self._ctes += [] if aggregates is None else aggregates.ctes()
         target = self._write.sources.examples(self._root.table, "t")
         if len(outputs.model.intercept) > 1 and len(covered) <= FLAGS and self._key:
             flags = [names.named(condition, f"{prefix}r{number}") for number, condition in enumerate(covered, start=1)]
             rows = exp.select(*self._keys("t"), *flags, copy=False).from_(target, copy=False)
-            self._ctes.append((prefix + "covered", self._with_joins(rows, self._root, below)))
+            rows = self._with_joins(rows, self._root, below)
+            self._ctes.append((prefix + "covered", rows if aggregates is None else aggregates.joined(rows)))
+            aggregates = None
             covered = [names.column("t", flag.alias) for flag in flags]
             target, below = names.table(prefix + "covered", "t"), []
         scores = outputs.scores([self._sum(k, covered) for k in range(len(outputs.model.intercept))])
         root = exp.select(*self._keys("t"), *scores, copy=False).from_(target, copy=False)
-        self._ctes.append((prefix + "scored", self._with_joins(root, self._root, below)))
+        root = self._with_joins(root, self._root, below)
+        self._ctes.append((prefix + "scored", root if aggregates is None else aggregates.joined(root)))
         query = exp.select(*outputs.columns(self._key, probability=probability), copy=False)
         query = query.from_(names.table(prefix + "scored"), copy=False)
         for name, cte in self._ctes:

@@ -1,0 +1,111 @@
+"""The joins behind the aggregates of a model's rules: told in its file, so that it means the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from hornboost.aggregates.meaning import Paths
+from hornboost.errors import HornBoostError, ModelError
+from hornboost.logic.aggregate import MOMENTS, Aggregate, KeyStep, Route
+from hornboost.logic.text import print_path
+from hornboost.model.part import ParsedPart
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+    from hornboost.model.ensemble import Rule
+    from hornboost.model.file import SavedColumn, SavedModel
+
+Routes = Mapping[str, Route]
+"""Routes by the text of the path."""
+
+
+def aggregates_of(rules: Iterable[Rule]) -> list[Aggregate]:
+    """The aggregates that rules look at, each once."""
+    return list(dict.fromkeys(aggregate for rule in rules for aggregate in rule.clause.aggregates))
+
+
+def routes_in(database: Database, rules: Iterable[Rule]) -> dict[str, Route]:
+    """What the paths of the rules' aggregates mean in a database."""
+    paths = Paths.of(database)
+    found = {}
+    for aggregate in aggregates_of(rules):
+        steps = paths.meant(aggregate.path).steps
+        found[print_path(aggregate.path)] = tuple(KeyStep(hop.column, hop.to_table, hop.to_column) for hop in steps)
+    return found
+
+
+def check_routes(model: SavedModel, database: Database) -> None:
+    """Refuse a database in which a path of an aggregate means something else."""
+    for aggregate in aggregates_of(model.ensemble.rules):
+        try:
+            found = Paths.of(database).meant(aggregate.path).steps
+        except HornBoostError as error:
+            raise ModelError(f"the model needs the aggregate '{aggregate}', and in this database {error}") from None
+        here = tuple((hop.column, hop.to_table, hop.to_column) for hop in found)
+        if here != tuple(model.routes[print_path(aggregate.path)]):
+            raise ModelError(
+                f"the model's aggregate '{aggregate}' follows other foreign keys than those of this database; "
+                "declare the same ones"
+            )
+
+
+def written(routes: Routes) -> dict[str, list[list[str]]]:
+    """Routes as JSON holds them."""
+    return {path: [list(step) for step in route] for path, route in routes.items()}
+
+
+def read(content: ParsedPart | None) -> dict[str, Route]:
+    """Routes as a file holds them."""
+    if content is None:
+        return {}
+    return {path: tuple(_step(step) for step in route) for path, route in content.record().items()}
+
+
+def _step(content: ParsedPart) -> KeyStep:
+    if len(content) != 3:
+        content.fail("does not hold 3 values")
+    return KeyStep(*content.texts())
+
+
+def check_aggregates(model: SavedModel) -> None:
+    """Refuse rules of a file whose aggregates do not fit its routes and its schema."""
+    known = {table: {column.name: column for column in columns} for table, columns in model.schema.items()}
+    for rule in model.ensemble.rules:
+        for literal in rule.clause.body[1:]:
+            if any(isinstance(test.column, Aggregate) for test in literal.tests):
+                raise ModelError(f"a rule has an aggregate in the literal of '{literal.table}', not the target's")
+        for aggregate in rule.clause.aggregates:
+            _check(aggregate, model, known)
+
+
+def _check(aggregate: Aggregate, model: SavedModel, known: Mapping[str, Mapping[str, SavedColumn]]) -> None:
+    route = model.routes.get(print_path(aggregate.path))
+    if not route or route[-1].table != aggregate.table:
+        raise ModelError(f"the aggregate '{aggregate}' has no path")
+    if len(aggregate.path) > 1 or aggregate.path[0].keys is not None:
+        named = [(step.table, step.keys) for step in aggregate.path]
+        fits = len(named) == len(route) and all(
+            table == step.table and keys in (None, (step.before, step.column))
+            for (table, keys), step in zip(named, route, strict=True)
+        )
+        if not fits:
+            raise ModelError(f"the aggregate '{aggregate}' names another path than its own")
+    before = model.target.table
+    for step in route:
+        ends = known.get(before, {}).get(step.before), known.get(step.table, {}).get(step.column)
+        if any(end is None or end.type != "key" or end.given for end in ends):
+            raise ModelError(f"the path of the aggregate '{aggregate}' joins columns that are no keys of the schema")
+        before = step.table
+    columns = known[before]
+    names = [aggregate.column, None if aggregate.where is None else aggregate.where[0]]
+    if any(name is not None and name not in columns for name in names):
+        raise ModelError(f"the aggregate '{aggregate}' names a column that the schema does not hold")
+    kind = None if aggregate.column is None else columns[aggregate.column].type
+    wanted: dict[str, tuple[str, ...]] = dict.fromkeys(MOMENTS, ("numeric",))
+    wanted |= {"min": ("numeric", "date"), "max": ("numeric", "date"), "distinct": ("nominal", "key")}
+    wanted |= {"mode": ("nominal",), "mode_share": ("nominal",)}
+    if kind not in wanted.get(aggregate.function, (None,)):
+        raise ModelError(f"the aggregate '{aggregate}' looks at a column that is {kind}")
+    if aggregate.where is not None and columns[aggregate.where[0]].type != "nominal":
+        raise ModelError(f"the condition of the aggregate '{aggregate}' looks at a column that is not nominal")

@@ -1,0 +1,251 @@
+"""Rules on aggregates are learned, predicted with, explained, saved, drawn and written as SQL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import hornboost as hb
+from hornboost.errors import HornBoostError
+from hornboost.model import seal
+from hornboost.model.file import from_bytes, to_bytes
+
+
+def shop(n: int = 200, seed: int = 0) -> dict[str, pd.DataFrame]:
+    """Customers who are good if their mean payment is large and they complained at most twice."""
+    rng = np.random.default_rng(seed)
+    customer = pd.DataFrame({"customer": np.arange(n), "age": rng.integers(18, 80, n)})
+    paid = pd.DataFrame({"customer": rng.integers(0, n, 8 * n), "amount": rng.gamma(2.0, 50.0, 8 * n).round(2)})
+    paid["way"] = rng.choice(["card", "cash", "it's"], len(paid))
+    paid.loc[rng.random(len(paid)) < 0.1, "amount"] = np.nan
+    letter = pd.DataFrame({"customer": rng.integers(0, n, 3 * n), "angry": rng.choice(["yes", "no"], 3 * n)})
+    mean = paid.groupby("customer")["amount"].mean().reindex(customer["customer"]).to_numpy()
+    count = letter[letter["angry"] == "yes"].groupby("customer").size().reindex(customer["customer"]).fillna(0)
+    customer["good"] = np.where((np.nan_to_num(mean) >= 90) & (count.to_numpy() <= 2), "yes", "no")
+    return {"customer": customer, "paid": paid, "letter": letter}
+
+
+def database(frames: dict[str, pd.DataFrame]) -> hb.Database:
+    links = [("paid.customer", "customer.customer"), ("letter.customer", "customer.customer")]
+    return hb.Database.from_frames(
+        frames, target="customer", key="customer", label="good", positive="yes", foreign_keys=links
+    )
+
+
+@pytest.fixture(scope="module")
+def frames() -> dict[str, pd.DataFrame]:
+    return shop()
+
+
+@pytest.fixture(scope="module")
+def db(frames: dict[str, pd.DataFrame]) -> hb.Database:
+    return database(frames)
+
+
+@pytest.fixture(scope="module")
+def fitted(db: hb.Database) -> hb.HornBoostClassifier:
+    X, y = db.examples()
+    return hb.HornBoostClassifier(db, rounds=8, max_literals=2, aggregates=True, random_state=0).fit(X, y)
+
+
+def test_the_planted_aggregates_are_found(db: hb.Database, fitted: hb.HornBoostClassifier) -> None:
+    X, y = db.examples()
+    assert fitted.score(X, y) > 0.98
+    text = "\n".join(fitted.rules_frame()["rule"])
+    assert "mean(paid.amount)>=" in text
+    assert 'count(letter where angry="yes")<=2' in text
+
+
+def test_without_aggregates_there_are_none(db: hb.Database) -> None:
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, rounds=5, max_literals=2, aggregates=False, random_state=0).fit(X, y)
+    assert not any(rule.clause.aggregates for rule in clf.rules_)
+    some = hb.HornBoostClassifier(db, rounds=5, max_literals=2, aggregates=["count"], random_state=0).fit(X, y)
+    functions = {one.function for rule in some.rules_ for one in rule.clause.aggregates}
+    assert functions == {"count"}
+
+
+def test_cross_validation_chooses_with_or_without(db: hb.Database) -> None:
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, rounds=8, max_literals=2, max_depth=2, random_state=0).fit(X, y)
+    assert clf.tuning_["aggregates"].tolist() == [False, True]
+    assert clf.tuning_["chosen"].tolist() == [False, True]
+
+
+def test_a_single_table_has_no_aggregates() -> None:
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = hb.HornBoostClassifier(rounds=3, aggregates=True).fit(X, y)
+    assert not any(rule.clause.aggregates for rule in clf.rules_)
+
+
+def test_an_unknown_function_is_refused(db: hb.Database) -> None:
+    X, y = db.examples()
+    with pytest.raises(HornBoostError, match="there is no aggregate 'men'; did you mean 'mean'"):
+        hb.HornBoostClassifier(db, aggregates=["men"]).fit(X, y)
+
+
+def test_rules_cover_what_their_text_says(db: hb.Database, fitted: hb.HornBoostClassifier) -> None:
+    _, y = db.examples()
+    assert any(rule.clause.aggregates for rule in fitted.rules_)
+    for rule in fitted.rules_:
+        covered = db.covers(hb.Clause.parse(str(rule.clause)))
+        assert [float((covered & (y == name)).sum()) for name in fitted.classes_] == list(rule.coverage)
+
+
+def test_predictions_on_new_rows_look_at_their_own_aggregates(
+    frames: dict[str, pd.DataFrame], fitted: hb.HornBoostClassifier, tmp_path: Path
+) -> None:
+    other = shop(60, seed=7)
+    fitted.save(tmp_path / "model.json")
+    db = database(other)
+    X, y = db.examples()
+    loaded = hb.load(tmp_path / "model.json", database=db)
+    assert np.mean(loaded.predict(X) == y) > 0.9
+    one_by_one = [loaded.decision_function(X.iloc[k : k + 1])[0] for k in range(5)]
+    assert one_by_one == loaded.decision_function(X)[:5].tolist()
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_the_sql_has_the_same_scores(
+    db: hb.Database, frames: dict[str, pd.DataFrame], fitted: hb.HornBoostClassifier, dialect: str
+) -> None:
+    X, _ = db.examples()
+    query = fitted.to_sql(dialect)
+    if dialect == "duckdb":
+        with duckdb.connect() as connection:
+            for name, frame in frames.items():
+                connection.register(name, frame)
+            rows = connection.execute(query).fetchall()
+    else:
+        with sqlite3.connect(":memory:") as connection:
+            for name, frame in frames.items():
+                frame.to_sql(name, connection, index=False)
+            rows = connection.execute(query).fetchall()
+    found = {row[0]: row[1] for row in rows}
+    assert [found[key] for key in X["customer"]] == fitted.decision_function(X).tolist()
+
+
+def test_other_dialects_and_prolog(fitted: hb.HornBoostClassifier) -> None:
+    for dialect in ("postgres", "spark", "bigquery"):
+        assert "path_1" in fitted.to_sql(dialect)
+    with pytest.raises(HornBoostError, match="has no form in Prolog"):
+        fitted.to_prolog()
+    with pytest.raises(HornBoostError, match="use to_sql of an estimator"):
+        next(rule.clause for rule in fitted.rules_ if rule.clause.aggregates).to_sql()
+
+
+def test_an_explanation_tells_the_value_and_the_number_of_rows(
+    db: hb.Database, frames: dict[str, pd.DataFrame], fitted: hb.HornBoostClassifier
+) -> None:
+    X, _ = db.examples()
+    seen = 0
+    for key, one in zip(X["customer"].iloc[:20], fitted.explain(X.iloc[:20]), strict=True):
+        rows = frames["paid"][frames["paid"]["customer"] == key]
+        for witness in (witness for fired in one.fired for witness in fired.witnesses):
+            if "mean(paid.amount)" in witness.row and witness.row["mean(paid.amount)"] is not None:
+                assert witness.row["mean(paid.amount)"] == pytest.approx(rows["amount"].mean(), abs=1e-9)
+                assert witness.behind["mean(paid.amount)"] == len(rows)
+                assert f" of {len(rows)} row" in str(witness)
+                seen += 1
+    assert seen
+    json.dumps(fitted.explain(X.iloc[:2]).to_json())
+
+
+def test_the_report_shows_them(db: hb.Database, fitted: hb.HornBoostClassifier, tmp_path: Path) -> None:
+    from hornboost.report.cards import rule_lines
+
+    clause = next(rule.clause for rule in fitted.rules_ if "mean(paid.amount)" in str(rule.clause))
+    assert any(name == "mean(paid.amount)" for line in rule_lines(clause) for name, _, _ in line.conditions)
+
+
+FORGED = [
+    (("routes", "paid"), [["customer", "paid", "amount"]], "joins columns that are no keys"),
+    (("routes", "paid"), [["customer", "nowhere", "customer"]], "has no path"),
+    (("routes", "paid"), [], "has no path"),
+    (("routes", "paid"), [["customer", "paid"]], "does not hold 3 values"),
+    (("routes",), {}, "has no path"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "message"), FORGED)
+def test_a_forged_route_is_refused(
+    fitted: hb.HornBoostClassifier, place: tuple[str, ...], value: Any, message: str
+) -> None:
+    content = json.loads(to_bytes(fitted._saved()))
+    part = content["model"]
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = value
+    with pytest.raises(HornBoostError, match=message):
+        from_bytes(sealed(content), "model.json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("mean(paid.amount)", "mean(paid.nothing)", "names a column that the schema does not hold"),
+        ("mean(paid.amount)", "mean(paid.way)", "looks at a column that is nominal"),
+        ("mean(paid.amount)", "men(paid.amount)", "there is no aggregate 'men'"),
+        ("mean(paid.amount)", "mean(elsewhere.amount)", "has no path"),
+        ('angry="yes"', 'nothing="yes"', "names a column that the schema does not hold"),
+    ],
+)
+def test_a_forged_aggregate_is_refused(fitted: hb.HornBoostClassifier, old: str, new: str, message: str) -> None:
+    content = json.loads(to_bytes(fitted._saved()))
+    for rule in content["model"]["rules"]:
+        rule["clause"] = rule["clause"].replace(old, new)
+    with pytest.raises(HornBoostError, match=message):
+        from_bytes(sealed(content), "model.json")
+
+
+def sealed(content: dict[str, Any]) -> bytes:
+    """The content with a checksum that fits."""
+    unsigned = {name: value for name, value in content.items() if name != "checksum"}
+    return json.dumps({**unsigned, "checksum": seal.digest(unsigned)}).encode()
+
+
+def test_a_database_with_other_foreign_keys_is_refused(
+    frames: dict[str, pd.DataFrame], fitted: hb.HornBoostClassifier, tmp_path: Path
+) -> None:
+    fitted.save(tmp_path / "model.json")
+    second = {**frames, "paid": frames["paid"].assign(other=frames["paid"]["customer"])}
+    links = [(f"paid.{name}", "customer.customer") for name in ("customer", "other")]
+    links.append(("letter.customer", "customer.customer"))
+    db = hb.Database.from_frames(
+        second, target="customer", key="customer", label="good", positive="yes", foreign_keys=links
+    )
+    with pytest.raises(HornBoostError, match=r"may mean several; write paid\[customer=customer\] or paid"):
+        hb.load(tmp_path / "model.json", database=db)
+
+
+def test_a_checkpoint_goes_on_to_the_same_model(
+    db: hb.Database, fitted: hb.HornBoostClassifier, tmp_path: Path
+) -> None:
+    X, y = db.examples()
+    options: dict[str, Any] = {"max_literals": 2, "aggregates": True, "random_state": 0}
+    path = tmp_path / "checkpoint.json"
+    hb.HornBoostClassifier(db, rounds=4, checkpoint=path, **options).fit(X, y)
+    gone_on = hb.HornBoostClassifier(db, rounds=8, checkpoint=path, **options).fit(X, y)
+    assert gone_on.ensemble_.rules == fitted.ensemble_.rules
+
+
+def test_the_same_bytes_from_any_number_of_threads(db: hb.Database, fitted: hb.HornBoostClassifier) -> None:
+    X, y = db.examples()
+    again = hb.HornBoostClassifier(db, rounds=8, max_literals=2, aggregates=True, random_state=0, n_jobs=2).fit(X, y)
+    assert to_bytes(again._saved()) == to_bytes(fitted._saved())
+
+
+def test_early_stopping_and_eval_sets_see_aggregates(db: hb.Database) -> None:
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, rounds=8, max_literals=2, aggregates=True, early_stopping=3, random_state=0)
+    clf.fit(X, y, eval_set=(X.iloc[:50], y.iloc[:50]))
+    assert any(rule.clause.aggregates for rule in clf.rules_)
