@@ -171,7 +171,9 @@ class Fit:
         """Why the work should end now, if it should."""
         if self.interrupted or (self.hears_ctrl_c and _ctrl_c.pressed is not None):
             return INTERRUPTED
-        return OUT_OF_TIME if self.is_timed and now() >= self.deadline else None
+        if self.deadline == math.inf or not self.is_timed:
+            return None
+        return OUT_OF_TIME if now() >= self.deadline else None
 
 
 @dataclass(eq=False)

@@ -30,7 +30,7 @@ from hornboost.learners import distribution_kernels as kernels
 from hornboost.learners.greedy import grow
 from hornboost.learners.hypotheses import ClauseCells, Codes, Floats, Hypothesis, OneCell
 from hornboost.learners.memory import Outcome
-from hornboost.learners.objectives import confidence, loss, z, z_tilde
+from hornboost.learners.objectives import confidence, loss, votes_for, z, z_tilde
 from hornboost.learners.problem import Problem
 from hornboost.model.votes import Round, Vote
 
@@ -135,6 +135,14 @@ class Covered(NamedTuple):
     minus: float
 
 
+class Found(NamedTuple):
+    """The clause of a round, the weight that it covers, and how many clauses were scored to find it."""
+
+    state: State
+    w: Covered
+    scored: int
+
+
 class Constrained:
     """The state of a run: the distribution D, the ensemble's votes, and the features that the learner may see.
 
@@ -155,6 +163,7 @@ class Constrained:
         self.total_confidence = 0.0
         self.least_error, self.since_least = math.inf, 0
         self.active: ActiveFeatures | None = None
+        self.hypotheses: dict[int, tuple[Hypothesis, str]] = {}
 
     @property
     def D(self) -> Floats:
@@ -171,22 +180,31 @@ class Constrained:
             )
         W, total = kernels.fixed_weights(self.density, self.sample, float(WEIGHT_ONE))
         in_G, W_G = kernels.growing_set(W, self.y, example_hash(self.run.seed, t, self.problem.content), total)
-        state, scored = self.run.memory.recall(
-            lambda: self._clause(W, W_G, total),
-            lambda found: Outcome((found[0].specs,), (found[1],)),
-            lambda found: (self.problem.state(found.clauses[0]), int(found.figures[0])),
+
+        def known(outcome: Outcome) -> Found:
+            state = self.problem.state(outcome.clauses[0])
+            return Found(state, self._weights(state, W, W_G, total), int(outcome.figures[0]))
+
+        state, w, scored = self.run.memory.recall(
+            lambda: self._clause(W, W_G, total), lambda found: Outcome((found.state.specs,), (found.scored,)), known
         )
-        w = self._weights(state, W, W_G, total)
         c = confidence(w.plus, w.minus, self.N)
         margin, error = self._update(state, c, w, in_G)
-        clause = self.problem.clause(state, self.run.positive or 0)
-        is_default = len(state.specs) == 1 and not state.specs[0].tests
-        hypothesis: Hypothesis = OneCell(1) if is_default else ClauseCells(clause, self.problem.examples, state.covered)
-        row: dict[str, Any] = {"rule": str(clause), "confidence": c}
+        hypothesis, rule = self._hypothesis(state)
+        row: dict[str, Any] = {"rule": rule, "confidence": c}
         row |= {"w_plus": w.plus, "w_minus": w.minus, "mean_margin": margin, "training_error": error}
         row |= self._progress(margin, error) | {"clauses_scored": scored}
         table = np.array([[c]]) if hypothesis.n_cells == 1 else np.array([[0.0], [c]])
         return Round((Vote(hypothesis, table),), row)
+
+    def _hypothesis(self, state: State) -> tuple[Hypothesis, str]:
+        """The cells of the clause, and its text; kept, because boosting takes half of its clauses again."""
+        if state.number not in self.hypotheses:
+            clause = self.problem.clause(state, self.run.positive or 0)
+            cells = ClauseCells(clause, self.problem.examples, state.covered)
+            is_default = len(state.specs) == 1 and not state.specs[0].tests
+            self.hypotheses[state.number] = OneCell(1) if is_default else cells, str(clause)
+        return self.hypotheses[state.number]
 
     def _weights(self, state: State, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> Covered:
         sums = np.zeros((2, 2), np.int64)
@@ -194,7 +212,7 @@ class Constrained:
         (minus_G, plus_G), (minus, plus) = (sums / total).tolist()
         return Covered(plus_G, minus_G, plus, minus)
 
-    def _clause(self, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> tuple[State, int]:
+    def _clause(self, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> Found:
         """Grow on G, prune on P, and compare with the default clause."""
         engine = self.problem.engine
         grown = grow(
@@ -212,14 +230,13 @@ class Constrained:
         def loss_on_P(w: Covered) -> float:
             return loss(w.plus - w.plus_G, w.minus - w.minus_G, confidence(w.plus_G, w.minus_G, self.N))
 
-        default = engine.root(), self._weights(engine.root(), W, W_G, total)
-        prunes = [(state, self._weights(state, W, W_G, total)) for state in grown.states]
-        prunes = [(state, w) for state, w in prunes if confidence(w.plus, w.minus, self.N) > 0]
+        default = Found(engine.root(), self._weights(engine.root(), W, W_G, total), grown.scored)
+        prunes = [Found(state, self._weights(state, W, W_G, total), grown.scored) for state in grown.states]
+        prunes = [prune for prune in prunes if votes_for(prune.w.plus, prune.w.minus, self.N)]
         if not prunes:
-            return default[0], grown.scored
-        best = min(prunes, key=lambda prune: loss_on_P(prune[1]))
-        chosen = max((best, default), key=lambda clause: z(clause[1].plus, clause[1].minus))
-        return chosen[0], grown.scored
+            return default
+        best = min(prunes, key=lambda prune: loss_on_P(prune.w)) if len(prunes) > 1 else prunes[0]
+        return max((best, default), key=lambda found: z(found.w.plus, found.w.minus))
 
     def _update(self, state: State, c: float, w: Covered, in_G: NDArray[np.bool_]) -> tuple[float, float]:
         """D ← D / exp(y·h), normalised, each factor computed once; returns the mean margin and the training error."""

@@ -274,9 +274,10 @@ class Ranking:
         clauses, gains = _hypothesis(climb, self._scheme(t).keeps_path, self.choices.excess)
         depth = self.weights.update([clause.covered for clause in clauses], gains, alpha)
         self.cells.add(depth, gains, alpha)
-        votes = [self._vote(clause, alpha * gain) for clause, gain in zip(clauses, gains, strict=True) if gain > 0]
-        rule = _ordered(self.problem.clause(clauses[-1].outline, self.positive))
-        row: dict[str, Any] = {"rule": str(rule), "clauses": len(clauses), "r": r, "alpha": alpha}
+        cells = [self._cells(clause) for clause in clauses]
+        tables = [np.array([[0.0], [alpha * gain]]) for gain in gains]
+        votes = [Vote(one, table) for one, table, gain in zip(cells, tables, gains, strict=True) if gain > 0]
+        row: dict[str, Any] = {"rule": str(cells[-1].clause), "clauses": len(clauses), "r": r, "alpha": alpha}
         row |= {"tp": climb.points[-1].tp, "fp": climb.points[-1].fp}
         row |= {"clauses_evaluated": self.budget.evaluated, "aurpc": self.cells.aurpc()}
         return Round(tuple(votes), row)
@@ -332,10 +333,9 @@ class Ranking:
         chance = 1.0 / (1.0 + self.weights.skew)
         return max(climb.score - chance, 0.0) / (1.0 - chance)
 
-    def _vote(self, clause: Position, vote: float) -> Vote:
+    def _cells(self, clause: Position) -> ClauseCells:
         ordered = _ordered(self.problem.clause(clause.outline, self.positive))
-        cells = ClauseCells(ordered, self.problem.examples, clause.covered)
-        return Vote(cells, np.array([[0.0], [vote]]))
+        return ClauseCells(ordered, self.problem.examples, clause.covered)
 
 
 def odds(score: Floats, weight: Floats) -> tuple[float, float]:
@@ -356,6 +356,8 @@ def _hypothesis(climb: Climb, keeps_path: bool, excess: bool) -> tuple[list[Posi
 
 def _ordered(clause: Clause) -> Clause:
     """The clause with the tests of each literal in order, so that clauses found by other ways are equal."""
+    if all(len(literal.tests) < 2 for literal in clause.body):
+        return clause
     body = (replace(literal, tests=tuple(sorted(literal.tests, key=str))) for literal in clause.body)
     return replace(clause, body=tuple(body))
 
@@ -377,11 +379,15 @@ class _Seeds:
         self.mass = np.bincount(inverse, weights=problem.weights[at])
         self.seed = seed
         self.count = max(float(at.size), math.fsum(problem.weights[at]))
+        self.orders: dict[int, NDArray[np.intp]] = {}
 
     def in_order(self, t: int) -> Iterator[int]:
         """Seeds of round t: the smallest of independent exponential times with the masses as rates, then the next, …"""
-        times = -exact.log1ps(-uniform(example_hash(self.seed, t, self.content))) / self.mass
-        return (int(self.example[k]) for k in np.argsort(times, kind="stable"))
+        self.orders = {k: order for k, order in self.orders.items() if k >= t}
+        if t not in self.orders:
+            times = -exact.log1ps(-uniform(example_hash(self.seed, t, self.content))) / self.mass
+            self.orders[t] = np.argsort(times, kind="stable")
+        return (int(self.example[k]) for k in self.orders[t])
 
 
 def constant_domains(database: Database) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import join_kernels, pair_kernels
 from hornboost.engine.attributes import Attributes
-from hornboost.engine.blocks import Block, build_block, running, zeros
+from hornboost.engine.blocks import Block, build_block, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement
@@ -120,11 +120,11 @@ class Engine:
         """
         at = range(len(state.specs)) if nodes is None else nodes
         # tests on aggregates are a group of their own, so that the others are the same with and without them
-        others = None if visible is None else replace(visible, aggregates=False)
+        others = replace(visible, aggregates=False) if visible is not None and visible.aggregates else visible
         groups = [self._group(state, node, others) for node in at]
         if self._aggregates.columns and 0 in at and (visible is None or visible.aggregates):
             groups.append(self._aggregated(state))
-        return Frontier(state, tuple(groups), running(group.size for group in groups))
+        return Frontier.of(state, tuple(groups))
 
     def score(
         self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine.attributes import Attributes
-from hornboost.engine.blocks import Block, Pairs, running
+from hornboost.engine.blocks import Block, Pairs
 from hornboost.engine.joins import Chain
 from hornboost.engine.state import State
 from hornboost.engine.tree import Join
@@ -17,6 +19,9 @@ from hornboost.logic.clause import Test
 
 MERGE_LIMIT = 4_000_000
 """Blocks with more pairs than this in sum stay apart: putting them together would copy more than it saves."""
+
+FEW = 4
+"""So many ties are sooner compared one by one than sorted by block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +51,14 @@ class NodeOptions:
 
     options: tuple[Option, ...]
     pairs: tuple[Pairs, ...]
-    bounds: NDArray[np.int64]
+    bounds: tuple[int, ...]
     ranks: tuple[int, ...]
     """Of each option the number of the first one of its chain:
     several blocks of a chain share its place in schema order."""
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> NodeOptions:
-        bounds = running(option.block.conditions.size for option in options)
+        bounds = tuple(accumulate((option.block.conditions.size for option in options), initial=0))
         packs: list[list[Block]] = []
         room = 0
         for option in options:
@@ -69,7 +74,7 @@ class NodeOptions:
 
     @property
     def size(self) -> int:
-        return int(self.bounds[-1])
+        return self.bounds[-1]
 
     @property
     def nbytes(self) -> int:
@@ -82,18 +87,22 @@ class Frontier:
 
     state: State
     groups: tuple[NodeOptions, ...]
-    bounds: NDArray[np.int64]
+    bounds: tuple[int, ...]
+
+    @classmethod
+    def of(cls, state: State, groups: tuple[NodeOptions, ...]) -> Frontier:
+        return cls(state, groups, tuple(accumulate((group.size for group in groups), initial=0)))
 
     def __len__(self) -> int:
-        return int(self.bounds[-1])
+        return self.bounds[-1]
 
     def place(self, candidate: int) -> tuple[int, int, int]:
         """The group of a candidate, its option within the group, and its number within the option's block."""
-        g = int(self.bounds.searchsorted(candidate, side="right")) - 1
-        local = candidate - int(self.bounds[g])
+        g = bisect_right(self.bounds, candidate) - 1
+        local = candidate - self.bounds[g]
         bounds = self.groups[g].bounds
-        o = int(bounds.searchsorted(local, side="right")) - 1
-        return g, o, local - int(bounds[o])
+        o = bisect_right(bounds, local) - 1
+        return g, o, local - bounds[o]
 
     def refinement(self, candidate: int) -> Refinement:
         """The step that a candidate number stands for."""
@@ -108,9 +117,11 @@ class Frontier:
 
         Within a block conditions are in that order, so only the first candidate of each block is compared.
         """
-        starts = np.concatenate(
-            [group.bounds[:-1] + shift for group, shift in zip(self.groups, self.bounds, strict=False)]
-        )
+        few: list[int] = candidates.tolist() if candidates.size <= FEW else []
+        if few:
+            return min(few, key=self._order)
+        groups = zip(self.groups, self.bounds, strict=False)
+        starts = [shift + start for group, shift in groups for start in group.bounds[:-1]]
         at = np.unique(np.searchsorted(candidates, starts))
         firsts: list[int] = candidates[at[at < candidates.size]].tolist()
         return min(firsts, key=self._order)

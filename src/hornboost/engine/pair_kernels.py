@@ -326,12 +326,12 @@ def histogram(
     """Add each example's weight to every condition that it satisfies, by class; segments lo..hi."""
     n_classes = np.uint64(out.shape[1])
     cells = out.reshape(-1)
-    for segment in range(lo, hi):
+    for segment in range(np.uint64(lo), np.uint64(hi)):  # unsigned: no index counts from the end
         who = np.uint32(segment_example[segment])
         weight = weights[who]
         if weight != 0:
             label = np.uint64(classes[who])
-            for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + 1])):
+            for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + np.uint64(1)])):
                 cells[np.uint64(np.uint32(pairs[p])) * n_classes + label] += weight
 
 
@@ -342,12 +342,12 @@ def channel_sums(
     """Add each example's signed numbers, a column a channel, to every condition that it satisfies; segments lo..hi."""
     n_channels = np.uint64(channels.shape[1])
     cells = out.reshape(-1)
-    for segment in range(lo, hi):
+    for segment in range(np.uint64(lo), np.uint64(hi)):
         who = np.uint32(segment_example[segment])
         if n_channels == 2:  # the common case without the inner loop
             first, second = channels[who, 0], channels[who, 1]
             if first != 0 or second != 0:
-                for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + 1])):
+                for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + np.uint64(1)])):
                     at = np.uint64(np.uint32(pairs[p])) * np.uint64(2)
                     cells[at] += first
                     cells[at + np.uint64(1)] += second
@@ -356,7 +356,7 @@ def channel_sums(
         for k in range(n_channels):
             silent &= channels[who, k] == 0
         if not silent:
-            for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + 1])):
+            for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + np.uint64(1)])):
                 at = np.uint64(np.uint32(pairs[p])) * n_channels
                 for k in range(n_channels):
                     cells[at + k] += channels[who, k]

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from hornboost.engine import sampling_kernels as kernels
 
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
+GAMMA, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_GAMMA, _MIX_1, _MIX_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
 _ALL = 0xFFFFFFFFFFFFFFFF
 _NAN = np.uint64(0x7FF8000000000000)
 _MISSING_TEXTS = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})
@@ -47,9 +46,9 @@ def example_hash(seed: int, round: int, content_hashes: NDArray[np.uint64]) -> N
 
 def _mixed(state: int) -> int:
     """`splitmix64` of one number."""
-    z = (state + int(_GAMMA)) & _ALL
-    z = ((z ^ (z >> 30)) * int(_MIX_1)) & _ALL
-    z = ((z ^ (z >> 27)) * int(_MIX_2)) & _ALL
+    z = (state + GAMMA) & _ALL
+    z = ((z ^ (z >> 30)) * MIX_1) & _ALL
+    z = ((z ^ (z >> 27)) * MIX_2) & _ALL
     return z ^ (z >> 31)
 
 

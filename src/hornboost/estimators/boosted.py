@@ -141,6 +141,8 @@ class BoostedClassifier(Booster, RelationalClassifier):
 
 def _placed(found: Round, place: Floats) -> Round:
     """A round whose votes, of one column, stand in their class's score."""
+    if place.size == 1 and place[0, 0] == 1.0:
+        return found
     votes = tuple(Vote(vote.hypothesis, vote.table * place, vote.origin, vote.settles) for vote in found.votes)
     return Round(votes, found.row)
 

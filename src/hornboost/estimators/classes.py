@@ -41,7 +41,7 @@ def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
 
 def _of_one_type(y: NDArray[Any]) -> NDArray[Any]:
     """Python objects as what they are, text or numbers or booleans; anything else, and a mixture, is refused."""
-    held = {bool if isinstance(value, np.bool_) else type(value) for value in y.tolist()}
+    held = {bool if issubclass(kind, np.bool_) else kind for kind in set(map(type, y.tolist()))}
     if all(issubclass(kind, str) for kind in held):
         return y
     if held == {bool} or all(issubclass(kind, NUMBERS) and kind is not bool for kind in held):

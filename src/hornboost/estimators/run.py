@@ -82,9 +82,9 @@ class Run:
                     self.stopped = end.value
                     return
                 self.rounds.append(found)
-                with unstopped():
-                    for watched in (self.held_out, self.shown):
-                        if watched is not None:
+                for watched in (self.held_out, self.shown):
+                    if watched is not None:
+                        with unstopped():
                             watched.add(found.votes)
                 if found.is_learned:
                     self.n_learned += 1

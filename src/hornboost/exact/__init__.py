@@ -92,7 +92,7 @@ def sigmoids(x: ArrayLike) -> Floats:
     >>> sigmoids([0.0, 1000.0])
     array([0.5, 1. ])
     """
-    return np.asarray(1.0 / (1.0 + exps(-np.clip(x, -700, 700))))
+    return np.asarray(1.0 / (1.0 + exps(-np.minimum(np.maximum(x, -700.0), 700.0))))
 
 
 def softpluses(x: ArrayLike) -> Floats:

@@ -68,8 +68,10 @@ def exp(x: float) -> float:
     if not EXP_VANISHES <= x <= EXP_OVERFLOWS:
         return math.inf if x > 0.0 else 0.0 if x < 0.0 else x
     k = round(x * PER_LN2)
+    if -1000 < k < 1000:
+        return math.ldexp(exp_without(x, k), k)
     first = k >> 1  # in two steps, since 2^k itself may lie beyond the normal numbers
-    return exp_without(x, float(k)) * math.ldexp(1.0, first) * math.ldexp(1.0, k - first)
+    return exp_without(x, k) * math.ldexp(1.0, first) * math.ldexp(1.0, k - first)
 
 
 def exp_without(x: float, k: float) -> float:

@@ -59,10 +59,13 @@ class ClauseLearner(_GreedyLearner):
     Its head is the class with the largest WRAcc.
     """
 
+    def fit(self, X: Rows, target: NDArray[Any], weights: Floats, round: int, output: int = 0) -> Hypothesis:
+        self._known: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        return super().fit(X, target, weights, round, output)
+
     def _search(self, target: NDArray[Any], weights: Floats) -> State | None:
         engine, classes, n_classes = self.problem.engine, self.problem.classes, len(self.problem.labels)
-        units = weights_in_units(weights, self.problem.weights)
-        totals = engine.covered_weight(engine.root(), units, classes, n_classes)
+        units, totals = self._units(weights)
         grown = grow(
             engine,
             units,
@@ -77,12 +80,19 @@ class ClauseLearner(_GreedyLearner):
 
     def _head(self, state: State | None, weights: Floats, output: int) -> int:
         engine, classes, n_classes = self.problem.engine, self.problem.classes, len(self.problem.labels)
-        units = weights_in_units(weights, self.problem.weights)
-        totals = engine.covered_weight(engine.root(), units, classes, n_classes)
+        units, totals = self._units(weights)
         if state is None:
             return int(totals.argmax())
         covered = engine.covered_weight(state, units, classes, n_classes)
         return int(np.argmax([wracc(covered[None], totals, label)[0] for label in range(n_classes)]))
+
+    def _units(self, weights: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The weights of this call in fixed point, and their sum by class; the search and the head ask for them."""
+        if self._known is None:
+            engine, units = self.problem.engine, weights_in_units(weights, self.problem.weights)
+            totals = engine.covered_weight(engine.root(), units, self.problem.classes, len(self.problem.labels))
+            self._known = units, totals
+        return self._known
 
 
 class ClauseRegressor(_GreedyLearner):

@@ -48,6 +48,15 @@ def confidence(w_plus: float, w_minus: float, n: float) -> float:
     return 0.5 * exact.log((w_plus + 0.5 / n) / (w_minus + 0.5 / n))
 
 
+def votes_for(w_plus: float, w_minus: float, n: float) -> bool:
+    """Whether the confidence of a clause is positive.
+
+    >>> votes_for(0.5, 0.0, 10), votes_for(0.2, 0.2, 10)
+    (True, False)
+    """
+    return (w_plus + 0.5 / n) / (w_minus + 0.5 / n) > 1.0
+
+
 def loss(w_plus: float, w_minus: float, vote: float) -> float:
     """The weight left on the pruning set by a clause that votes `vote` (Hoche and Wrobel 2002, Table 1, function 5)."""
     return (1.0 - (w_plus + w_minus)) + w_plus * exact.exp(-vote) + w_minus * exact.exp(vote)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import count
 
 
@@ -12,5 +13,12 @@ def variable_name(column: str, taken: Collection[str]) -> str:
     >>> variable_name("account_id", {"A"}), variable_name("2nd", ()), variable_name("№", ())
     ('A2', 'N', 'X')
     """
-    letter = next((c for c in column if c.isascii() and c.isalpha()), "x").upper()
-    return next(name for name in (letter + (str(i) if i > 1 else "") for i in count(1)) if name not in taken)
+    letter = _letter(column)
+    if letter not in taken:
+        return letter
+    return next(name for name in (f"{letter}{i}" for i in count(2)) if name not in taken)
+
+
+@lru_cache(maxsize=4096)
+def _letter(column: str) -> str:
+    return next((c for c in column if c.isascii() and c.isalpha()), "x").upper()

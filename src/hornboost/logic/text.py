@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import NoReturn
 
@@ -109,6 +110,7 @@ def in_few_digits(value: float) -> str:
     return print_number(round(value, max(0, 3 - exponent)))
 
 
+@lru_cache(maxsize=4096)
 def _print_name(name: str) -> str:
     return name if _NAME.fullmatch(name) and name not in _KEYWORDS else _quote(name)
 

@@ -135,13 +135,16 @@ class Votes(Scale):
         Clauses are told apart by their canonical form.
         """
         start = np.array(self.intercept, np.float64)
+        keys: dict[int, Clause] = {}
         merged: Merged = {}
         for vote in (vote for found in self.rounds for vote in found.votes if _is_rule(vote)):
             if not isinstance(vote.hypothesis, ClauseCells):
                 start += vote.table[0]
                 continue
             clause = vote.hypothesis.clause
-            key = canonical(clause if keep_heads else clause.with_head(label, "")), vote.origin
+            if id(clause) not in keys:  # a clause that was found again is often the same object
+                keys[id(clause)] = canonical(clause if keep_heads else clause.with_head(label, ""))
+            key = keys[id(clause)], vote.origin
             first, table = merged.get(key, (vote.hypothesis, np.zeros_like(vote.table)))
             merged[key] = first, table + vote.table
         return start, merged
