@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornboost.aggregates.attach import with_aggregates
-from hornboost.aggregates.compute import Aggregator
-from hornboost.aggregates.meaning import Paths
+from hornboost.aggregates.meaning import Paths, meaning
 from hornboost.aggregates.paths import TablePath, find_paths, is_unique
 from hornboost.aggregates.reach import rows_reached
+from hornboost.aggregates.reached import Reached
 from hornboost.data.table import Column, Table
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.aggregate import FUNCTIONS, MOMENTS, ROWS, SPREAD, Aggregate
@@ -48,19 +47,22 @@ class AggregateChoice:
         """The examples with the aggregates that tell some of them apart, each once."""
         paths = self._affordable(examples)
         room = max(1, min(MOST_COLUMNS, MOST_CELLS // max(examples.n_rows, 1)))
-        wanted = list(dict.fromkeys(self._wanted(examples, paths)))
+        reached = Reached(self.database, examples)
+        plain = list(dict.fromkeys(self._plain(paths)))
+        reached.look([meaning(self.database, one) for one in (*plain, *self._examined(paths))])
+        wanted = [*plain, *self._conditional(paths, reached)]
         for aggregate in wanted[room:]:
             self.left_out[str(aggregate)] = f"there are more than {room:,} aggregates"
         check()
-        full = with_aggregates(self.database, examples, wanted[:room])
         seen: set[bytes] = set()
         kept = {}
-        for aggregate, column in full.aggregates.items():
+        for aggregate in wanted[:room]:
+            column = reached.column(meaning(self.database, aggregate))
             content = column.kind.encode() + column.values.tobytes()
             if content not in seen and _varies(column):
                 kept[aggregate] = column
             seen.add(content)
-        return replace(full, aggregates=kept)
+        return replace(examples, aggregates=kept)
 
     def _affordable(self, examples: Table) -> list[TablePath]:
         """The paths to several rows that reach no more of them than the limit."""
@@ -77,26 +79,36 @@ class AggregateChoice:
                 found.append(path)
         return found
 
-    def _wanted(self, examples: Table, paths: Sequence[TablePath]) -> Iterator[Aggregate]:
-        """The shortest paths first, and conditions on rows last, so that a limit leaves out what matters least."""
-        names = Paths.of(self.database)
+    def _plain(self, paths: Sequence[TablePath]) -> Iterator[Aggregate]:
+        """Functions of all rows, the shortest paths first."""
         for path in paths:
-            steps = names.name(path.steps)
+            steps = Paths.of(self.database).name(path.steps)
             if "count" in self.functions:
                 yield Aggregate("count", steps)
             for column in self.database.tables[path.table].columns.values():
                 for function in self._of_column(path, column):
                     yield Aggregate(function, steps, column.name)
-        functions = [function for function in ROWS if function in self.functions]
-        if not functions:
-            return
-        check()
-        aggregator = Aggregator(self.database.tables, self.database.target.table, {}, exact=True)
-        for path, values in aggregator.frequent_values(_distinct(examples), paths, VALUES).items():
-            for name, frequent in values.items():
-                for value in frequent:
-                    for function in functions:
-                        yield Aggregate(function, names.name(path.steps), None, (name, value))
+
+    def _examined(self, paths: Sequence[TablePath]) -> Iterator[Aggregate]:
+        """What tells which values of nominal columns are frequent, and how many rows have each."""
+        for path, column in self._nominal(paths):
+            yield Aggregate("mode", Paths.of(self.database).name(path.steps), column.name)
+        if "share" in self.functions:
+            yield from (Aggregate("count", Paths.of(self.database).name(path.steps)) for path in paths)
+
+    def _conditional(self, paths: Sequence[TablePath], reached: Reached) -> Iterator[Aggregate]:
+        """Functions of the rows with frequent values."""
+        for path, column in self._nominal(paths):
+            steps = Paths.of(self.database).name(path.steps)
+            for value in reached.frequent(meaning(self.database, Aggregate("count", steps)).path, column.name, VALUES):
+                for function in ROWS:
+                    if function in self.functions:
+                        yield Aggregate(function, steps, None, (column.name, value))
+
+    def _nominal(self, paths: Sequence[TablePath]) -> list[tuple[TablePath, Column]]:
+        if not set(ROWS) & set(self.functions):
+            return []
+        return [(path, c) for path in paths for c in self.database.tables[path.table].attributes if c.kind == "nominal"]
 
     def _of_column(self, path: TablePath, column: Column) -> list[str]:
         if column.kind == "key":
@@ -132,12 +144,6 @@ def checked_functions(functions: Sequence[str]) -> tuple[str, ...]:
         if function not in FUNCTIONS:
             raise DataError(f"there is no aggregate '{function}'{did_you_mean(str(function), FUNCTIONS)}")
     return tuple(functions)
-
-
-def _distinct(examples: Table) -> Table:
-    """Examples that differ in their keys: one that is repeated counts once, as one of twice the weight does."""
-    keys = np.column_stack([column.codes for column in examples.keys])
-    return examples.take(np.unique(keys, axis=0, return_index=True)[1])
 
 
 def _varies(column: Column) -> bool:

@@ -42,12 +42,20 @@ def total(value: exp.Expr, dialect: Dialect, *, whole: bool = False, positive: b
     from sqlglot import exp
 
     if whole:
-        return _added(value)
+        return exp.cast(added(value), "double")
+    parts = added_parts(value, dialect, positive=positive)
+    rest = exp.Div(this=exp.cast(parts[1], "double"), expression=number(UNITS))
+    return exp.paren(exp.Add(this=exp.cast(parts[0], "double"), expression=rest))
+
+
+def added_parts(value: exp.Expr, dialect: Dialect, *, positive: bool = False) -> tuple[exp.Expr, exp.Expr]:
+    """The sums of the whole parts, and of what is behind the point in units of the ninth digit."""
+    from sqlglot import exp
+
     part = floor(value, dialect, positive=positive)
     behind = exp.paren(exp.Sub(this=value.copy(), expression=part.copy()))
     units = exp.Add(this=exp.Mul(this=behind, expression=number(UNITS)), expression=number(0.5))
-    rest = exp.Div(this=_added(floor(units, dialect, positive=True)), expression=number(UNITS))
-    return exp.paren(exp.Add(this=_added(part), expression=rest))
+    return added(part), added(floor(units, dialect, positive=True))
 
 
 def mean(value: exp.Expr, dialect: Dialect, *, whole: bool = False) -> exp.Expr:
@@ -106,11 +114,11 @@ def square_bound(op: str, bound: float) -> float:
     return square
 
 
-def _added(value: exp.Expr) -> exp.Expr:
-    """The sum of whole numbers as a double: exact, but for the rounding of the sum itself."""
+def added(value: exp.Expr) -> exp.Expr:
+    """The sum of whole numbers in 64 bits, which is exact."""
     from sqlglot import exp
 
-    return exp.cast(exp.cast(exp.Sum(this=exp.cast(value.copy(), "bigint")), "bigint"), "double")
+    return exp.cast(exp.Sum(this=exp.cast(value.copy(), "bigint")), "bigint")
 
 
 def _number_of(value: exp.Expr) -> exp.Expr:
