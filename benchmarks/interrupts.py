@@ -50,6 +50,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--python", action="store_true", help="Call fit from Python instead of the command line.")
     asked = parser.parse_args()
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # processes that a shell starts in its background ignore it
     rng = random.Random(asked.seed)
     kept = empty = 0
     waits = []

@@ -248,3 +248,24 @@ def test_the_label_is_no_key(key: Any) -> None:
     frame = pd.DataFrame({"id": [1, 2, 3], "y": ["a", "b", "a"]})
     with pytest.raises(DataError, match=r"'t\.(id|y)' is named both as a key and as the label; choose another label"):
         hb.Database.from_frames({"t": frame}, target="t", key=key, label="id" if key == "id" else "y")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": ""}, "table 't' has no column ''"),
+        ({"label": "y", "key": ["id", "id"]}, "the key names the column 'id' twice"),
+    ],
+)
+def test_names_that_name_nothing_or_one_thing_twice_are_one_sentence(options: dict[str, Any], message: str) -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3], "x": [1, 2, 3], "y": ["a", "b", "a"]})
+    with pytest.raises(DataError, match=message):
+        hb.Database.from_frames({"t": frame}, target="t", **options)
+
+
+def test_no_examples_are_one_sentence() -> None:
+    frame = pd.DataFrame({"id": range(4), "x": [1, 2] * 2, "y": ["a", "b"] * 2})
+    database = hb.Database.from_frames({"t": frame}, target="t", key="id", label="y")
+    X, y = database.examples()
+    with pytest.raises(DataError, match=r"there are no examples, 0 sample\(s\), to learn from"):
+        hb.C2RIBClassifier(database).fit(X.iloc[:0], y.iloc[:0])

@@ -550,3 +550,14 @@ def test_a_time_of_day_in_a_database_may_be_the_label(run: Any, tmp_path: Path) 
     done = run("fit", tmp_path / "d.duckdb", "--target", "t", "--label", "at", "-o", tmp_path / "m.json")
     assert done.code == 0, done.err
     assert hb.load(tmp_path / "m.json").classes_.tolist() == ["08:00:00", "20:00:00"]
+
+
+def test_an_empty_text_names_no_source_and_no_label(run: Any, folder: Path, tmp_path: Path) -> None:
+    done = run("fit", "", "-o", tmp_path / "m.json")
+    assert (done.code, done.err) == (
+        1,
+        "hornboost: the source is named by an empty text; give a folder, a file or an address\n",
+    )
+    done = run("fit", folder, "--label", "", "-o", tmp_path / "m.json")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "has no column ''" in done.err

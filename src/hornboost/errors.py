@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 
 class HornBoostError(Exception):
@@ -49,7 +50,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("x", ["element"])
     "; known are 'element'"
     """
-    names = list(known)
+    names = sorted(known) if isinstance(known, AbstractSet) else list(known)  # a set has another order in every process
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     close = close or [other for other in names if name and name.lower() in other.lower()][:1]
     if close:

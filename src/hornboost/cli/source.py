@@ -73,6 +73,8 @@ def open_source(source: str, options: TaskOptions) -> Database:
         return Database.from_postgres(
             source, **options.inferring(), **({"schema": options.schema} if options.schema else {})
         )
+    if not source.strip():
+        raise DataError("the source is named by an empty text; give a folder, a file or an address")
     path = Path(source)
     try:
         is_folder, exists = path.is_dir(), path.exists()

@@ -209,13 +209,15 @@ class Schema:
                 f"{self.location}: {place}: there is no table '{task.table}'{did_you_mean(task.table, self.tables)}"
             )
         columns = {column.name for column in self.tables[task.table].columns}
-        for name in (*task.key, *([task.label] if task.label else []), *task.where):
+        for name in (*task.key, *([] if task.label is None else [task.label]), *task.where):
             if name not in columns:
                 raise DataError(
                     f"{self.location}: {place}: table '{task.table}' has no column "
                     f"'{name}'{did_you_mean(name, columns)}"
                 )
         for name in task.key:
+            if task.key.count(name) > 1:
+                raise DataError(f"{self.location}: {place}: the key names the column '{name}' twice; name it once")
             if self.tables[task.table].column(name).type != "key":
                 raise DataError(f"{self.location}: {place}: the key column '{task.table}.{name}' must have type 'key'")
             if name == task.label:
