@@ -561,3 +561,10 @@ def test_an_empty_text_names_no_source_and_no_label(run: Any, folder: Path, tmp_
     done = run("fit", folder, "--label", "", "-o", tmp_path / "m.json")
     assert (done.code, done.err.count("\n")) == (1, 1)
     assert "has no column ''" in done.err
+
+
+@pytest.mark.parametrize("verb", ["fit", "evaluate"])
+def test_the_number_of_rounds_may_be_left_to_the_estimator(run: Any, folder: Path, tmp_path: Path, verb: str) -> None:
+    output = ["-o", tmp_path / "m.json"] if verb == "fit" else ["--cv", 2]
+    done = run(verb, folder, "--estimator", "hornboost", *output)
+    assert done.code == 0, done.err

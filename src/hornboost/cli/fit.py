@@ -134,9 +134,9 @@ def fit_with_progress(learner: Any, X: Any, y: Any, what: str = "learning") -> A
     from hornboost.cli.progress import fit_progress
 
     known = learner.get_params(deep=False)
-    classes = len(set(y))
-    runs = classes if classes > 2 else 1
-    with fit_progress(int(known.get("rounds") or 0) * runs or 1, what) as callback, warnings.catch_warnings():
+    rounds, classes = known.get("rounds"), len(set(y))
+    total = rounds * (classes if classes > 2 else 1) if isinstance(rounds, int) else None
+    with fit_progress(total, what) as callback, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no rule was learned")  # said in the report
         if "callbacks" in known:
             learner.set_params(callbacks=[callback])

@@ -10,8 +10,11 @@ from hornboost.cli.output import progress_console
 
 
 @contextmanager
-def fit_progress(total: int, what: str = "learning") -> Iterator[Callable[[dict[str, Any]], None]]:
-    """A callback for estimators that draws a bar on a terminal and does nothing elsewhere."""
+def fit_progress(total: int | None, what: str = "learning") -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A callback for estimators that draws a bar on a terminal and does nothing elsewhere.
+
+    `total` is None where the number of rounds is not known before.
+    """
     console = progress_console()
     if console is None:
         yield lambda row: None
