@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -157,14 +158,46 @@ def test_an_explanation_tells_the_value_and_the_number_of_rows(
                 assert f" of {len(rows)} row" in str(witness)
                 seen += 1
     assert seen
-    json.dumps(fitted.explain(X.iloc[:2]).to_json())
+    plain = json.loads(json.dumps(fitted.explain(X.iloc[:2]).to_json()))
+    assert any("rows_behind" in witness for one in plain for fired in one["fired"] for witness in fired["witnesses"])
 
 
-def test_the_report_shows_them(db: hb.Database, fitted: hb.HornBoostClassifier, tmp_path: Path) -> None:
+def test_a_rule_that_did_not_fire_tells_the_value_that_it_lacks(db: hb.Database) -> None:
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, rounds=1, max_literals=1, max_depth=2, aggregates=["mean"], random_state=0)
+    missed = [missed for one in clf.fit(X, y).explain(X) for missed in one.missed]
+    assert missed
+    for one in missed:
+        assert re.fullmatch(
+            r"mean\(paid\.amount\)>=[\d.]+ does not hold: it is (missing|[\d.]+) of \d+ rows?", one.failed
+        )
+
+
+def test_numbers_are_predicted_by_aggregates(frames: dict[str, pd.DataFrame]) -> None:
+    spent = frames["paid"].groupby("customer")["amount"].sum().reindex(frames["customer"]["customer"]).fillna(0)
+    tables = {**frames, "customer": frames["customer"].drop(columns="good").assign(spent=spent.to_numpy())}
+    links = [("paid.customer", "customer.customer"), ("letter.customer", "customer.customer")]
+    db = hb.Database.from_frames(tables, target="customer", key="customer", label="spent", foreign_keys=links)
+    X, y = db.examples()
+    reg = hb.HornBoostRegressor(db, rounds=40, max_literals=1, aggregates=True, random_state=0).fit(X, y)
+    assert reg.score(X, y) > 0.95
+    assert "sum(paid.amount)" in str(reg.rules_[0].clause)
+    with duckdb.connect() as connection:
+        for name, frame in tables.items():
+            connection.register(name, frame)
+        found = dict(row[:2] for row in connection.execute(reg.to_sql("duckdb")).fetchall())
+    assert [found[key] for key in X["customer"]] == reg.predict(X).tolist()
+
+
+def test_the_report_shows_them(db: hb.Database, fitted: hb.HornBoostClassifier) -> None:
     from hornboost.report.cards import rule_lines
+    from hornboost.report.schema_graph import Graph
 
     clause = next(rule.clause for rule in fitted.rules_ if "mean(paid.amount)" in str(rule.clause))
     assert any(name == "mean(paid.amount)" for line in rule_lines(clause) for name, _, _ in line.conditions)
+    graph = Graph.of(db, [clause], {name: table.n_rows for name, table in db.tables.items()})
+    assert "paid.customer = customer.customer: in 1 rule" in graph.sentences()
+    assert graph.columns["paid"] == {"amount": 1}
 
 
 FORGED = [

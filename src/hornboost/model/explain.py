@@ -268,7 +268,7 @@ def _explained(
             else -decision[e]
         )
         fired = [Fired(ensemble.rules[r], votes[r], witnesses[r, e]) for r in np.flatnonzero(covered[e]).tolist()]
-        near = steps.nearest(trace.covered[e], covered[e], votes, otherwise)[:missed] if missed else []
+        near = steps.nearest(trace, e, covered[e], votes, otherwise, missed) if missed else []
         yield Explanation(
             names[e],
             ensemble.classes[choices[e]],
@@ -295,7 +295,7 @@ def _explained_numbers(
     votes, nothing = [rule.votes[0] for rule in ensemble.rules], [0.0] * len(ensemble.rules)
     for e in range(len(covered)):
         fired = [Fired(ensemble.rules[r], votes[r], witnesses[r, e]) for r in np.flatnonzero(covered[e]).tolist()]
-        near = steps.nearest(trace.covered[e], covered[e], votes, nothing)[:missed] if missed else []
+        near = steps.nearest(trace, e, covered[e], votes, nothing, missed) if missed else []
         yield NumberExplanation(
             names[e],
             label,
@@ -331,11 +331,10 @@ def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
             yield shorter, what.format(literal.table)
         for k, test in enumerate(literal.tests, start=1):
             shorter = replace(shorter, body=(*body, replace(literal, tests=literal.tests[:k])))
-            where = (
-                f"no such row of table '{literal.table}' has {test}"
-                if number
-                else f"{test} does not hold in table '{literal.table}'"
-            )
+            where = f"no such row of table '{literal.table}' has {test}"
+            if number == 0:
+                where = f"{test} does not hold"
+                where += "" if isinstance(test.column, Aggregate) else f" in table '{literal.table}'"
             yield shorter, where
         body = (*body, literal)
         known.update(literal.variables)
@@ -355,7 +354,8 @@ class _Steps:
     rules: Sequence[Rule]
     coverage: Coverage
     columns: list[list[int]]
-    failures: list[list[str]]
+    failures: list[list[tuple[str, Aggregate | None]]]
+    """What is said of a condition that fails, and the aggregate that it looks at, if it does."""
 
     @classmethod
     def kept(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> _Steps:
@@ -372,19 +372,56 @@ class _Steps:
         coverage = Coverage.of(database, [*clauses, *(clause for rule in steps for clause, _ in rule)])
         place = iter(coverage.of_clause[len(clauses) :])
         columns = [[next(place) for _ in rule] for rule in steps]
-        return cls(ensemble.rules, coverage, columns, [[failed for _, failed in rule] for rule in steps])
+        failures = [[(failed, _last_aggregate(clause)) for clause, failed in rule] for rule in steps]
+        return cls(ensemble.rules, coverage, columns, failures)
 
     def nearest(
-        self, covered: NDArray[np.bool_], fired: NDArray[np.bool_], votes: Sequence[float], otherwise: Sequence[float]
+        self,
+        trace: Trace,
+        e: int,
+        fired: NDArray[np.bool_],
+        votes: Sequence[float],
+        otherwise: Sequence[float],
+        limit: int,
     ) -> list[Missed]:
         """The rules that did not fire, those with the largest share of satisfied conditions first."""
-        missed = []
+        found = []
         for r in np.flatnonzero(~fired).tolist():
-            holds = covered[self.columns[r]]
+            holds = trace.covered[e, self.columns[r]]
             satisfied = int(np.argmin(holds)) if not holds.all() else len(holds)
-            failed = self.failures[r][satisfied] if satisfied < len(holds) else "its rows do not fit together"
-            missed.append(Missed(self.rules[r], otherwise[r], votes[r], satisfied, len(holds), failed))
-        return sorted(missed, key=lambda one: (-one.satisfied / max(one.conditions, 1), -abs(one.would_vote)))
+            found.append((-satisfied / max(len(holds), 1), -abs(votes[r]), r, satisfied))
+        nearest = sorted(found)[:limit]
+        return [
+            Missed(self.rules[r], otherwise[r], votes[r], k, len(self.columns[r]), self._failed(trace, e, r, k))
+            for _, _, r, k in nearest
+        ]
+
+    def _failed(self, trace: Trace, e: int, r: int, k: int) -> str:
+        """What is said of the condition of a rule that an example fails; of an aggregate also its value."""
+        if k == len(self.failures[r]):
+            return "its rows do not fit together"
+        failed, aggregate = self.failures[r][k]
+        if aggregate is None:
+            return failed
+        shown = _only(trace.examples, [aggregate])
+        (cell,) = decode_table(shown, trace.coverage.database.domains, np.array([e]), dates_as_text=True).to_dict(
+            "records"
+        )
+        return f"{failed}: it is {_show(_cells(cell)[str(aggregate)])}{_of_rows(trace.examples, aggregate, e)}"
+
+
+def _last_aggregate(clause: Clause) -> Aggregate | None:
+    """The aggregate in the last condition of a clause, if it is one."""
+    tests = clause.root.tests if len(clause.body) == 1 else ()
+    return tests[-1].column if tests and isinstance(tests[-1].column, Aggregate) else None
+
+
+def _of_rows(examples: Table, aggregate: Aggregate, e: int) -> str:
+    """The number of rows that an aggregate of an example is of, in words."""
+    if aggregate.function == "count":
+        return ""
+    count = int(examples.aggregates[rows_behind(aggregate)].numbers[e])
+    return f" of {count:,} row{'s' * (count != 1)}"
 
 
 def _witnesses(
@@ -524,7 +561,7 @@ def _plain(one: Explanation | NumberExplanation) -> dict[str, Any]:
             {
                 "rule": str(f.rule.clause),
                 "vote": f.vote,
-                "witnesses": [{"table": w.table, "row": dict(w.row)} for w in f.witnesses],
+                "witnesses": [_plain_witness(w) for w in f.witnesses],
             }
             for f in one.fired
         ],
@@ -540,3 +577,8 @@ def _plain(one: Explanation | NumberExplanation) -> dict[str, Any]:
             for m in one.missed
         ],
     }
+
+
+def _plain_witness(witness: Witness) -> dict[str, Any]:
+    rows = {"rows_behind": dict(witness.behind)} if witness.behind else {}
+    return {"table": witness.table, "row": dict(witness.row), **rows}

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.model.explain import Explanation, Fired
-from hornboost.report.text import NAME, key_text, shown
+from hornboost.model.explain import Explanation, Fired, Witness
+from hornboost.report.text import NAME, key_text, number, shown
 
 MOST_SCORED = 200_000
 """Examples that are scored to find the ones worth explaining."""
@@ -110,7 +110,7 @@ class Payload:
                 :MOST_COLUMNS
             ]
             cells = [
-                [shown(column, NAME), _cell(witness.row[column]), int(column in witness.mentioned)] for column in names
+                [shown(column, NAME), _cell(witness, column), int(column in witness.mentioned)] for column in names
             ]
             rows.append([shown(witness.table, NAME), cells])
         return [self.rules[id(fired.rule)], round(fired.vote, 4), rows]
@@ -126,5 +126,7 @@ def script_json(content: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _cell(value: Any) -> str:
-    return str(value) if isinstance(value, int) else shown(value)
+def _cell(witness: Witness, column: str) -> str:
+    value, rows = witness.row[column], witness.behind.get(column)
+    text = str(value) if isinstance(value, int) else shown(value)
+    return text if rows is None else f"{text} of {number(rows)} row{'' if rows == 1 else 's'}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from hornboost.aggregates.meaning import Paths
 from hornboost.logic.clause import Clause
 from hornboost.report.text import name, number
 
@@ -43,7 +44,7 @@ class Graph:
     @classmethod
     def of(cls, database: Database, clauses: Sequence[Clause], rows: Mapping[str, int]) -> Graph:
         """The schema of a database, with what some clauses use of it, and the number of rows of each table."""
-        used = _used_joins(clauses)
+        used = _used_joins(clauses, Paths.of(database))
         links = {
             frozenset({(link.table, link.column), (link.to_table, link.to_column)}): link for link in database.links
         }
@@ -128,8 +129,8 @@ class Graph:
         )
 
 
-def _used_joins(clauses: Sequence[Clause]) -> dict[frozenset[tuple[str, str]], set[int]]:
-    """For each pair of columns that a variable joins, the clauses in which it does."""
+def _used_joins(clauses: Sequence[Clause], paths: Paths) -> dict[frozenset[tuple[str, str]], set[int]]:
+    """For each pair of columns that a variable, or the path of an aggregate, joins, the clauses in which it does."""
     used: dict[frozenset[tuple[str, str]], set[int]] = {}
     for place, clause in enumerate(clauses):
         first: dict[str, tuple[str, str]] = {}
@@ -139,6 +140,8 @@ def _used_joins(clauses: Sequence[Clause]) -> dict[frozenset[tuple[str, str]], s
                 if variable in first:
                     used.setdefault(frozenset({first[variable], here}), set()).add(place)
                 first.setdefault(variable, here)
+        for hop in (hop for aggregate in clause.aggregates for hop in paths.meant(aggregate.path).steps):
+            used.setdefault(frozenset({(hop.table, hop.column), (hop.to_table, hop.to_column)}), set()).add(place)
     return used
 
 
