@@ -198,7 +198,7 @@ def test_rules_name_things_that_recur_and_never_examples_themselves():
 def test_nothing_is_tuned_where_everything_is_given():
     db = shop("dear", 60)
     X, y = db.examples()
-    given = {"rounds": 5, "max_literals": 2, "max_depth": 2, "constants": None, "aggregates": False}
+    given = {"rounds": 5, "max_literals": 2, "max_depth": 2, "constants": False, "aggregates": False}
     clf = hb.HornBoostClassifier(db, **given, random_state=0).fit(X, y)
     assert len(clf.tuning_) == 0
     assert clf.n_rounds_ <= 5
@@ -209,3 +209,40 @@ def test_constants_must_be_keys():
     X, y = db.examples()
     with pytest.raises(hb.errors.DataError, match="there are no keys of 'produkt'; did you mean 'product'"):
         hb.HornBoostClassifier(db, constants=["produkt"]).fit(X, y)
+
+
+def test_at_most_max_rules_and_the_path_to_them():
+    db = hb.datasets.bank(600, noise=0.1, seed=2).database()
+    X, y = db.examples()
+    large = hb.HornBoostClassifier(db, random_state=0, corrective=False, aggregates=False).fit(X, y)
+    small = hb.HornBoostClassifier(db, random_state=0, max_rules=4, aggregates=False).fit(X, y)
+    assert 1 <= len(small.rules_) <= 4 < len(large.rules_)
+    assert small.n_conditions_ == sum(rule.clause.length for rule in small.rules_)
+    for model in (small, large):
+        assert len(model.path_) == model.n_rounds_
+        assert int(model.path_["rules"].iloc[-1]) == len(model.rules_)
+        assert int(model.path_["conditions"].iloc[-1]) == model.n_conditions_
+        chosen = model.tuning_.loc[model.tuning_["chosen"], "loss"].iloc[0]
+        assert model.path_["held_out_loss"].iloc[-1] == chosen
+
+
+def test_votes_that_are_fitted_again_are_at_the_minimum_of_the_penalised_loss():
+    db = hb.datasets.trains(200, noise=0.1, seed=2).database()
+    X, y = db.examples()
+    given = {"max_literals": 2, "max_depth": 2, "constants": None, "aggregates": False, "random_state": 0}
+    clf = hb.HornBoostClassifier(db, rounds=40, max_rules=2, corrective=True, **given).fit(X, y)
+    assert len(clf.rules_) == 2
+    p = clf.predict_proba(X)[:, 1]
+    slope = p - (np.asarray(y) == clf.classes_[1])
+    for rule in clf.rules_:
+        covered = db.covers(rule.clause)
+        for cell, vote in ((covered, rule.votes), (~covered, rule.otherwise)):
+            assert slope[cell].sum() + 4.0 * vote[0] == pytest.approx(0.0, abs=0.5)
+
+
+def test_stages_of_corrective_boosting_end_at_the_model():
+    db = hb.datasets.bank(300, noise=0.1, seed=2).database()
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, rounds=5, corrective=True, aggregates=False, random_state=0).fit(X, y)
+    *_, last = clf.staged_predict_proba(X)
+    np.testing.assert_array_equal(last, clf.predict_proba(X))

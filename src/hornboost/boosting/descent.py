@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost import exact
 from hornboost.engine import State
 from hornboost.engine.sampling import example_hash, uniform
+from hornboost.engine.tree import Spec
 from hornboost.estimators.examples import Targets
 from hornboost.learners.hypotheses import Floats
 from hornboost.learners.losses import Loss
@@ -15,9 +18,15 @@ from hornboost.learners.newton import Derivatives, NewtonSearch
 from hornboost.learners.problem import Problem
 from hornboost.model.votes import in_steps
 
+Change = tuple[State, Floats]
+"""A clause and what its cells {not covered, covered} vote more than before, a row a cell."""
+
 
 class Descent:
-    """Scores of all examples, moved by a clause at a time; examples of weight 0 are scored, not learned from."""
+    """Scores of all examples, moved by a clause at a time; examples of weight 0 are scored, not learned from.
+
+    There are at most `max_rules` different clauses; `ended` says why there is no further step.
+    """
 
     def __init__(
         self,
@@ -29,24 +38,39 @@ class Descent:
         learning_rate: float,
         subsample: float,
         seed: int,
+        max_rules: float = math.inf,
     ) -> None:
         self.problem, self.y, self.weights, self.loss, self.search = problem, y, weights, loss, search
-        self.learning_rate, self.subsample, self.seed = learning_rate, subsample, seed
+        self.learning_rate, self.subsample, self.seed, self.max_rules = learning_rate, subsample, seed, max_rules
         self.scores = np.tile(in_steps(loss.start(y, weights)), (len(y), 1))
         self.mass = exact.total(weights)
         self.number = 0
+        self.known: set[tuple[Spec, ...]] = set()
+        self.ended = ""
 
-    def step(self) -> tuple[State, Floats] | None:
-        """The next clause and its table of votes, a row a cell, if one gains anything."""
+    def step(self) -> list[Change] | None:
+        """The next clause and its votes, and changes to those of earlier ones, if one gains anything."""
         self.number += 1
         weights = self._drawn()
-        derivatives = Derivatives(*self.loss.derivatives(self.y, self.scores), weights, self.mass)
+        derivatives = self._derivatives(weights)
         state = self.search.find(derivatives)
         if state is None:
+            self.ended = "no clause gains anything"
             return None
+        if state.specs not in self.known and len(self.known) >= self.max_rules:
+            self.ended = f"there are {self.max_rules} rules"
+            return None
+        self.known.add(state.specs)
+        return self._move(state, derivatives, weights)
+
+    def _move(self, state: State, derivatives: Derivatives, weights: Floats) -> list[Change]:
+        """Step by the votes of a clause."""
         table = in_steps(self.learning_rate * self._steps(state.covered, derivatives, weights))
         self.scores += table[state.covered.astype(np.intp)]
-        return state, table
+        return [(state, table)]
+
+    def _derivatives(self, weights: Floats) -> Derivatives:
+        return Derivatives(*self.loss.derivatives(self.y, self.scores), weights, self.mass)
 
     def _steps(self, covered: NDArray[np.bool_], derivatives: Derivatives, weights: Floats) -> Floats:
         """What is best for the cells {not covered, covered}, a row a cell; less where there are few examples."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from numbers import Integral, Real
@@ -13,14 +14,15 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hornboost.aggregates.choice import AggregateChoice, checked_functions
+from hornboost.boosting.corrective import Corrective
 from hornboost.boosting.descent import Descent
+from hornboost.boosting.path import path
 from hornboost.boosting.tuning import (
     FOLDS,
     MOST_ROUNDS,
     Choices,
     Setting,
     Trial,
-    best_of,
     folds,
     n_distinct,
     search,
@@ -28,6 +30,7 @@ from hornboost.boosting.tuning import (
 )
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, recurring
+from hornboost.errors import DataError
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.run import Loop, Run
@@ -65,7 +68,9 @@ class GradientBooster(Booster):
     rounds: int | Choice["auto"] = "auto"  # type: ignore[assignment]
     max_literals: int | Choice["auto"] = "auto"  # type: ignore[assignment]
     max_depth: int | Choice["auto"] = "auto"  # type: ignore[assignment]
-    constants: Choice["auto"] | Sequence[str] | None = "auto"
+    constants: Choice["auto"] | bool | Sequence[str] | None = "auto"
+    corrective: bool | Choice["auto"] = "auto"
+    max_rules: int | None = None
     learning_rate: float = 0.3
     l2: float = 1.0
     subsample: float = 1.0
@@ -76,7 +81,9 @@ class GradientBooster(Booster):
         "rounds": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_literals": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_depth": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "constants": [StrOptions({"auto"}), "array-like", None],
+        "constants": [StrOptions({"auto"}), "boolean", "array-like", None],
+        "corrective": ["boolean", StrOptions({"auto"})],
+        "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "l2": [Interval(Real, 0, None, closed="left")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
@@ -100,20 +107,24 @@ class GradientBooster(Booster):
             return self._nothing
         descent = self._descent(problem, training.y, training.weights, self._setting, run.seed, run.memory)
         while True:
-            found = descent.step()
-            if found is None:
-                return "no clause gains anything"
-            state, table = found
-            clause = problem.clause_under(self._head(problem, table), state)
-            vote = Vote(ClauseCells(clause, problem.examples, state.covered), table)
-            yield Round((vote,), {"rule": str(clause), "training_loss": descent.loss_on(training.weights)})
+            changes = descent.step()
+            if changes is None:
+                return descent.ended
+            clauses = [problem.clause_under(self._head(problem, table), state) for state, table in changes]
+            votes = tuple(
+                Vote(ClauseCells(clause, problem.examples, state.covered), table)
+                for clause, (state, table) in zip(clauses, changes, strict=True)
+            )
+            yield Round(votes, {"rule": str(clauses[0]), "training_loss": descent.loss_on(training.weights)})
 
     def _descent(
         self, problem: Problem, y: Targets, weights: Floats, setting: Setting, seed: int, memory: Memory | None = None
     ) -> Descent:
         memory = Memory() if memory is None else memory
         search = NewtonSearch(problem, setting.max_literals, self.l2, memory, self._visible(problem, setting))
-        return Descent(problem, y, weights, self._loss, search, self.learning_rate, self.subsample, seed)
+        kind = Corrective if setting.corrective else Descent
+        most = math.inf if self.max_rules is None else self.max_rules
+        return kind(problem, y, weights, self._loss, search, self.learning_rate, self.subsample, seed, most)
 
     def _head(self, problem: Problem, table: Floats) -> Head:
         """What a clause says whose cells {not covered, covered} vote so."""
@@ -134,10 +145,10 @@ class GradientBooster(Booster):
 
     def _domains(self) -> tuple[str, ...]:
         """The kinds of keys that rules may name: never those that examples are known by."""
-        if self.constants is None or self.database is None:
+        if self.constants is None or self.constants is False or self.database is None:
             return ()
         database, target = self.database, self.database.target
-        if not isinstance(self.constants, str):
+        if not isinstance(self.constants, str | bool):
             return checked_domains(database, self.constants)
         own = {database.tables[target.table].columns[name].domain for name in target.key}
         return tuple(name for name in database.domains if name not in own)
@@ -170,17 +181,19 @@ class GradientBooster(Booster):
         choices = self._choices(training)
         self._setting = Setting(**{name: values[0] for name, values in choices.items()})
         is_open = any(len(values) > 1 for values in choices.values()) or (fixed is None and self.early_stopping is None)
-        trials: list[Trial] = []
+        trials, best = list[Trial](), None
         if is_open and self._nothing is None and n_distinct(training) >= 2 * FOLDS:
-            trials = self._trials(training, choices, fixed or MOST_ROUNDS, seed)
+            trials, best = self._trials(training, choices, fixed or MOST_ROUNDS, seed)
         self._rounds = fixed or (USUAL_ROUNDS if self.early_stopping is None else MOST_ROUNDS)
-        if trials:
-            best = best_of(trials)
+        self._held_out_losses = () if best is None else best.losses
+        if best is not None:
             self._setting = best.setting
             self._rounds = best.rounds if fixed is None and self.early_stopping is None else self._rounds
-        self.tuning_ = _as_frame(trials)
+        self.tuning_ = _as_frame(trials, best)
 
-    def _trials(self, training: Training, choices: Choices, most_rounds: int, seed: int) -> list[Trial]:
+    def _trials(
+        self, training: Training, choices: Choices, most_rounds: int, seed: int
+    ) -> tuple[list[Trial], Trial | None]:
         problem = training.problem
         assert problem is not None
         held_outs = [held_out for held_out in folds(training, seed) if self._is_a_sample(training, ~held_out)]
@@ -192,7 +205,7 @@ class GradientBooster(Booster):
             return tried(training, setting, descent, held_outs, most_rounds)
 
         if not held_outs:
-            return []
+            return [], None
         with in_part_of_the_time(TRIALS):
             return search(choices, attempt)
 
@@ -200,7 +213,8 @@ class GradientBooster(Booster):
         """The values that may be taken for what is left to be chosen, and those that are given."""
         problem = training.problem
         assert problem is not None
-        self._named = recurring(problem.engine, self._near()) if self.constants == "auto" else _all_named(problem)
+        by_hand = not isinstance(self.constants, str | bool)
+        self._named = _all_named(problem) if by_hand else recurring(problem.engine, self._near())
         distances = problem.engine.graph.distances().values()
         depths = (NEAR, min(FARTHEST, max(NEAR + 1, *distances))) if distances else (NEAR,)
         given = bool(problem.examples.aggregates)
@@ -209,7 +223,21 @@ class GradientBooster(Booster):
             "constants": (False, True) if self._named and self.constants == "auto" else (bool(self._named),),
             "max_depth": depths if isinstance(self.max_depth, str) else (self.max_depth,),
             "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),
+            "corrective": self._ways_to_vote(),
         }
+
+    def _ways_to_vote(self) -> tuple[bool, ...]:
+        if self.corrective == "auto":
+            is_open = isinstance(self.rounds, str) or self.max_rules is not None
+            return (False, True) if is_open and self._loss.is_smooth else (False,)
+        if self.corrective and not self._loss.is_smooth:
+            raise DataError(f"corrective: votes cannot be fitted again down the {self._loss.name}; set it to False")
+        return (bool(self.corrective),)
+
+    def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:
+        super()._finish(training, runs, reason)
+        self.path_ = path(self._votes.rounds, self.history_, self._held_out_losses)
+        self.n_conditions_ = sum(rule.clause.length for rule in self.ensemble_.rules)
 
     def _near(self) -> int:
         return NEAR if isinstance(self.max_depth, str) else self.max_depth
@@ -226,11 +254,10 @@ def _all_named(problem: Problem) -> frozenset[tuple[str, str]]:
     )
 
 
-def _as_frame(trials: Sequence[Trial]) -> pd.DataFrame:
+def _as_frame(trials: Sequence[Trial], best: Trial | None) -> pd.DataFrame:
     """A row a trial: the setting, its best number of rounds, the held-out loss there, and whether it was chosen."""
     import pandas as pd
 
     columns = [*(field.name for field in fields(Setting)), "rounds", "loss", "chosen"]
-    best = best_of(trials).setting if trials else None
-    rows = [(*astuple(one.setting), one.rounds, one.loss, one.setting == best) for one in trials]
+    rows = [(*astuple(one.setting), one.rounds, one.loss, one is best) for one in trials]
     return pd.DataFrame(rows, columns=columns)

@@ -46,9 +46,14 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     max_depth : int or "auto"
         Joins between an example and a row that a rule may look at; "auto" chooses between 2 and the farthest table,
         which is at most 4 joins away.
-    constants : "auto", sequence of str or None
-        Kinds of keys whose values rules may name, as in `product="p17"`. "auto" takes those that recur in many examples
-        if that helps, and never those that examples are known by.
+    constants : "auto", bool or sequence of str
+        Kinds of keys whose values rules may name, as in `product="p17"`. True takes those that recur in many examples,
+        and never those that examples are known by; "auto" does so if that helps.
+    corrective : bool or "auto"
+        Whether the votes of all rules are fitted again with each new rule: a few rules then say what otherwise takes
+        many. "auto" does so if it clearly helps, and not where `rounds` are given.
+    max_rules : int or None
+        Rules at most. The number that is best on held-out examples is taken, up to this one.
     learning_rate : float
         The share of a Newton step that a rule takes.
     l2 : float
@@ -67,6 +72,11 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     tuning_ : DataFrame
         What was tried: a row for each setting with its best number of rounds, the held-out loss there, and whether it
         was chosen. Empty where nothing was left to choose.
+    path_ : DataFrame
+        A row a round: rules and conditions so far, the loss on the training examples, and on held-out ones as far as
+        settings were tried on them.
+    n_conditions_ : int
+        Conditions in all rules together.
     left_out_ : dict
         Aggregates and paths that were not computed, with the reason.
     history_ : DataFrame

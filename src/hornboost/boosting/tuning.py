@@ -19,6 +19,15 @@ MOST_ROUNDS = 1_000
 PATIENCE = 25
 """Rounds without a smaller held-out loss after which a setting is given up."""
 
+FEW_RULES = 10
+"""The same where all votes are fitted again with each round, which then counts for several."""
+
+MARGIN = 0.03
+"""The share of the held-out loss that another kind of boosting must save: less is chance."""
+
+WORTH = 1e-3
+"""The share of the loss before the first round that is too little to be worth further ones."""
+
 FEW = 5_000
 """Examples up to which every one is held out once; of more, a fifth is."""
 
@@ -27,12 +36,16 @@ FOLDS = 5
 
 @dataclass(frozen=True, order=True, slots=True)
 class Setting:
-    """What clauses may say: how long they are, how far they reach, and whether they look at aggregates and names."""
+    """What clauses may say: how long they are, how far they reach, whether they look at aggregates and names.
+
+    And whether the votes of all are fitted again with each new one.
+    """
 
     max_literals: int
     max_depth: int
     aggregates: bool = False
     constants: bool = False
+    corrective: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,8 +66,8 @@ Choices = Mapping[str, Sequence[Any]]
 """The values that each field of a setting may take; the first is where the search starts."""
 
 
-def search(choices: Choices, attempt: Callable[[Setting], Trial | None]) -> list[Trial]:
-    """Try values for one field after the other, each beside the best of the others so far.
+def search(choices: Choices, attempt: Callable[[Setting], Trial | None]) -> tuple[list[Trial], Trial | None]:
+    """Try values for one field after the other, each beside the best of the others so far; the best comes last.
 
     Numbers go up and then down from where the search starts, for as long as that helps. Ends where an attempt gives
     nothing, since time is up.
@@ -66,17 +79,17 @@ def search(choices: Choices, attempt: Callable[[Setting], Trial | None]) -> list
             start = best
             for value in way:
                 if best is None:
-                    return trials
+                    return trials, best
                 trial = attempt(replace(best.setting, **{name: value}))
                 if trial is None:
-                    return trials
+                    return trials, best
                 trials.append(trial)
-                if trial.loss >= best.loss:
+                if trial.loss >= best.loss - (MARGIN if name == "corrective" else 0.0) * abs(best.loss):
                     break
                 best = trial
             if best is not start:
                 break
-    return trials
+    return trials, best
 
 
 def _ways(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -84,11 +97,6 @@ def _ways(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
     start = values[0]
     yield sorted(value for value in values if value > start)
     yield sorted((value for value in values if value < start), reverse=True)
-
-
-def best_of(trials: Sequence[Trial]) -> Trial:
-    """The trial with the least loss, the simplest of equal ones."""
-    return min(trials, key=lambda trial: (trial.loss, trial.setting))
 
 
 def tried(
@@ -105,15 +113,22 @@ def tried(
     folds = [(descent(np.where(held_out, 0.0, training.weights)), np.flatnonzero(held_out)) for held_out in held_outs]
     masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
     losses: list[float] = []
+    start = float(np.average([one.loss_at(held_out, training.weights) for one, held_out in folds], weights=masses))
     with learning():
         for number in range(1, min(most_rounds, MOST_ROUNDS) + 1):
             check()
             ended = [one.step() is None for one, _ in folds]
             parts = [one.loss_at(held_out, training.weights) for one, held_out in folds]
             losses.append(float(np.average(parts, weights=masses)))
-            if all(ended) or number - int(np.argmin(losses)) > PATIENCE:
+            if all(ended) or number - _best(losses, start) >= (FEW_RULES if setting.corrective else PATIENCE):
                 break
-    return Trial(setting, int(np.argmin(losses)) + 1, tuple(losses)) if losses else None
+    return Trial(setting, _best(losses, start), tuple(losses)) if losses else None
+
+
+def _best(losses: Sequence[float], start: float) -> int:
+    """The fewest rounds after which the loss is smallest, but for a thousandth of what it was before the first."""
+    curve = np.asarray(losses)
+    return int(np.argmax(curve <= curve.min() + WORTH * start)) + 1
 
 
 def n_distinct(training: Training) -> int:

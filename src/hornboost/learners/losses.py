@@ -22,9 +22,10 @@ WHOLE = 2.0**52
 
 
 class Loss(ABC):
-    """A loss of scores, a column an output."""
+    """A loss of scores, a column an output; one that is smooth has slopes that tell its best steps."""
 
     name: str
+    is_smooth = True
 
     @abstractmethod
     def start(self, y: NDArray[Any], weights: Floats) -> Floats:
@@ -122,6 +123,7 @@ class Quantile(Loss):
     """
 
     name = "pinball_loss"
+    is_smooth = False
 
     def __init__(self, level: float, unit: float = 1.0) -> None:
         self.level = level
