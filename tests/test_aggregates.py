@@ -211,8 +211,7 @@ def test_values_are_the_same_whatever_the_number_of_workers(monkeypatch):
     db = database(frames())
     X, _ = db.examples()
     expected = RelationalAggregates(db, where=1).fit_transform(X)
-    for module in ("compute", "queries"):
-        monkeypatch.setattr(f"hornboost.aggregates.{module}.n_workers", lambda: 5)
+    monkeypatch.setattr("hornboost.aggregates.compute._workers", lambda: 5)
     monkeypatch.setattr("hornboost.aggregates.compute._SPLIT_ROWS", 1)
     pd.testing.assert_frame_equal(RelationalAggregates(db, where=1).fit_transform(X), expected, check_exact=True)
 

@@ -1,4 +1,4 @@
-"""Examples with the aggregates that clauses look at: computed once, by DuckDB, and then columns like others."""
+"""Examples with the aggregates that clauses look at: computed once, and then columns like others."""
 
 from __future__ import annotations
 

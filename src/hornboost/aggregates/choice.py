@@ -17,7 +17,6 @@ from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.aggregate import FUNCTIONS, MOMENTS, ROWS, SPREAD, Aggregate
 from hornboost.logic.text import print_path
 from hornboost.sql.sums import LARGEST, LARGEST_SQUARED
-from hornboost.stopping import check
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -48,12 +47,13 @@ class AggregateChoice:
         paths = self._affordable(examples)
         room = max(1, min(MOST_COLUMNS, MOST_CELLS // max(examples.n_rows, 1)))
         reached = Reached(self.database, examples)
-        plain = list(dict.fromkeys(self._plain(paths)))
-        reached.look([meaning(self.database, one) for one in (*plain, *self._examined(paths))])
-        wanted = [*plain, *self._conditional(paths, reached)]
+        wanted = list(dict.fromkeys(self._plain(paths)))
+        has_room = len(wanted) < room
+        examined = self._examined(paths) if has_room else ()
+        reached.look([meaning(self.database, one) for one in (*wanted[:room], *examined)])
+        wanted += self._conditional(paths, reached) if has_room else ()
         for aggregate in wanted[room:]:
-            self.left_out[str(aggregate)] = f"there are more than {room:,} aggregates"
-        check()
+            self.left_out[str(aggregate)] = f"there are more than {room:,} aggregates of so many examples"
         seen: set[bytes] = set()
         kept = {}
         for aggregate in wanted[:room]:

@@ -1,9 +1,16 @@
-"""The values of aggregates as columns for other learners, by DuckDB."""
+"""The values of aggregates, by DuckDB.
+
+In the SQL, tables and columns go by their positions and nominal values by their codes, so that no text of the user is
+ever part of it.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +18,14 @@ from numpy.typing import NDArray
 
 from hornboost.aggregates.paths import TablePath
 from hornboost.aggregates.plan import NUMERIC, SPREAD, Aggregate
-from hornboost.aggregates.queries import Queries, n_workers
 from hornboost.data.table import Column, Table
 from hornboost.logic.moment import DAY
 from hornboost.sql import aggregates as sql
 from hornboost.sql import names
+from hornboost.sql.dialects import DUCKDB
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
     from sqlglot import exp
 
@@ -55,13 +63,12 @@ class Aggregator:
         self._tables = tables
         self._target = target
         self._as_of = as_of
-        self._queries = Queries(tables, target, _arrow_column, as_of)
 
     def compute(self, examples: Table, aggregates: Sequence[Aggregate]) -> dict[str, NDArray[Any]]:
         """The values of each aggregate by its name: counts are 0 and all else is missing where nothing is reached."""
         out = {aggregate.name: self._empty(aggregate, examples.n_rows) for aggregate in aggregates}
-        queries = [query for path, members in _by_path(aggregates) for query in self._of_path(path, members)]
-        for query, result in zip(queries, self._queries.run(examples, [query.sql for query in queries]), strict=True):
+        queries = [query for path, members in _by_path(aggregates) for query in self._queries(path, members)]
+        for query, result in zip(queries, self._run(examples, [query.sql for query in queries]), strict=True):
             example = result[sql.EXAMPLE].filled(0)
             for code, members in query.members.items():
                 rows = slice(None) if code is None else np.flatnonzero(result[sql.VALUE] == code)
@@ -84,19 +91,19 @@ class Aggregator:
         ]
         queries = [self._rows(path).frequent(self._value(path, column.name), limit) for path, column in wanted]
         out: dict[TablePath, dict[str, list[str]]] = {}
-        for (path, column), result in zip(wanted, self._queries.run(examples, queries), strict=True):
+        for (path, column), result in zip(wanted, self._run(examples, queries), strict=True):
             assert column.categories is not None
             out.setdefault(path, {})[column.name] = [str(column.categories[code]) for code in result[sql.VALUE]]
         return out
 
-    def _of_path(self, path: TablePath, aggregates: Sequence[Aggregate]) -> Iterable[_Query]:
+    def _queries(self, path: TablePath, aggregates: Sequence[Aggregate]) -> Iterable[_Query]:
         rows = self._rows(path)
         if path.single:
             yield _Query(rows.select(_aliased([self._value(path, a.column) for a in aggregates])), _members(aggregates))
             return
         conditional = [a for a in aggregates if a.where is not None and a.function in NUMERIC]
         scalars = [a for a in aggregates if a.function not in SPREAD and (a.where is None or a.function not in NUMERIC)]
-        parts = n_workers() if self._tables[path.table].n_rows >= _SPLIT_ROWS else 1
+        parts = _workers() if self._tables[path.table].n_rows >= _SPLIT_ROWS else 1
         for part in np.array_split(np.arange(len(scalars)), parts):
             members = [scalars[i] for i in part]
             if members:
@@ -135,9 +142,7 @@ class Aggregator:
         """A function of a numeric column; of several last rows the largest value is taken."""
         value = self._value(path, column)
         if function == "last":
-            return sql.last(
-                value, self._rows(path).value(self._queries.name(path.table, self._as_of[path.table])), condition
-            )
+            return sql.last(value, self._rows(path).value(self._name(path.table, self._as_of[path.table])), condition)
         if function == "std":
             numbers = self._tables[path.table].columns[str(column)].numbers
             largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
@@ -146,12 +151,23 @@ class Aggregator:
         return sql.numeric(function, value, condition)
 
     def _rows(self, path: TablePath) -> sql.PathRows:
-        return self._queries.rows(path.steps)
+        steps = []
+        for step in path.steps:
+            time = self._name(step.to_table, self._as_of[step.to_table]) if step.to_table in self._as_of else None
+            before, after = self._name(step.table, step.column), self._name(step.to_table, step.to_column)
+            steps.append(sql.PathStep(before, self._relation(step.to_table), after, time))
+        return sql.PathRows(steps)
 
     def _value(self, path: TablePath, column: str | None) -> exp.Expr:
         assert column is not None
         is_elapsed = bool(self._as_of) and self._tables[path.table].columns[column].is_date
-        return self._rows(path).value(self._queries.name(path.table, column), before_example=is_elapsed)
+        return self._rows(path).value(self._name(path.table, column), before_example=is_elapsed)
+
+    def _relation(self, table: str) -> str:
+        return f"table{list(self._tables).index(table)}"
+
+    def _name(self, table: str, column: str) -> str:
+        return f"c{list(self._tables[table].columns).index(column)}"
 
     def _code(self, path: TablePath, column: str, value: str) -> int:
         categories = self._tables[path.table].columns[column].categories
@@ -180,6 +196,52 @@ class Aggregator:
             return False
         return self._tables[aggregate.path.table].columns[str(aggregate.column)].kind == "nominal"
 
+    def _run(self, examples: Table, queries: Sequence[exp.Select]) -> list[dict[str, Any]]:
+        """The results in the order of the queries.
+
+        Each worker has a DuckDB of one thread: with several, sums of floats differ in their last bits from run to run.
+        """
+        import duckdb
+        from sqlglot import exp
+
+        used = {table.name for query in queries for table in query.find_all(exp.Table)}
+        relations = {
+            self._relation(name): _arrow(table) for name, table in self._tables.items() if self._relation(name) in used
+        }
+        relations[sql.EXAMPLES] = self._examples(examples)
+        workers = min(_workers(), max(len(queries), 1))
+        idle: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
+        for _ in range(workers):
+            connection = duckdb.connect(config={"threads": 1})
+            for name, relation in relations.items():
+                connection.register(name, relation)
+            idle.put(connection)
+
+        def run(text: str) -> dict[str, Any]:
+            connection = idle.get()
+            try:
+                return {name: np.ma.asarray(values) for name, values in connection.sql(text).fetchnumpy().items()}
+            finally:
+                idle.put(connection)
+
+        with ThreadPoolExecutor(workers) as pool:
+            results = list(pool.map(run, [DUCKDB.text(query) for query in queries]))
+        for _ in range(workers):
+            idle.get().close()
+        return results
+
+    def _examples(self, examples: Table) -> pa.Table:
+        """The example's number `e`, its date `d`, and its keys at the positions that they have in the target table."""
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {sql.EXAMPLE: pa.array(np.arange(examples.n_rows, dtype=np.int32))}
+        if self._target in self._as_of:
+            columns[sql.MOMENT] = _arrow_column(examples.columns[self._as_of[self._target]])
+        for position, name in enumerate(self._tables[self._target].columns):
+            if name in examples.columns and examples.columns[name].kind == "key":
+                columns[f"c{position}"] = _arrow_column(examples.columns[name])
+        return pa.table(columns)
+
 
 def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[TablePath, list[Aggregate]]]:
     groups: dict[TablePath, list[Aggregate]] = {}
@@ -188,9 +250,19 @@ def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[TablePath, list[Aggr
     return list(groups.items())
 
 
+def _arrow(table: Table) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({f"c{position}": _arrow_column(column) for position, column in enumerate(table.columns.values())})
+
+
 def _arrow_column(column: Column) -> pa.Array:
     import pyarrow as pa
 
     missing = ~np.isfinite(column.values) if column.kind == "numeric" else column.values < 0
     values = column.numbers / DAY if column.is_date else column.values  # dates are shown, and subtracted, in days
     return pa.array(values, mask=missing if missing.any() else None)
+
+
+def _workers() -> int:
+    return os.cpu_count() or 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hornboost.data.table import Table
 
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def rows_reached(examples: Table, tables: Mapping[str, Table], steps: Sequence[Hop]) -> int:
-    """The rows at the end of a path, each as often as examples reach it.
+    """The rows at the end of a path, each as often as examples reach it."""
+    return int(rows_reached_by_each(examples, tables, steps).sum())
+
+
+def rows_reached_by_each(examples: Table, tables: Mapping[str, Table], steps: Sequence[Hop]) -> NDArray[np.float64]:
+    """The number of rows at the end of a path that each example reaches.
 
     From the last table back, each row's number is the sum of those that its key leads to. Beyond 2⁵³ the number is
     rounded, which no limit notices.
@@ -28,4 +34,4 @@ def rows_reached(examples: Table, tables: Mapping[str, Table], steps: Sequence[H
         known = (start >= 0) & (start < by_key.size)
         each = np.zeros(start.size)
         each[known] = by_key[start[known]]
-    return int(each.sum())
+    return each

@@ -1,12 +1,11 @@
-"""What examples reach along paths, summed up by DuckDB in one query a path and one a nominal column.
+"""What examples reach along paths, summed up: sums of integers, which do not depend on the order of rows.
 
-Sums are of integers, so they do not depend on the order of rows; all else is made of them here, by the operations that
-`sql.sums` writes.
+All else is made of them by the operations that `sql.sums` writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,28 +14,32 @@ from numpy.typing import NDArray
 
 from hornboost.aggregates import plan
 from hornboost.aggregates.paths import TablePath
-from hornboost.aggregates.queries import Queries
+from hornboost.aggregates.reach import rows_reached_by_each
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING
 from hornboost.logic.aggregate import MOMENTS
-from hornboost.sql import aggregates as sql
-from hornboost.sql import names, sums
-from hornboost.sql.dialects import DUCKDB
+from hornboost.sql import sums
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from sqlglot import exp
-
     from hornboost.data import Database
 
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Where = tuple[str, str] | None
+Part = tuple[Where, str, str]
+"""The condition on rows, a column, and what is summed up of it."""
+
 COUNT = ""
 """Stands for the rows themselves among the columns of a path."""
 
 SMALL, SQUARES = " that may be squared", " of squares"
+
+BLOCK = 1 << 22
+"""Rows that are looked at together."""
+
+DENSE = 1 << 22
+"""Pairs of an example and a value that are counted in an array."""
 
 
 @dataclass(eq=False)
@@ -49,27 +52,73 @@ class Reached:
     _values: dict[tuple[TablePath, str], tuple[Longs, Longs, Longs]] = field(default_factory=dict)
 
     def look(self, aggregates: Iterable[plan.Aggregate]) -> None:
-        """Run the queries that aggregates need and that have not been run."""
-        queries: list[tuple[exp.Select, Any]] = []
-        run = Queries(self.database.tables, self.database.target.table, _arrow)
-        wanted: dict[tuple[TablePath, Where], dict[tuple[str, str], None]] = {}
+        """Follow the paths of aggregates and add up what these need, as far as that has not been done."""
+        wanted: dict[TablePath, tuple[dict[Part, None], dict[str, None]]] = {}
         for found in aggregates:
+            parts, columns = wanted.setdefault(found.path, ({}, {}))
             if self._is_by_value(found):
                 column = found.where[0] if found.where is not None else str(found.column)
-                at = (found.path, column)
-                if at not in self._values:
-                    self._values[at] = (np.empty(0, np.int64),) * 3
-                    value = run.rows(found.path.steps).value(run.name(found.path.table, column))
-                    queries.append((run.rows(found.path.steps).by_value_counts(value), at))
-            for where, name, part in self._parts(found):
-                if (found.path, where, name, part) not in self._sums:
-                    wanted.setdefault((found.path, where), {})[name, part] = None
-        for (path, where), parts in wanted.items():
-            queries.append((self._scalars(run, path, where, list(parts)), (path, where, list(parts))))
-        check()
-        for (_, at), result in zip(queries, run.run(self.examples, [query for query, _ in queries]), strict=True):
-            self._keep(at, result)
-        check()
+                columns.update({} if (found.path, column) in self._values else {column: None})
+            parts.update({part: None for part in self._parts(found) if (found.path, *part) not in self._sums})
+        for path, (parts, columns) in wanted.items():
+            if parts or columns:
+                self._follow(path, list(parts), list(columns))
+
+    def _follow(self, path: TablePath, parts: list[Part], columns: list[str]) -> None:
+        table, n = self.database.tables[path.table], self.examples.n_rows
+        for where, column, part in parts:
+            self._sums[path, where, column, part] = np.full(n, np.nan) if part in EXTREMES else np.zeros(n, np.int64)
+        counts: dict[str, list[tuple[Longs, Longs, Longs]]] = {column: [] for column in columns}
+        for example, rows in self._blocks(path):
+            selected = {where: self._selected(path, where, example, rows) for where in {part[0] for part in parts}}
+            for where, column, part in parts:
+                check()
+                chosen, at = selected[where]
+                if not chosen.size:
+                    continue
+                starts = np.flatnonzero(np.append(True, chosen[1:] != chosen[:-1]))
+                values = None if column == COUNT else table.columns[column].values[at]
+                self._sums[path, where, column, part][chosen[starts]] = _summed(part, values, chosen, starts)
+            for column in columns:
+                check()
+                codes = table.columns[column].codes[rows]
+                counts[column].append(_counted(example[codes >= 0], codes[codes >= 0]))
+        for column, found in counts.items():
+            nothing = (np.empty(0, np.int64),) * 3
+            one, two, three = (np.concatenate(some) for some in zip(nothing, *found, strict=True))
+            self._values[path, column] = one, two, three
+
+    def _blocks(self, path: TablePath) -> Iterator[tuple[Longs, NDArray[np.int32]]]:
+        """The rows at the end of a path and the examples that reach them, sorted by example, some at a time."""
+        each = rows_reached_by_each(self.examples, self.database.tables, path.steps)
+        block = (np.cumsum(each) // BLOCK).astype(np.int64)
+        starts = np.flatnonzero(np.append(True, block[1:] != block[:-1])) if block.size else block
+        for start, stop in zip(starts, np.append(starts[1:], block.size), strict=True):
+            check()
+            yield self._walked(path, int(start), int(stop))
+
+    def _walked(self, path: TablePath, start: int, stop: int) -> tuple[Longs, NDArray[np.int32]]:
+        example, rows = np.arange(start, stop), np.arange(start, stop, dtype=np.int32)
+        table = self.examples
+        for hop in path.steps:
+            index = self.database.index(hop.to_table, hop.to_column)
+            codes = table.columns[hop.column].codes[rows]
+            known = (codes >= 0) & (codes < index.size)
+            example, codes = example[known], codes[known]
+            first = index.offsets[codes]
+            lengths = index.offsets[codes + 1] - first
+            before = np.cumsum(lengths) - lengths
+            rows = index.rows[np.repeat(first - before, lengths) + np.arange(int(lengths.sum()))]
+            example, table = np.repeat(example, lengths), self.database.tables[hop.to_table]
+        return example, rows
+
+    def _selected(
+        self, path: TablePath, where: Where, example: Longs, rows: NDArray[np.int32]
+    ) -> tuple[Longs, NDArray[np.int32]]:
+        if where is None:
+            return example, rows
+        passes = self.database.tables[path.table].columns[where[0]].codes[rows] == self._code(path, *where)
+        return example[passes], rows[passes]
 
     def column(self, found: plan.Aggregate) -> Column:
         """An aggregate as a column of the examples."""
@@ -121,31 +170,6 @@ class Reached:
             parts = (found.function,)
         return [(found.where, found.column, part) for part in parts]
 
-    def _scalars(self, run: Queries, path: TablePath, where: Where, parts: list[tuple[str, str]]) -> exp.Select:
-        rows = run.rows(path.steps)
-        condition = None
-        if where is not None:
-            condition = sql.equals(rows.value(run.name(path.table, where[0])), self._code(path, *where))
-        columns = [names.named(sql.count(), "n")]
-        for number, (column, part) in enumerate(parts):
-            if column != COUNT:
-                value = rows.value(run.name(path.table, column))
-                columns.append(names.named(_scalar(part, value), f"a{number}"))
-        return rows.by_example(columns, where=condition)
-
-    def _keep(self, at: Any, result: dict[str, Any]) -> None:
-        example = result[sql.EXAMPLE].filled(0)
-        if len(at) == 2:
-            self._values[at] = example, result[sql.VALUE].filled(0), result[sql.COUNT].filled(0)
-            return
-        path, where, parts = at
-        for number, (column, part) in enumerate(parts):
-            found = result["n" if column == COUNT else f"a{number}"]
-            nothing = np.float64(np.nan) if part in ("min", "max") else np.int64(0)
-            values: NDArray[Any] = np.full(self.examples.n_rows, nothing)
-            values[example] = found.filled(nothing)
-            self._sums[path, where, column, part] = values
-
     def _value_of(self, found: plan.Aggregate) -> NDArray[Any]:
         if self._is_by_value(found):
             return self._of_values(found)
@@ -194,29 +218,47 @@ class Reached:
         return int(found[0]) if len(found) else -1
 
 
-def _scalar(part: str, value: exp.Expr) -> exp.Expr:
-    """A sum over the rows of an example, of a column's numbers or of those that may be squared."""
-    from sqlglot import exp
-
+def _summed(part: str, values: NDArray[Any] | None, example: Longs, starts: Longs) -> NDArray[Any]:
+    """A sum over the rows of each example: of a column's numbers, or of those that may be squared."""
+    if values is None:
+        return np.diff(np.append(starts, example.size))
+    if part in EXTREMES:
+        return np.asarray(EXTREMES[part].reduceat(values, starts))
     if part == "distinct":
-        return exp.Count(this=exp.Distinct(expressions=[value]))
-    if part in ("min", "max"):
-        return sql.numeric(part, value)
-    kind, squared = part.removesuffix(SMALL).removesuffix(SQUARES), part.endswith((SMALL, SQUARES))
-    counted = sums.counted(value, None, squared=squared)
+        whose = np.repeat(np.arange(starts.size), np.diff(np.append(starts, example.size)))
+        return np.bincount(_counted(whose[values >= 0], values[values >= 0])[0], minlength=starts.size)
+    squared = part.endswith((SMALL, SQUARES))
+    with np.errstate(invalid="ignore"):
+        counts = np.abs(values) <= (sums.LARGEST_SQUARED if squared else sums.LARGEST)
+    numbers = np.where(counts, values, 0.0)
     if part.endswith(SQUARES):
-        counted = exp.paren(exp.Mul(this=counted, expression=counted.copy()))
+        numbers = numbers * numbers
+    kind = part.removesuffix(SMALL).removesuffix(SQUARES)
     if kind == "present":
-        return exp.Count(this=counted)
-    return sums.added_parts(counted, DUCKDB)[kind == "units"]
+        return np.add.reduceat(counts.astype(np.int64), starts)
+    whole = np.floor(numbers)
+    if kind == "units":
+        whole = np.floor((numbers - whole) * sums.UNITS + 0.5)
+    return np.add.reduceat(whole.astype(np.int64), starts)
+
+
+EXTREMES = {"min": np.fmin, "max": np.fmax}
+
+
+def _counted(example: Longs, codes: NDArray[np.int32]) -> tuple[Longs, Longs, Longs]:
+    """Examples, which are sorted, the values that each has, and the number of rows with both."""
+    if not example.size:
+        return (np.empty(0, np.int64),) * 3
+    first, size = int(example[0]), int(codes.max()) + 1
+    pairs = (example - first) * size + codes
+    if (int(example[-1]) - first + 1) * size <= DENSE:
+        times = np.bincount(pairs)
+        found = np.flatnonzero(times)
+        times = times[found]
+    else:
+        found, times = np.unique(pairs, return_counts=True)
+    return first + found // size, found % size, times.astype(np.int64)
 
 
 def _total(whole: NDArray[Any], units: NDArray[Any]) -> Floats:
-    return whole.astype(np.float64) + units.astype(np.float64) / sums.UNITS
-
-
-def _arrow(column: Column) -> pa.Array:
-    import pyarrow as pa
-
-    missing = np.isnan(column.values) if column.kind == "numeric" else column.values < 0
-    return pa.array(column.values, mask=missing if missing.any() else None)
+    return np.asarray(whole.astype(np.float64) + units.astype(np.float64) / sums.UNITS)

@@ -69,9 +69,9 @@ class PathRows:
             query = query.where(where, copy=False)
         return query.group_by(*group, copy=False) if group else query
 
-    def by_example(self, columns: Sequence[exp.Expr], *, where: exp.Expr | None = None) -> exp.Select:
+    def by_example(self, columns: Sequence[exp.Expr]) -> exp.Select:
         """A row an example."""
-        return self.select(columns, where=where, group=[_example()])
+        return self.select(columns, group=[_example()])
 
     def by_value(self, value: exp.Expr, codes: Collection[int], columns: Sequence[exp.Expr]) -> exp.Select:
         """A row an example and each of some values of a column.
@@ -89,14 +89,10 @@ class PathRows:
         """A row an example, from the number of rows with each of its values."""
         from sqlglot import exp
 
-        inner = self.by_value_counts(value)
+        counts = [names.named(value, VALUE), names.named(count(), COUNT)]
+        inner = self.select(counts, where=_present(value), group=[_example(), names.column(None, VALUE)])
         query = exp.select(names.named(_example(), EXAMPLE), *columns, copy=False)
         return query.from_(inner.subquery("r", copy=False), copy=False).group_by(_example(), copy=False)
-
-    def by_value_counts(self, value: exp.Expr) -> exp.Select:
-        """A row an example and value that it reaches, with the number of rows."""
-        counts = [names.named(value, VALUE), names.named(count(), COUNT)]
-        return self.select(counts, where=_present(value), group=[_example(), names.column(None, VALUE)])
 
     def frequent(self, value: exp.Expr, limit: int) -> exp.Select:
         """The values that most examples reach, in that order and then by value."""
