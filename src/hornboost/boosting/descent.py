@@ -76,6 +76,8 @@ class Descent:
         """What is best for the cells {not covered, covered}, a row a cell; less where there are few examples."""
         gradient, hessian = derivatives.cells(covered)
         found = self.loss.steps(gradient, hessian, self.search.l2)
+        if self.loss.is_smooth:
+            return found
         for cell, inside in enumerate((~covered, covered)):
             best = self.loss.optimum(self.y[inside], self.scores[inside], weights[inside])
             if best is not None and hessian[cell].all():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +25,7 @@ from hornboost.boosting.tuning import (
     Trial,
     folds,
     n_distinct,
+    sample,
     search,
     tried,
 )
@@ -194,6 +195,20 @@ class GradientBooster(Booster):
     def _trials(
         self, training: Training, choices: Choices, most_rounds: int, seed: int
     ) -> tuple[list[Trial], Trial | None]:
+        """What was tried and the best of it; where there are many examples, the last trial is on all of them."""
+        with in_part_of_the_time(TRIALS):
+            some = sample(training, seed)
+            if some is None:
+                return search(choices, self._attempt(training, most_rounds, seed))
+            part = training.part(some, **self._engine_options())
+            trials, best = search(choices, self._attempt(part, most_rounds, seed))
+            if best is None or not isinstance(self.rounds, str):
+                return trials, best
+            on_all = self._attempt(training, most_rounds, seed)(best.setting)
+            return (trials, best) if on_all is None else ([*trials, on_all], on_all)
+
+    def _attempt(self, training: Training, most_rounds: int, seed: int) -> Callable[[Setting], Trial | None]:
+        """How a setting is tried on some examples."""
         problem = training.problem
         assert problem is not None
         held_outs = [held_out for held_out in folds(training, seed) if self._is_a_sample(training, ~held_out)]
@@ -202,12 +217,9 @@ class GradientBooster(Booster):
             def descent(weights: Floats) -> Descent:
                 return self._descent(problem, training.y, weights, setting, seed)
 
-            return tried(training, setting, descent, held_outs, most_rounds)
+            return tried(training, setting, descent, held_outs, most_rounds) if held_outs else None
 
-        if not held_outs:
-            return [], None
-        with in_part_of_the_time(TRIALS):
-            return search(choices, attempt)
+        return attempt
 
     def _choices(self, training: Training) -> Choices:
         """The values that may be taken for what is left to be chosen, and those that are given."""

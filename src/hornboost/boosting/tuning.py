@@ -33,6 +33,9 @@ FEW = 5_000
 
 FOLDS = 5
 
+MANY = 20_000
+"""Examples that settings are chosen on at most; of the one chosen, the number of rounds is chosen on all."""
+
 
 @dataclass(frozen=True, order=True, slots=True)
 class Setting:
@@ -135,6 +138,17 @@ def n_distinct(training: Training) -> int:
     """How many examples differ: one that is repeated, or weighted, says nothing new about rows that were not seen."""
     assert training.problem is not None
     return int(np.unique(training.problem.content).size)
+
+
+def sample(training: Training, seed: int) -> NDArray[np.intp] | None:
+    """The examples that settings are tried on, where there are more than enough: those that come first by hash."""
+    assert training.problem is not None
+    content, of_example = np.unique(training.problem.content, return_inverse=True)
+    if len(content) <= MANY:
+        return None
+    taken = np.zeros(len(content), np.bool_)
+    taken[np.argsort(example_hash(seed, 1, content), kind="stable")[:MANY]] = True
+    return np.flatnonzero(taken[of_example])
 
 
 def folds(training: Training, seed: int) -> Iterator[NDArray[np.bool_]]:

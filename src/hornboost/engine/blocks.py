@@ -200,13 +200,16 @@ class Pairs:
 
         self._add_in_parts(add, out, pool, n_threads)
 
-    def sum_channels(self, channels: Longs, out: Longs, pool: Executor | None, n_threads: int) -> None:
-        """Write the sums of signed numbers, a column a channel, over each condition's examples into `out`, which must
-        be zero.
+    def sum_channels(
+        self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int
+    ) -> None:
+        """Write the sums of signed numbers, a column a channel, over each condition's examples into `out`.
+
+        Only covered examples count, and `out` must be zero.
         """
 
         def add(lo: int, hi: int, into: Longs) -> None:
-            kernels.channel_sums(lo, hi, self.segment_example, self.segment_start, self.pairs, channels, into)
+            kernels.channel_sums(lo, hi, self.segment_example, self.segment_start, self.pairs, channels, covered, into)
 
         if self._is_small(pool):
             add(0, self.segment_example.size, out)

@@ -143,13 +143,14 @@ class Engine:
 
     def sums(self, frontier: Frontier, channels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The sums of signed numbers, a column a channel, over each refinement's examples: exact, in one pass."""
-        live = channels * frontier.state.covered[:, None]
+        covered = frontier.state.covered
         out = zeros(len(frontier), channels.shape[1])
         at = 0
         for group in frontier.groups:
             for pairs in group.pairs:
                 check()
-                pairs.sum_channels(live, out[at : at + pairs.n_conditions], self.workshop.pool, self.workshop.n_jobs)
+                into = out[at : at + pairs.n_conditions]
+                pairs.sum_channels(channels, covered, into, self.workshop.pool, self.workshop.n_jobs)
                 at += pairs.n_conditions
         return out
 

@@ -337,13 +337,25 @@ def histogram(
 
 @jit
 def channel_sums(
-    lo: Int, hi: Int, segment_example: Codes, segment_start: Longs, pairs: Codes, channels: Longs, out: Longs
+    lo: Int,
+    hi: Int,
+    segment_example: Codes,
+    segment_start: Longs,
+    pairs: Codes,
+    channels: Longs,
+    covered: Mask,
+    out: Longs,
 ) -> None:
-    """Add each example's signed numbers, a column a channel, to every condition that it satisfies; segments lo..hi."""
+    """Add each covered example's signed numbers, a column a channel, to every condition that it satisfies.
+
+    Looks at the segments lo..hi.
+    """
     n_channels = np.uint64(channels.shape[1])
     cells = out.reshape(-1)
     for segment in range(np.uint64(lo), np.uint64(hi)):
         who = np.uint32(segment_example[segment])
+        if not covered[who]:
+            continue
         if n_channels == 2:  # the common case without the inner loop
             first, second = channels[who, 0], channels[who, 1]
             if first != 0 or second != 0:

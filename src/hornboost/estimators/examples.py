@@ -71,11 +71,15 @@ class Training:
         """
         classes = self.y if self.labels else np.zeros(len(self.y), np.intp)
         held_out = _held_out(classes, self.weights, share, seed, self.content)
-        kept, held = self._take(np.flatnonzero(~held_out)), self._take(np.flatnonzero(held_out))
-        if kept.problem is not None:
-            own = Engine(kept.problem.database, kept.problem.examples, **engine)
-            kept = replace(kept, problem=replace(kept.problem, engine=own))
-        return kept, held
+        return self.part(np.flatnonzero(~held_out), **engine), self._take(np.flatnonzero(held_out))
+
+    def part(self, chosen: NDArray[np.intp], **engine: Any) -> Training:
+        """Some of the examples, to learn from them alone."""
+        kept = self._take(chosen)
+        if kept.problem is None:
+            return kept
+        own = Engine(kept.problem.database, kept.problem.examples, **engine)
+        return replace(kept, problem=replace(kept.problem, engine=own))
 
     def _take(self, chosen: NDArray[np.intp]) -> Training:
         rows, problem = self.rows.take(chosen), self.problem

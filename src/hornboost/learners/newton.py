@@ -33,7 +33,7 @@ class Derivatives:
 
     def cells(self, covered: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Gradients and hessians of the cells {not covered, covered}, a row a cell."""
-        sums = self.channels[covered].sum(axis=0)
+        sums = kernels.covered_sums(self.channels, covered)
         return self.split(np.stack([self.total - sums, sums]))
 
     def split(self, sums: NDArray[np.int64]) -> tuple[Floats, Floats]:

@@ -28,6 +28,17 @@ def channels(
     return out, total
 
 
+@jit
+def covered_sums(channels: Longs, covered: NDArray[np.bool_]) -> Longs:
+    """The sums over the covered examples, a number a channel."""
+    out = np.zeros(channels.shape[1], np.int64)
+    for i in range(channels.shape[0]):
+        if covered[i]:
+            for k in range(channels.shape[1]):
+                out[k] += channels[i, k]
+    return out
+
+
 @inner
 def _value(gradient: float, hessian: float, l2: float) -> float:
     weight = hessian + l2
