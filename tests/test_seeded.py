@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornboost as hb
+from hornboost import stopping
 from hornboost.engine import Engine, blocks, covers, roots, to_clause
 from hornboost.engine import engine as engine_module
 from hornboost.engine import seeded_closings as closings_module
@@ -200,7 +200,7 @@ def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> Non
     def watched(pass_over):
         return lambda *arguments: begun.append(clock[0]) or pass_over(*arguments)
 
-    monkeypatch.setattr(time, "monotonic", look)
+    monkeypatch.setattr(stopping, "now", look)
     for module, name in (
         (blocks.Pairs, "score"),
         (blocks, "build_block"),
