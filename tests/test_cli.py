@@ -64,20 +64,26 @@ def expected_scores(model: Path, folder: Path) -> pd.DataFrame:
     return pd.DataFrame({"loan_id": X["loan_id"], "score_of_1": hb.load(model, database=database).decision_function(X)})
 
 
+def rules_in(path: Path) -> Any:
+    return json.loads(path.read_bytes())["model"]["rules"]
+
+
 def test_fit_writes_the_model_that_the_library_learns(run: Any, folder: Path, model: Path, tmp_path: Path) -> None:
     result = run("fit", folder, "-o", tmp_path / "m.json", "--rounds", 8)
     assert (result.code, result.out) == (0, "")
-    assert "C2RIBClassifier on 150 rows of 'loan': predicts 'risky' (positive \"1\") from 7 tables" in result.err
-    assert (
-        json.loads((tmp_path / "m.json").read_bytes())["model"]["rules"]
-        == json.loads(model.read_bytes())["model"]["rules"]
-    )
+    assert "HornBoostClassifier on 150 rows of 'loan': predicts 'risky' (positive \"1\") from 7 tables" in result.err
+    database = hb.Database.from_folder(folder)
+    hb.HornBoostClassifier(database, rounds=8, random_state=0).fit(*database.examples()).save(tmp_path / "own.json")
+    assert rules_in(tmp_path / "m.json") == rules_in(tmp_path / "own.json")
+    result = run("fit", folder, "-o", tmp_path / "m.json", "--rounds", 8, "--estimator", "c2rib")
+    assert "C2RIBClassifier on 150 rows" in result.err
+    assert rules_in(tmp_path / "m.json") == rules_in(model)
 
 
 def test_fit_says_in_json_what_it_did(run: Any, folder: Path, tmp_path: Path) -> None:
     result = run("fit", folder, "-o", tmp_path / "m.json", "--rounds", 3, "--json")
     content = json.loads(result.out)
-    assert content["estimator"] == "C2RIBClassifier"
+    assert content["estimator"] == "HornBoostClassifier"
     assert content["interrupted"] is False
     assert 0.5 < content["training_accuracy"] <= 1
 
@@ -300,11 +306,9 @@ def test_evaluate_reports_every_fold_and_the_mean(run: Any, folder: Path) -> Non
 def test_convert_writes_a_folder_that_gives_the_same_model(run: Any, folder: Path, model: Path, tmp_path: Path) -> None:
     for option, name in (("--csv", "as_csv"), ("", "as_parquet")):
         assert run("convert", folder, tmp_path / name, *[option][: len(option)]).code == 0
-        assert run("fit", tmp_path / name, "-o", tmp_path / f"{name}.json", "--rounds", 8).code == 0
-        assert (
-            json.loads((tmp_path / f"{name}.json").read_bytes())["model"]["rules"]
-            == json.loads(model.read_bytes())["model"]["rules"]
-        )
+        fit = ["fit", tmp_path / name, "-o", tmp_path / f"{name}.json", "--rounds", 8, "--estimator", "c2rib"]
+        assert run(*fit).code == 0
+        assert rules_in(tmp_path / f"{name}.json") == rules_in(model)
     assert "exists already" in run("convert", folder, tmp_path / "as_csv").err
     assert sorted(os.listdir(tmp_path)) == ["as_csv", "as_csv.json", "as_parquet", "as_parquet.json"]
 

@@ -232,11 +232,11 @@ def test_a_model_that_looks_at_a_view_finds_it_again(shop: Shop, run: Any, tmp_p
     assert len(out.splitlines()) == N + 1
 
 
-def test_a_continuous_label_is_refused_in_one_sentence(shop: Shop, run: Any, tmp_path: Path) -> None:
+def test_a_continuous_label_is_refused_by_classifiers_in_one_sentence(shop: Shop, run: Any, tmp_path: Path) -> None:
     for verb in (["fit", shop.address, "-o", tmp_path / "m.json"], ["evaluate", shop.address]):
-        code, out, err = run(*verb, "--target", "customers", "--label", "spend")
+        code, out, err = run(*verb, "--target", "customers", "--label", "spend", "--estimator", "c2rib")
         assert (code, out) == (1, "")
-        assert "the label 'spend' holds numbers (90 distinct values), and so far only classes can be learned" in err
+        assert "the label 'spend' holds numbers, and the estimator 'c2rib' predicts classes; take --estimator" in err
     code, out, _ = run("inspect", shop.address, "--target", "customers", "--label", "spend")
     assert code == 0
     assert "predicts customers.spend: numbers (90 rows, 90 distinct values" in out
@@ -247,6 +247,24 @@ def test_a_continuous_label_is_refused_in_one_sentence(shop: Shop, run: Any, tmp
         DataError, match="Unknown label type: y holds 90 distinct numbers and C2RIBClassifier predicts classes"
     ):
         hb.C2RIBClassifier(db, rounds=1).fit(X, y)
+
+
+def test_a_number_is_predicted_alike_by_python_and_by_the_database(shop: Shop, run: Any, tmp_path: Path) -> None:
+    given = ["--target", "customers", "--label", "spend"]
+    code, _, err = run("fit", shop.address, *given, "--rounds", 10, "-o", tmp_path / "m.json")
+    assert code == 0, err
+    assert "HornBoostRegressor on 90 rows of 'customers': predicts 'spend' (a number) from" in err
+    code, out, err = run("predict", tmp_path / "m.json", shop.address)
+    assert code == 0, err
+    lines = [line.split(",") for line in out.splitlines()]
+    assert lines[0] == ["customer_id", "prediction"]
+    code, statement, err = run("sql", tmp_path / "m.json", "--dialect", shop.kind)
+    assert code == 0, err
+    assert {str(key): float(value) for key, value in shop.execute(statement.strip().rstrip(";"))} == {
+        key: float(value) for key, value in lines[1:]
+    }
+    code, out, err = run("explain", tmp_path / "m.json", shop.address, "--key", lines[1][0])
+    assert (code, "is the base value" in out) == (0, True), err
 
 
 CLASSIFIERS = [
@@ -299,7 +317,7 @@ def test_unlabelled_rows_are_left_out_of_learning_and_told_of(folder: Path, run:
     assert json.loads(run("inspect", folder, *OPTIONS, "--json")[1])["unlabelled"] == NEW
     code, _, err = run("fit", folder, *OPTIONS, "--rounds", 3, "-o", tmp_path / "m.json")
     assert code == 0, err
-    assert f"C2RIBClassifier on {N - NEW} rows of 'customers'" in err
+    assert f"HornBoostClassifier on {N - NEW} rows of 'customers'" in err
     code, _, err = run("evaluate", folder, *OPTIONS, "--rounds", 2, "--cv", 2)
     assert (code, f"left out {NEW} of {N} rows" in err) == (0, True)
     code, _, err = run("report", tmp_path / "m.json", "--data", folder, "--cv", 2, "-o", tmp_path / "report.html")

@@ -19,6 +19,7 @@ from hornboost.stopping import OUT_OF_TIME, holding
 if TYPE_CHECKING:
     from hornboost.data import Database
 
+_QUALITY = {False: "accuracy", True: "r2"}
 SHOWN = 5
 """Joins that were left out to name; there may be dozens."""
 
@@ -30,6 +31,7 @@ def fit(
     key: shared.Key = None,
     label: shared.Label = None,
     positive: shared.Positive = None,
+    predicts: shared.Predicts = None,
     task: shared.TaskName = None,
     exclude: shared.Exclude = None,
     link: shared.Link = None,
@@ -38,7 +40,7 @@ def fit(
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
-    estimator: shared.Estimator = "c2rib",
+    estimator: shared.Estimator = "hornboost",
     features: shared.Features = None,
     rounds: shared.Rounds = None,
     max_depth: shared.Depth = None,
@@ -55,7 +57,19 @@ def fit(
         database = open_task(
             source,
             shared.task_options(
-                target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside
+                target,
+                key,
+                label,
+                positive,
+                task,
+                exclude,
+                link,
+                schema,
+                tables,
+                exclude_table,
+                where,
+                allow_outside,
+                predicts,
             ),
         )
         X, y, behind = examples(database)
@@ -73,13 +87,13 @@ def fit(
         started = time.monotonic()
         interrupted = _fit_and_save(learner, X, y, output)
     seconds = time.monotonic() - started
-    accuracy = None
+    quality = None
     try:
         if not interrupted:  # who is in a hurry does not wait for it
-            accuracy = float((learner.predict(X) == y.to_numpy()).mean())
+            quality = float(learner.score(X, y.to_numpy()))
     except KeyboardInterrupt:
         interrupted = True  # the model is written, which is still to be said
-    _report(learner, X, y, output, seconds, accuracy, interrupted, as_json)
+    _report(learner, X, y, output, seconds, quality, interrupted, as_json)
     if interrupted:
         raise typer.Exit(130)
 
@@ -134,9 +148,7 @@ def fit_with_progress(learner: Any, X: Any, y: Any, what: str = "learning") -> A
     from hornboost.cli.progress import fit_progress
 
     known = learner.get_params(deep=False)
-    rounds, classes = known.get("rounds"), len(set(y))
-    total = rounds * (classes if classes > 2 else 1) if isinstance(rounds, int) else None
-    with fit_progress(total, what) as callback, warnings.catch_warnings():
+    with fit_progress(_n_rounds(learner, y), what) as callback, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no rule was learned")  # said in the report
         if "callbacks" in known:
             learner.set_params(callbacks=[callback])
@@ -148,10 +160,21 @@ def fit_with_progress(learner: Any, X: Any, y: Any, what: str = "learning") -> A
             raise ModelError(" ".join(str(error).split())) from None
 
 
+def _n_rounds(learner: Any, y: Any) -> int | None:
+    """Rounds that will be told, if that is known."""
+    rounds = learner.get_params(deep=False).get("rounds")
+    if not isinstance(rounds, int):
+        return None
+    return rounds * (len(set(y)) if getattr(learner, "against_the_rest", False) and len(set(y)) > 2 else 1)
+
+
 def _about(database: Database, n: int, learner: Any) -> str:
     target = database.target
-    sides = f'positive "{target.positive}"' if target.positive is not None else f"{len(target.classes)} classes"
     tables = "one table" if len(database.tables) == 1 else f"{len(database.tables)} tables"
+    if database.label_kind == "numbers":
+        sides = "a number"
+    else:
+        sides = f'positive "{target.positive}"' if target.positive is not None else f"{len(target.classes)} classes"
     return (
         f"{type(learner).__name__} on {n:,} rows of '{target.table}': predicts '{target.label}' ({sides}) from {tables}"
     )
@@ -163,11 +186,13 @@ def _report(
     y: Any,
     output: Path,
     seconds: float,
-    accuracy: float | None,
+    quality: float | None,
     interrupted: bool,
     as_json: bool,
 ) -> None:
     """What was learned, what ended the search early, and what was left out of it."""
+    from sklearn.base import is_regressor
+
     rules, stopped = fitted.rules_, getattr(fitted, "stopped_", None)
     if as_json:
         show_json(
@@ -176,7 +201,7 @@ def _report(
                 "estimator": type(fitted).__name__,
                 "rules": len(rules),
                 "seconds": seconds,
-                "training_accuracy": accuracy,
+                f"training_{_QUALITY[is_regressor(fitted)]}": quality,
                 "interrupted": interrupted,
                 "stopped": stopped,
                 "refused": [{"join": path, "rows": count} for path, count in _refused(fitted)],
@@ -188,7 +213,11 @@ def _report(
             note(f"nothing was learned: {reason}")
     for sentence in about_limits(fitted):
         note(sentence)
-    right = "" if accuracy is None else f", right on {accuracy:.1%} of the training examples"
+    right = ""
+    if quality is not None and is_regressor(fitted):
+        right = f", R² {quality:.3f} on the training examples"
+    elif quality is not None:
+        right = f", right on {quality:.1%} of the training examples"
     note(f"{'interrupted; kept' if interrupted else 'learned'} {len(rules)} rules in {seconds:.1f} s{right}")
     note(f"wrote {output}; see them with: hornboost rules {output}")
 

@@ -20,6 +20,7 @@ def inspect(
     key: shared.Key = None,
     label: shared.Label = None,
     positive: shared.Positive = None,
+    predicts: shared.Predicts = None,
     task: shared.TaskName = None,
     exclude: shared.Exclude = None,
     link: shared.Link = None,
@@ -37,7 +38,19 @@ def inspect(
     database = open_source(
         source,
         shared.task_options(
-            target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside
+            target,
+            key,
+            label,
+            positive,
+            task,
+            exclude,
+            link,
+            schema,
+            tables,
+            exclude_table,
+            where,
+            allow_outside,
+            predicts,
         ),
     )
     if toml:
@@ -55,6 +68,7 @@ def convert(
     key: shared.Key = None,
     label: shared.Label = None,
     positive: shared.Positive = None,
+    predicts: shared.Predicts = None,
     task: shared.TaskName = None,
     exclude: shared.Exclude = None,
     link: shared.Link = None,
@@ -73,7 +87,19 @@ def convert(
     database = open_source(
         source,
         shared.task_options(
-            target, key, label, positive, task, exclude, link, schema, tables, exclude_table, where, allow_outside
+            target,
+            key,
+            label,
+            positive,
+            task,
+            exclude,
+            link,
+            schema,
+            tables,
+            exclude_table,
+            where,
+            allow_outside,
+            predicts,
         ),
     )
     say_which_tables(database)
@@ -143,8 +169,7 @@ def _numbers(database: Database) -> str:
     if n == 0:
         return "no row has a label"
     y = database.examples()[1]
-    values = f"{y.nunique():,} distinct values from {y.min():g} to {y.max():g}"
-    return f"numbers ({n:,} rows, {values}); so far only classes can be learned"
+    return f"numbers ({n:,} rows, {y.nunique():,} distinct values from {y.min():g} to {y.max():g})"
 
 
 def _as_json(database: Database) -> dict[str, Any]:

@@ -28,12 +28,19 @@ ESTIMATORS = {
 }
 """What `--estimator` names: the class, and the parameters that make it learn rules."""
 
+REGRESSORS = {"hornboost": "HornBoostRegressor"}
+"""What it names where the label is of numbers."""
+
 NOT_SETTABLE = ("database", "callbacks", "client")
 """Parameters that hold objects, which no text states."""
 
 
 def _complete_estimator(incomplete: str) -> list[str]:
     return [name for name in ESTIMATORS if name.startswith(incomplete)]
+
+
+def _complete_predicts(incomplete: str) -> list[str]:
+    return [name for name in ("classes", "numbers") if name.startswith(incomplete)]
 
 
 def _complete_features(incomplete: str) -> list[str]:
@@ -61,6 +68,13 @@ Key = Annotated[
 ]
 Label = Annotated[str | None, typer.Option(help="The column of the target table to predict.")]
 Positive = Annotated[str | None, typer.Option(help="The value of the label that is positive; the others are negative.")]
+Predicts = Annotated[
+    str | None,
+    typer.Option(
+        help="classes or numbers: what the label is, where its values should not decide that.",
+        autocompletion=_complete_predicts,
+    ),
+]
 TaskName = Annotated[str | None, typer.Option("--task", help="A task that the folder's schema.toml names.")]
 Exclude = Annotated[
     list[str] | None, typer.Option("--exclude", help="A column that rules must not use, as column or table.column.")
@@ -130,6 +144,7 @@ def task_options(
     exclude_table: Sequence[str] | None = None,
     where: Sequence[str] | None = None,
     allow_outside: bool = False,
+    predicts: str | None = None,
 ) -> TaskOptions:
     return TaskOptions(
         target,
@@ -146,6 +161,7 @@ def task_options(
         exclude_tables=exclude_table or (),
         where=_conditions(where or ()),
         allow_outside=allow_outside,
+        predicts=predicts,
     )
 
 
@@ -177,7 +193,7 @@ def make_estimator(
 
     if name not in ESTIMATORS:
         raise DataError(f"there is no estimator '{name}'{did_you_mean(name, ESTIMATORS)}")
-    class_name, fixed = ESTIMATORS[name]
+    class_name, fixed = _class_of(name, database)
     try:
         estimator = getattr(hornboost, class_name)()
     except AttributeError:
@@ -193,7 +209,8 @@ def make_estimator(
     wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
     for parameter, value in asked.items():
         if value is not None and parameter not in known:
-            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'; leave it out")
+            way_out = "take --estimator c2rib, or leave it out" if parameter == "features" else "leave it out"
+            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'; {way_out}")
     for text in settings or ():
         parameter, equals, value = text.partition("=")
         if not equals:
@@ -209,6 +226,18 @@ def make_estimator(
     except ValueError as error:
         raise DataError(" ".join(str(error).split())) from None
     return estimator
+
+
+def _class_of(name: str, database: Database | None) -> tuple[str, dict[str, Any]]:
+    """The class of an estimator for the label at hand."""
+    if database is None or database.label_kind != "numbers":
+        return ESTIMATORS[name]
+    if name not in REGRESSORS:
+        raise DataError(
+            f"the label '{database.target.label}' holds numbers, and the estimator '{name}' predicts classes; take "
+            "--estimator hornboost, name one value with --positive, or say --predicts classes"
+        )
+    return REGRESSORS[name], {}
 
 
 def _value(text: str) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hornboost.cli.source import TaskOptions
     from hornboost.data import Database
-    from hornboost.estimators.fitted import FittedModel
+    from hornboost.estimators.fitted import FittedModel, FittedRegressor
 
 
 def predict(
@@ -43,7 +43,7 @@ def predict(
     """Predict every row of SOURCE's target table, with a label or without: keys, score, probability, prediction.
 
     The output is CSV, or Parquet by its name. With two classes the score and the probability are those of the positive
-    class, which their columns name.
+    class, which their columns name. Of a number there is the prediction alone.
     """
     check_output(output, model, source)
     options = shared.task_options(
@@ -103,16 +103,19 @@ def explain(
         say(str(found))
 
 
-def predictions(fitted: FittedModel, X: Any, keys: pd.DataFrame) -> pd.DataFrame:
+def predictions(fitted: FittedModel | FittedRegressor, X: Any, keys: pd.DataFrame) -> pd.DataFrame:
     """What the model's SQL gives, under the same names.
 
-    Scores and probabilities are about the positive one of two classes.
+    Scores and probabilities are about the positive one of two classes; of a number there is the prediction alone.
     """
+    from hornboost.estimators.regressor import RelationalRegressor
     from hornboost.model.outputs import output_names
 
     ensemble = fitted.ensemble_
     about = ensemble.about(fitted.model.target.positive)
     names = output_names(ensemble.classes, about, keys.columns)
+    if isinstance(fitted, RelationalRegressor):
+        return keys.assign(**{names.prediction: fitted.predict(X)})
     decision, probabilities = fitted.decision_function(X), fitted.predict_proba(X)
     if decision.ndim == 1:
         is_turned = about == 0 and len(ensemble.classes) == 2
@@ -125,12 +128,12 @@ def predictions(fitted: FittedModel, X: Any, keys: pd.DataFrame) -> pd.DataFrame
 
 def load_with_examples(
     model: Path, source: str, options: TaskOptions, unlabelled: bool = False
-) -> tuple[FittedModel, Any, pd.DataFrame]:
+) -> tuple[FittedModel | FittedRegressor, Any, pd.DataFrame]:
     """The model bound to a source, all of the source's rows to predict or
     those without a label, and what identifies them.
     """
     from hornboost.cli.source import open_for_model, shown
-    from hornboost.estimators.fitted import FittedModel
+    from hornboost.estimators.fitted import fitted
     from hornboost.model import file
 
     saved = file.load(model)
@@ -150,8 +153,8 @@ def load_with_examples(
         )
     keys = _keys(database, X, saved.target.key)
     if saved.is_relational:
-        return FittedModel(saved, database), X, keys
-    return FittedModel(saved), X, keys
+        return fitted(saved, database), X, keys
+    return fitted(saved), X, keys
 
 
 def _keys(database: Database, X: Any, wanted: Sequence[str]) -> pd.DataFrame:

@@ -41,7 +41,7 @@ def report(
 ) -> None:
     """Write one HTML page about MODEL: its rules, how good they are, how they were learned, and explanations."""
     from hornboost.cli.source import as_read_by, open_for_model, open_task, say_what_was_read
-    from hornboost.estimators.fitted import FittedModel
+    from hornboost.estimators.fitted import fitted
     from hornboost.model import file
     from hornboost.report import write_report
 
@@ -49,8 +49,9 @@ def report(
     saved = file.load(model)
     known = saved.target
     stated = label or known.label, positive or _positive(known)
+    predicts = "numbers" if saved.ensemble.is_of_numbers else None
     options = shared.task_options(
-        target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside
+        target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside, predicts
     )
     if positive is None and label is None:
         options = replace(options, negative=_negative(known))
@@ -61,7 +62,7 @@ def report(
     if saved.is_relational:
         say_what_was_read(database)
     X, y = database.examples()
-    fitted = FittedModel(saved, database if saved.is_relational else None)
+    bound = fitted(saved, database if saved.is_relational else None)
     settings: dict[str, Any] = {
         "cv": folds,
         "cv_examples": cv_examples,
@@ -70,10 +71,10 @@ def report(
     }
     console = progress_console()
     if console is None:
-        path = write_report(fitted, X, y, output, **settings)
+        path = write_report(bound, X, y, output, **settings)
     else:
         with console.status("reading the model") as status:
-            path = write_report(fitted, X, y, output, step=status.update, **settings)
+            path = write_report(bound, X, y, output, step=status.update, **settings)
     note(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import check_output, say, show_json, write_text
+
+if TYPE_CHECKING:
+    from hornboost.estimators.fitted import FittedRegressor
 
 
 def rules(
@@ -17,9 +20,9 @@ def rules(
     as_json: shared.Json = False,
 ) -> None:
     """Print the rules of MODEL with their votes, how many training examples they cover,
-    and how many of those are of the class.
+    and how many of those are of the class, or the mean of their label.
     """
-    from hornboost.estimators.fitted import load
+    from hornboost.estimators.fitted import FittedRegressor, load
     from hornboost.model.ensemble import vote_for
 
     fitted = load(model)
@@ -27,6 +30,9 @@ def rules(
         write_text(None, fitted.to_prolog())
         return
     frame = fitted.rules_frame()
+    if isinstance(fitted, FittedRegressor):
+        _number_rules(fitted, top, as_json)
+        return
     frame = frame.iloc[frame["confidence"].abs().argsort(kind="stable")[::-1]]
     frame = frame.head(top) if top else frame
     ensemble, target = fitted.ensemble_, fitted.model.target
@@ -60,6 +66,32 @@ def rules(
         say(f'{value:+.4f}  for "{name}", before any rule fires')
 
 
+def _number_rules(fitted: FittedRegressor, top: int | None, as_json: bool) -> None:
+    """The rules that change a number, those that change it most first."""
+    import numpy as np
+
+    frame = fitted.rules_frame()
+    frame = frame.iloc[frame["vote"].abs().argsort(kind="stable")[::-1]]
+    frame = frame.head(top) if top else frame
+    ensemble, target = fitted.ensemble_, fitted.model.target
+    base = float(ensemble.numbers(np.array([ensemble.intercept]))[0])
+    if as_json:
+        show_json(
+            {
+                "target": {"table": target.table, "key": list(target.key), "label": target.label},
+                "link": ensemble.link,
+                "base": base,
+                "training": {name: value for name, value in fitted.training_.items() if name != "history"},
+                "rules": frame.to_dict("records"),
+            }
+        )
+        return
+    for row in frame.to_dict("records"):
+        means = f"mean {row['mean']:.4g} against {row['mean of others']:.4g}"
+        say(f"{row['rule']}  % {row['covered']:g} covered, {means}")
+    say(f"{base:.6g} is the base value, where no rule fires")
+
+
 def sql(
     model: shared.Model,
     dialect: shared.Dialect = "duckdb",
@@ -77,7 +109,7 @@ def sql(
 ) -> None:
     """Print MODEL as one SQL statement that scores every row of the target table.
 
-    It selects keys, score, probability and prediction.
+    It selects keys, score, probability and prediction; of a number, keys and prediction.
     """
     from hornboost.estimators.fitted import load
 

@@ -43,6 +43,7 @@ class TaskOptions:
     where: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow_outside: bool = False
     hints: Mapping[str, Any] = field(default_factory=dict)
+    predicts: str | None = None
 
     def reader(self) -> dict[str, Any]:
         """The options as every reader takes them."""
@@ -52,6 +53,7 @@ class TaskOptions:
             "label": self.label,
             "positive": self.positive,
             "negative": self.negative,
+            "predicts": self.predicts,
             "exclude_columns": list(self.exclude) or None,
             "tables": list(self.tables) or None,
             "exclude_tables": list(self.exclude_tables) or None,
@@ -102,13 +104,6 @@ def open_task(source: str, options: TaskOptions) -> Database:
         note(f"no label was named: learning '{label}' of table '{table}' (choose others with --target and --label)")
         database = open_source(source, replace(options, target=table, label=label))
     say_what_was_read(database)
-    if database.label_kind == "numbers":
-        distinct = len(set(database.examples()[1]))
-        raise DataError(
-            f"{shown(source)}: the label '{database.target.label}' holds numbers ({distinct:,} distinct values), "
-            "and so far only classes can be "
-            "learned; add a column that cuts them into ranges, or name one value with --positive"
-        )
     return database
 
 
@@ -266,7 +261,7 @@ def _likely_label(database: Database, options: TaskOptions, source: str) -> tupl
     for table in tables:
         for column in database.tables[table].columns.values():
             plain = column.name.lower()
-            if column.kind == "nominal" and plain in LABELS:
+            if column.kind in ("nominal", "numeric") and plain in LABELS:
                 found.append((LABELS.index(plain), table, column.name))
     if found:
         _, table, label = min(found)

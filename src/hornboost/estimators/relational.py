@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 ROUND_COLUMNS = (
     *("class", "round", "confidence", "mean_margin", "training_error", "activated", "error", "largest_vote"),
-    *("clauses_evaluated", "aurpc", "aurpc_held_out"),
+    *("clauses_evaluated", "aurpc", "aurpc_held_out", "training_loss"),
 )
 """What a model file keeps of each round, for a report: nothing that depends on the machine."""
 

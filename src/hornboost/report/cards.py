@@ -53,6 +53,8 @@ class Card:
     bar: Markup
     coverage: Sequence[tuple[str, str]]
     tables: Sequence[str]
+    means: tuple[str, str] | None = None
+    """Where numbers are predicted: the means of the labels covered and not covered."""
 
 
 def rule_cards(

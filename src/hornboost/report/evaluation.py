@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.errors import HornBoostError, ModelError
 
+Evaluated = TypeVar("Evaluated")
 Floats = NDArray[np.float64]
 Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
@@ -143,14 +144,14 @@ def refittable(estimator: str, parameters: dict[str, Any], database: Any) -> Any
     import hornboost
 
     try:
-        if not estimator.endswith("Classifier"):
-            raise TypeError("it is no classifier")
+        if not estimator.endswith(("Classifier", "Regressor")):
+            raise TypeError("it is no classifier and no regressor")
         return getattr(hornboost, estimator)(database=database, **parameters)
     except (AttributeError, TypeError) as error:
         raise ModelError(f"this HornBoost cannot fit a {estimator} as the model was fitted ({error})") from None
 
 
-def attempt(evaluate: Callable[[], Evaluation]) -> tuple[Evaluation | None, str]:
+def attempt(evaluate: Callable[[], Evaluated]) -> tuple[Evaluated | None, str]:
     """The evaluation, or the sentence that says why there is none."""
     from sklearn.utils._param_validation import InvalidParameterError
 

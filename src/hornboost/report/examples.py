@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.model.explain import Explanation, Fired, Witness
+from hornboost.model.explain import Explanation, Fired, NumberExplanation, Witness
 from hornboost.report.text import NAME, key_text, number, shown
 
 MOST_SCORED = 200_000
@@ -68,25 +68,23 @@ class Payload:
     size: int = 0
     fired: dict[int, list[int]] = field(default_factory=dict)
 
-    def add(self, one: Explanation, row: int, truth: str | None, reason: str) -> bool:
+    def add(self, one: Explanation | NumberExplanation, row: int, truth: str | None, reason: str) -> bool:
         """Add the explanation of a row of X if there is room for it; a row without a key is known by its position."""
         best, others = one.fired[:MOST_FIRED], one.fired[MOST_FIRED:]
         entry = {
             "key": key_text(dict(one.keys)) or f"row {row + 1}",
             "prediction": shown(one.prediction, NAME),
             "truth": None if truth is None else shown(truth, NAME),
-            "right": truth is None or truth == one.prediction,
-            "probability": round(one.probability, 4),
-            "score": round(one.score, 4),
-            "about": shown(one.about, NAME),
-            "start": round(one.start, 4),
+            **_told(one, truth),
+            "score": _rounded(one.score),
+            "start": _rounded(one.start),
             "why": reason,
             "fired": [self._fired(fired) for fired in best],
-            "more": [len(others), round(sum(fired.vote for fired in others), 4)],
+            "more": [len(others), _rounded(sum(fired.vote for fired in others))],
             "missed": [
                 [
                     self.rules[id(missed.rule)],
-                    round(missed.would_vote, 4),
+                    _rounded(missed.would_vote),
                     missed.satisfied,
                     missed.conditions,
                     shown(missed.failed, 300),
@@ -113,7 +111,20 @@ class Payload:
                 [shown(column, NAME), _cell(witness, column), int(column in witness.mentioned)] for column in names
             ]
             rows.append([shown(witness.table, NAME), cells])
-        return [self.rules[id(fired.rule)], round(fired.vote, 4), rows]
+        return [self.rules[id(fired.rule)], _rounded(fired.vote), rows]
+
+
+def _told(one: Explanation | NumberExplanation, truth: str | None) -> dict[str, Any]:
+    """What is said of a class but not of a number, which is never quite right."""
+    if isinstance(one, NumberExplanation):
+        return {"right": True, "probability": None, "about": None}
+    right = truth is None or truth == one.prediction
+    return {"right": right, "probability": round(one.probability, 4), "about": shown(one.about, NAME)}
+
+
+def _rounded(value: float) -> float:
+    """To what a page shows: four places, or six digits of what is small."""
+    return round(value, 4) if abs(value) >= 1.0 else float(f"{value:.6g}")
 
 
 def script_json(content: Any) -> str:

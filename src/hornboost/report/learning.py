@@ -19,6 +19,7 @@ History = Sequence[Mapping[str, Any]]
 PROGRESS = (
     ("mean_margin", "mean margin"),
     ("training_error", "training error"),
+    ("training_loss", "training loss"),
     ("error", "weighted error"),
     ("largest_vote", "largest vote"),
 )

@@ -88,7 +88,7 @@ def report_html(
     X : data frame or array
         The examples to explain and to cross-validate on.
     y : array or None
-        Their classes; without them there is no cross-validation.
+        Their labels; without them there is no cross-validation.
     cv : int or str
         The number of folds, 0 for no cross-validation, or the name of folds that the database's schema knows.
     explained : int
@@ -109,6 +109,8 @@ def report_html(
     saved = model._saved()
     if not hasattr(model, "_database"):
         raise ModelError("the report looks at the rows behind the rules; load the model with database=")
+    if saved.ensemble.is_of_numbers:
+        return _rendered(environment, _about_numbers(model, saved, X, y, cv, explained, cv_examples, title, step))
     texts = dict(zip(saved.classes.tolist(), saved.ensemble.classes, strict=True))
     labels = None if y is None else np.array([texts.get(value, str(value)) for value in np.asarray(y).tolist()], object)
     evaluation, missing = _evaluation(model, saved, X, labels, cv, cv_examples, step)
@@ -126,6 +128,49 @@ def report_html(
         ),
     }
     return _rendered(environment, context)
+
+
+def _about_numbers(
+    model: Any,
+    saved: Any,
+    X: Any,
+    y: Any,
+    cv: int | str,
+    explained: int,
+    cv_examples: int,
+    title: str | None,
+    step: Progress,
+) -> dict[str, Any]:
+    """What the page says about a model of numbers."""
+    from hornboost.report import number_page
+
+    labels = None if y is None else np.asarray(y, np.float64)
+    evaluation, missing = number_page.evaluated(model, saved, X, labels, cv, cv_examples, step)
+    step("explaining examples")
+    scored = number_page.ScoredNumbers.of(model, X)
+    payload = number_page.explanations(model, X, labels, scored, explained)
+    step("drawing the page")
+    ensemble, target = saved.ensemble, saved.target
+    label = name(target.label or "y")
+    cards = number_page.number_cards(ensemble, scored.covered.tolist(), len(scored.rows))
+    data = {"label": label, "link": ensemble.link, "examples": payload.examples, "rules": [card.text for card in cards]}
+    return {
+        **_about_all(saved, model._database, payload, len(X)),
+        **number_page.number_quality(evaluation, missing, label),
+        "numbers": True,
+        "label": label,
+        "base": number(float(ensemble.numbers(np.array([ensemble.intercept]))[0])),
+        "is_log": ensemble.link == "log",
+        "classes": (),
+        "about": None,
+        "intercept": (),
+        "has_labels": labels is not None,
+        "n_scored": number(len(scored.rows)),
+        "cards": cards,
+        "learning": _learning(saved, None),
+        "title": shown(title, 120) if title else f"{label} of {name(target.table)}",
+        "data": chosen_examples.script_json(data),
+    }
 
 
 def _evaluation(
@@ -219,37 +264,47 @@ def _context(
     payload: chosen_examples.Payload,
     n: int,
 ) -> dict[str, Any]:
-    from hornboost import __version__
     from hornboost.model.ensemble import vote_for
     from hornboost.report.cards import class_css, rule_cards
-    from hornboost.report.schema_graph import Graph
 
-    ensemble, target, training = saved.ensemble, saved.target, saved.training
+    ensemble, target = saved.ensemble, saved.target
     classes = ensemble.classes
     about = ensemble.about(target.positive)
     spoken_of = range(len(classes)) if len(classes) > 2 else [about]
-    rows = (
-        {table.name: table.n_rows for table in database.tables.values()} if saved.is_relational else {target.table: n}
-    )
     return {
-        "version": __version__,
+        **_about_all(saved, database, payload, n),
+        "numbers": False,
         "label": name(target.label or "class"),
-        "target": name(target.table),
         "about": name(classes[about]) if len(classes) == 2 else None,
         "classes": [
             (name(value), class_css(k, len(classes), about), number(scored.totals[k]))
             for k, value in enumerate(classes)
         ],
         "has_labels": labels is not None,
-        "n_examples": number(n),
         "n_scored": number(len(scored.rows)),
+        "cards": rule_cards(ensemble, about, scored.coverage, scored.totals),
+        "intercept": [(name(classes[k]), f"{vote_for(ensemble.intercept, k):+.4f}") for k in spoken_of],
+    }
+
+
+def _about_all(saved: Any, database: Database, payload: chosen_examples.Payload, n: int) -> dict[str, Any]:
+    """What every page says, whatever is predicted."""
+    from hornboost import __version__
+    from hornboost.report.schema_graph import Graph
+
+    target, training = saved.target, saved.training
+    rows = (
+        {table.name: table.n_rows for table in database.tables.values()} if saved.is_relational else {target.table: n}
+    )
+    return {
+        "version": __version__,
+        "target": name(target.table),
+        "n_examples": number(n),
         "n_rows": number(sum(rows.values())),
         "n_tables": len(database.tables),
-        "cards": rule_cards(ensemble, about, scored.coverage, scored.totals),
         "fired": payload.fired,
         "examples": payload.examples,
-        "intercept": [(name(classes[k]), f"{vote_for(ensemble.intercept, k):+.4f}") for k in spoken_of],
-        "graph": Graph.of(database, [rule.clause for rule in ensemble.rules], rows),
+        "graph": Graph.of(database, [rule.clause for rule in saved.ensemble.rules], rows),
         "warnings": [shown(text, 300) for text in (*_left_out(database), *database.warnings[:20])],
         "estimator": name(str(training.get("estimator", "model"))),
         "parameters": [(name(key), shown(str(value))) for key, value in dict(training.get("parameters", {})).items()],

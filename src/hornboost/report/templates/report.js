@@ -11,7 +11,10 @@
     made.append(...children.filter((child) => child !== null));
     return made;
   };
-  const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
+  const few = (value) => String(Number(value.toPrecision(5)));
+  const signed = (value) => (value < 0 ? "−" : "+") + (data.link ? few(Math.abs(value)) : Math.abs(value).toFixed(3));
+  const vote = (value) => (data.link === "log" ? "× " + few(Math.exp(value)) : signed(value));
+  const total = (value) => few(data.link === "log" ? Math.exp(value) : value);
 
   const themes = ["auto", "light", "dark"];
   const names = { auto: "as the system", light: "light", dark: "dark" };
@@ -101,23 +104,25 @@
   };
 
   const detail = (one) => {
-    const votes = [one.start, ...one.fired.map((fired) => fired[1])].map(Math.abs);
+    const votes = [data.link ? 0 : one.start, ...one.fired.map((fired) => fired[1])].map(Math.abs);
     const largest = Math.max(...votes, Math.abs(one.more[1]), 1e-9);
-    const items = one.fired.map(([rule, vote, rows]) =>
-      element("li", "", voteBar(vote, largest), element("b", "", signed(vote)), " from ", ruleLink(rule), ", because of",
+    const items = one.fired.map(([rule, worth, rows]) =>
+      element("li", "", voteBar(worth, largest), element("b", "", vote(worth)), " from ", ruleLink(rule), ", because of",
         rows.length ? "" : " the example being there", element("span", "said", short(data.rules[rule])), element("div", "witnesses", ...rows.map(witnessTable))));
-    if (one.more[0]) items.push(element("li", "", voteBar(one.more[1], largest), element("b", "", signed(one.more[1])), ` from ${one.more[0]} further rules that fired`));
-    items.push(element("li", "", voteBar(one.start, largest), element("b", "", signed(one.start)), " from the start, and from rules that did not fire"));
-    const made = element("div", "detail", element("p", "", `Score ${signed(one.score)} for ${data.label} = ${one.about}, made of:`), element("ul", "", ...items));
+    if (one.more[0]) items.push(element("li", "", voteBar(one.more[1], largest), element("b", "", vote(one.more[1])), ` from ${one.more[0]} further rules that fired`));
+    const start = data.link ? element("li", "", element("b", "", total(one.start)), " is the base value, where no rule fires")
+      : element("li", "", voteBar(one.start, largest), element("b", "", signed(one.start)), " from the start, and from rules that did not fire");
+    const said = data.link ? `${data.label} is predicted as ${total(one.score)}, made of:` : `Score ${signed(one.score)} for ${data.label} = ${one.about}, made of:`;
+    const made = element("div", "detail", element("p", "", said), element("ul", "", ...(data.link ? [start, ...items] : [...items, start])));
     if (one.missed.length) {
-      made.append(element("h4", "", "Nearest rules that did not fire"), element("ul", "", ...one.missed.map(([rule, vote, satisfied, conditions, failed]) =>
-        element("li", "", `would have voted ${signed(vote)}: `, ruleLink(rule), `; ${satisfied} of ${conditions} conditions hold; ${failed}`))));
+      made.append(element("h4", "", "Nearest rules that did not fire"), element("ul", "", ...one.missed.map(([rule, worth, satisfied, conditions, failed]) =>
+        element("li", "", `would have ${data.link ? "meant" : "voted"} ${vote(worth)}: `, ruleLink(rule), `; ${satisfied} of ${conditions} conditions hold; ${failed}`))));
     }
     return made;
   };
 
   const entries = data.examples.map((one, k) => {
-    const button = element("button", "", element("span", "key", one.key), element("span", "", `${data.label} = ${one.prediction} (${one.about} with ${(100 * one.probability).toFixed(0)} %)`),
+    const button = element("button", "", element("span", "key", one.key), element("span", "", `${data.label} = ${one.prediction}` + (data.link ? (one.truth === null ? "" : ` (it is ${one.truth})`) : ` (${one.about} with ${(100 * one.probability).toFixed(0)} %)`)),
       one.right ? null : element("span", "wrong", `wrong: it is ${one.truth}`), element("span", "sofar", `${one.why} · ${one.fired.length + one.more[0]} rules fired`));
     button.type = "button";
     button.setAttribute("aria-expanded", "false");
