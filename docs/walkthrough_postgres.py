@@ -129,9 +129,9 @@ def write(page: Page) -> None:
 The label is `good`; its value `0`, a bad loan, is the positive class. `status` says the same in other words, and the
 numbers of other banks' accounts are not something to learn from, so rules must not see them."""
     )
-    page.command(f'hornboost fit "$BANK" {task} --rounds 50 -o loans.json')
+    page.command(f'hornboost fit "$BANK" {task} --estimator c2rib --rounds 50 -o loans.json')
     page.text("How well does it predict loans that it has not seen?")
-    page.command(f'hornboost evaluate "$BANK" {task} --rounds 50 --cv 5')
+    page.command(f'hornboost evaluate "$BANK" {task} --estimator c2rib --rounds 50 --cv 5')
     page.text(
         "## Read\n\nEach line is a rule with its vote; the comment says how many training loans it covers, "
         "and how many of them rightly."

@@ -75,6 +75,12 @@ def cases() -> Iterator[tuple[str, Case]]:
 
     yield "HornBoost", bank.saved(hb.HornBoostClassifier, subsample=0.7)
     yield "HornBoost three classes", flowers.saved(hb.HornBoostClassifier, rounds=12)
+    spending = _Task(hb.datasets.spending(120, seed=1).database())
+    orders = _Task(hb.datasets.spending(120, counts=True, seed=1).database())
+    yield "HornBoost numbers", spending.saved(hb.HornBoostRegressor, subsample=0.7)
+    for loss in ("absolute", "quantile"):
+        yield f"HornBoost {loss}", spending.saved(hb.HornBoostRegressor, loss=loss, quantile=0.8, rounds=12)
+    yield "HornBoost counts", orders.saved(hb.HornBoostRegressor, loss="poisson", rounds=12)
     for features in (None, "margin", *(f"V{k}" for k in range(1, 17))):
         yield (
             f"C2RIB {features}",
@@ -121,7 +127,7 @@ def cases() -> Iterator[tuple[str, Case]]:
 
 
 class _Task:
-    """Examples, their classes, and the database behind them, or none."""
+    """Examples, their labels, and the database behind them, or none."""
 
     def __init__(self, database: Any, X: Any = None, y: Any = None) -> None:
         self.database = database
@@ -179,6 +185,8 @@ class _Task:
 
 
 def _scores(model: Any, X: Any) -> bytes:
+    if not hasattr(model, "decision_function"):
+        return np.asarray(model.predict(X)).tobytes()
     return np.asarray(model.decision_function(X)).tobytes() + np.asarray(model.predict_proba(X)).tobytes()
 
 
