@@ -513,7 +513,7 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(folder: Path, tmp_path
     os.close(controller)
     assert process.returncode == 0
     assert b"/30" in drawn
-    assert b"rules, margin" in drawn
+    assert b"rules, loss" in drawn
 
 
 def test_rounds_are_the_estimators_own_unless_they_are_given_and_refused_where_there_are_none() -> None:

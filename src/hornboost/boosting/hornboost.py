@@ -124,7 +124,7 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
         What is predicted: the mean, the median, a quantile, or the mean of counts, whose logarithm is then boosted.
     quantile : float
         The share of labels that should lie below the prediction, with `loss="quantile"`.
-    rounds, max_literals, max_depth, constants, learning_rate, l2, subsample
+    rounds, max_literals, max_depth, constants, corrective, max_rules, learning_rate, l2, subsample, aggregates
         As in `HornBoostClassifier`.
     database, early_stopping, time_limit, checkpoint, …
         As in every `Booster`.
@@ -134,6 +134,8 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
     tuning_ : DataFrame
         What was tried: a row for each setting with its best number of rounds, the held-out loss there, and whether it
         was chosen. Empty where nothing was left to choose.
+    path_, n_conditions_, left_out_
+        As in `HornBoostClassifier`.
     history_ : DataFrame
         A row a round: rule, training loss (squared error, absolute error, pinball loss or Poisson deviance), seconds.
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from hornboost.cli.output import progress_console
 
+FIGURES = {"mean_margin": "margin", "training_loss": "loss"}
+"""What a round's row may tell, and what it is called."""
+
 
 @contextmanager
 def fit_progress(total: int | None, what: str = "learning") -> Iterator[Callable[[dict[str, Any]], None]]:
@@ -34,8 +37,9 @@ def fit_progress(total: int | None, what: str = "learning") -> Iterator[Callable
 
         def update(row: dict[str, Any]) -> None:
             rules.add(_identity(row.get("rule")))
-            margin = row.get("mean_margin")
-            about = f"{len(rules)} rules" + (f", margin {margin:.3f}" if isinstance(margin, float) else "")
+            figures = [(name, row.get(column)) for column, name in FIGURES.items()]
+            told = [f"{name} {value:.4g}" for name, value in figures if isinstance(value, float)]
+            about = ", ".join([f"{len(rules)} rules", *told])
             progress.update(task, advance=1, about=about)
 
         yield update
