@@ -443,18 +443,28 @@ def test_a_source_without_anything_to_learn_says_why(run: Any, tmp_path: Path) -
 
 
 def test_the_demo_shows_the_whole(run: Any) -> None:
-    result = run("demo", "--loans", 200, "--rounds", 5)
+    result = run("demo", "--loans", 400)
     assert result.code == 0, result.err
     for part in (
         "Which of them are risky?",
+        "settings were tried on held-out parts of these loans",
+        "rounds; rules of up to",
         "planted",
         "Held-out loans",
         "because of",
         "WITH ",
-        "DuckDB scored 200 loans",
+        "DuckDB scored 400 loans",
         "is 0.",
     ):
         assert part in result.out
+    assert result.out.count("(100% the same loans)") == 3
+
+
+def test_the_demo_takes_a_number_of_rounds(run: Any) -> None:
+    result = run("demo", "--loans", 100, "--rounds", 2)
+    assert result.code == 0, result.err
+    assert "  2 rounds; rules of up to" in result.out
+    assert "DuckDB scored 100 loans" in result.out
 
 
 def test_completion_offers_the_verbs_and_the_estimators() -> None:

@@ -97,6 +97,18 @@ def test_the_nearest_rules_come_first_and_as_many_as_asked_for() -> None:
     assert explained({CASH: 1.5}, missed=0)[1].missed == ()
 
 
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        ({CASH: 1.5}, "-0.5000  from the start"),
+        ({CASH: 1.5, LARGE: 0.25}, "-0.5000  from the start, and from the rule that did not fire"),
+        ({CASH: 1.5, LARGE: 0.25, DATED: -1.0}, "-0.5000  from the start, and from the 2 rules that did not fire"),
+    ],
+)
+def test_the_text_counts_the_rules_that_did_not_fire(rules: dict[str, float], text: str) -> None:
+    assert str(explained(rules, missed=0)[0]).splitlines()[-1].strip() == text
+
+
 def test_the_votes_and_the_start_add_up_to_the_score_also_where_rules_vote_by_not_firing() -> None:
     db = hb.datasets.bank(150, transactions=6, seed=2).database()
     X, _ = db.examples()

@@ -14,16 +14,21 @@ if TYPE_CHECKING:
     from hornboost.data import Database
     from hornboost.datasets.generated import Generated
 
+SHOWN = 6
+"""Rules to print; there may be dozens."""
+
 
 def demo(
     loans: Annotated[int, typer.Option(min=50, help="How many loans to generate.")] = 1500,
-    rounds: Annotated[int, typer.Option(min=1, help="Rules to learn.")] = 30,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Rounds of boosting, instead of the number that is chosen.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Other seeds give other loans.")] = 0,
 ) -> None:
     """Generate a bank, learn which loans are risky, explain one prediction, and score all loans with SQL in DuckDB."""
     import numpy as np
 
-    from hornboost.boosting.c2rib import C2RIBClassifier
+    from hornboost.boosting.hornboost import HornBoostClassifier
     from hornboost.cli.fit import fit_with_progress
     from hornboost.datasets import bank
 
@@ -34,12 +39,10 @@ def demo(
     _show_tables(database)
     train = np.arange(len(X)) % 3 != 0
     _heading(f"Learning from {int(train.sum()):,} loans")
-    model = fit_with_progress(C2RIBClassifier(database, rounds=rounds, random_state=0), X[train], y[train])
-    say(
-        f"{len(model.rules_)} rules in {model.history_['seconds'].sum():.1f} s, from all tables at once. The strongest:"
-    )
-    for rule in sorted(model.rules_, key=lambda rule: -abs(rule.votes[0]))[:6]:
-        say(f"  {rule.votes[0]:+.2f}  {rule.clause}")
+    model = HornBoostClassifier(database, rounds="auto" if rounds is None else rounds, random_state=0)
+    fit_with_progress(model, X[train], y[train])
+    _show_choice(model)
+    _show_rules(model)
     _show_planted(data, database, model)
     accuracy = float(np.mean(model.predict(X[~train]) == y[~train].to_numpy()))
     majority = float(y[~train].value_counts(normalize=True).max())
@@ -58,6 +61,31 @@ def _show_tables(database: Database) -> None:
     show_table(["table", "rows", "columns"], rows, right=("rows",))
     links = [f"{link.table}.{link.column} -> {link.to_table}.{link.to_column}" for link in database.links]
     say(f"linked by {', '.join(links)}")
+
+
+def _show_choice(model: Any) -> None:
+    """What was left to be chosen, and on what evidence it was."""
+    tried = model.tuning_
+    if tried.empty:
+        return
+    first, chosen = tried.iloc[0], tried[tried["chosen"]].iloc[0]
+    fell = f", and the log-loss there fell from {first['loss']:.3f} to {chosen['loss']:.3f}" if len(tried) > 1 else ""
+    say(f"{len(tried)} settings were tried on held-out parts of these loans{fell}. Chosen:")
+    say(
+        f"  {chosen['rounds']} rounds; rules of up to {chosen['max_literals']} conditions, on rows up to "
+        f"{chosen['max_depth']} joins away, {'with' if chosen['aggregates'] else 'without'} aggregates, "
+        f"{'with' if chosen['constants'] else 'without'} names of single things; "
+        f"votes {'of all rules fitted again in each round' if chosen['corrective'] else 'fitted once'}"
+    )
+
+
+def _show_rules(model: Any) -> None:
+    n = len(model.rules_)
+    strongest = sorted(model.rules_, key=lambda rule: -abs(rule.votes[0]))[:SHOWN]
+    rules = "1 rule" if n == 1 else f"{n} rules"
+    say(f"{rules} from all tables at once" + (". The strongest:" if n > SHOWN else ":"))
+    for rule in strongest:
+        say(f"  {rule.votes[0]:+.2f}  {rule.clause}")
 
 
 def _show_planted(data: Generated, database: Database, model: Any) -> None:

@@ -99,7 +99,9 @@ class Explanation:
         for fired in self.fired:
             lines.append(f"  {fired.vote:+.4f}  {fired.rule.clause}")
             lines += [f"           because of {witness}" for witness in fired.witnesses]
-        lines.append(f"  {self.start:+.4f}  from the start, and from the {self.n_missed} rules that did not fire")
+        others = "rule that" if self.n_missed == 1 else f"{self.n_missed} rules that"
+        rest = f", and from the {others} did not fire" if self.n_missed else ""
+        lines.append(f"  {self.start:+.4f}  from the start{rest}")
         if self.missed:
             lines.append("  nearest rules that did not fire:")
         for missed in self.missed:
