@@ -94,6 +94,21 @@ def test_an_unknown_function_is_refused(db: hb.Database) -> None:
         hb.HornBoostClassifier(db, aggregates=["men"]).fit(X, y)
 
 
+def test_what_is_left_out_is_told(frames: dict[str, pd.DataFrame]) -> None:
+    from hornboost.cli.fit import about_limits
+
+    paid = frames["paid"].assign(tiny=frames["paid"]["amount"] * 1e-9, huge=frames["paid"]["amount"] * 1e6)
+    db = database({**frames, "paid": paid})
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, rounds=2, aggregates=True, max_entries=1000, random_state=0).fit(X, y)
+    assert clf.left_out_["paid"] == "it reaches 1,600 rows, more than max_entries=1,000"
+    assert "aggregates were left out: paid (it reaches 1,600 rows" in about_limits(clf)[-1]
+    told = hb.HornBoostClassifier(db, rounds=2, aggregates=True, random_state=0).fit(X, y).left_out_
+    assert told["mean(paid.tiny)"] == "numbers of 'tiny' are too small to be added to nine digits"
+    assert told["std(paid.huge)"] == "numbers of 'huge' are too large to be added exactly"
+    assert "mean(paid.huge)" not in told
+
+
 def test_rules_cover_what_their_text_says(db: hb.Database, fitted: hb.HornBoostClassifier) -> None:
     _, y = db.examples()
     assert any(rule.clause.aggregates for rule in fitted.rules_)

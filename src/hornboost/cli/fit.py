@@ -205,6 +205,9 @@ def _report(
                 "interrupted": interrupted,
                 "stopped": stopped,
                 "refused": [{"join": path, "rows": count} for path, count in _refused(fitted)],
+                "left_out": [
+                    {"aggregate": name, "reason": why} for name, why in getattr(fitted, "left_out_", {}).items()
+                ],
             }
         )
         return
@@ -223,7 +226,7 @@ def _report(
 
 
 def about_limits(fitted: Any) -> list[str]:
-    """What limits did to a fit: that time ran out, and which joins were too large to be followed."""
+    """What limits did to a fit: that time ran out, which joins were too large to be followed, and which aggregates."""
     sentences = []
     if _ran_out_of_time(fitted):
         sentences.append(
@@ -237,6 +240,11 @@ def about_limits(fitted: Any) -> list[str]:
         sentences.append(
             f"{joins} left out for reaching more than max_entries={fitted.max_entries:,} rows: {shown}{more}"
         )
+    left_out = getattr(fitted, "left_out_", {})
+    if left_out:
+        shown = ", ".join(f"{name} ({why})" for name, why in list(left_out.items())[:SHOWN])
+        more = f" and {len(left_out) - SHOWN} more" if len(left_out) > SHOWN else ""
+        sentences.append(f"aggregates were left out: {shown}{more}")
     return sentences
 
 
