@@ -65,6 +65,7 @@ DOMAINS = {
     "Mutagenicity": Domain("mutagenesis", splits="oxford_10fold"),
     "QSARs": Domain("pyrimidines", splits="compounds", n_splits=5),
     "QSARs, split by pair": Domain("pyrimidines", splits="stratified", n_splits=5),
+    **{name: Domain(name) for name in ("cmc", "german-credit", "satimage", "adult", "pima", "ionosphere")},
     "Eastbound Trains": Domain("trains1000", ("trains1",), splits="draws", n_splits=8),
 }
 

@@ -1,0 +1,341 @@
+"""HornBoost as it comes, beside the best published figures and beside LightGBM on aggregates of the same tables.
+
+`python -m benchmarks.flagship --data DATA --output docs/flagship.md` writes the page. LightGBM is no dependency of
+ours: install it beside (`pip install lightgbm`), or its columns stay empty. Results of single fits are kept, so that a
+run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.papers.c2rib_tables import TABLES
+from benchmarks.papers.domains import DOMAINS, Examples, examples, splits
+from benchmarks.papers.kbs import PAPER
+from benchmarks.papers.markdown import markdown_table, number
+from benchmarks.papers.protocol import Cache, Job, Result, default_cache, over_folds, run_jobs
+from benchmarks.papers.published import C2RIB, best
+
+SINGLE = ("cmc", "german-credit", "satimage", "adult", "pima", "ionosphere")
+GENERATED = ("bank, 10 % noise", "trains, 10 % noise")
+NUMBERS = ("mutagenesis, log activity", "pyrimidines, wins", "diabetes", "Friedman 1")
+ROWS = (*(row for rows in TABLES.values() for row in rows if row != "QSARs, split by pair"), *SINGLE, *GENERATED)
+REPETITIONS = {"KDD Cup 2001, task 2": 1, "QSARs": 1, "adult": 1, "satimage": 1}
+LEARNERS = ("HornBoost", "LightGBM")
+
+PAGE = """# HornBoost as it comes
+
+Written by `{command}`; do not edit it by hand. {minutes:.0f} minutes of processor time.
+
+`HornBoostClassifier(database)` and `HornBoostRegressor(database)` with nothing set, beside the best figure that any
+system is published with, and beside LightGBM (its defaults, {trees} trees) on the target's columns and our
+`RelationalAggregates` of the same tables. Accuracy in percent with the deviation over the folds of one
+cross-validation; 10 folds unless the [papers' tables](results.md) say otherwise. Seconds are processor seconds of a
+fit, tuning and aggregates included.
+
+{classes}
+
+{reasons}
+
+## Numbers
+
+Root of the mean squared error over {folds} folds. `log activity` are the measured activities of the 188 mutagenesis
+compounds that their classes were cut from; `wins` are the comparisons that each pyrimidine wins.
+
+{numbers}
+"""
+
+
+def published(row: str) -> tuple[str, float] | None:
+    """The best system of a row and its accuracy, where there is one."""
+    if row in C2RIB:
+        return best(row)
+    if row in PAPER:
+        system = max(PAPER[row], key=lambda name: PAPER[row][name])
+        return system, PAPER[row][system]
+    return None
+
+
+def load(data: Path, row: str, task: str | None) -> Examples:
+    """The examples of a row."""
+    if row in GENERATED:
+        from hornboost import datasets
+
+        database = getattr(datasets, row.split(",")[0])(1_000, noise=0.1, seed=1).database()
+        X, y = database.examples()
+        return Examples(database, X, np.asarray(y), str(database.target.positive))
+    return examples(data, row, task)
+
+
+def parts(row: str, loaded: Examples, seed: int) -> Any:
+    """The folds of a row."""
+    if row in GENERATED:
+        from sklearn.model_selection import StratifiedKFold
+
+        return list(StratifiedKFold(10, shuffle=True, random_state=seed).split(loaded.X, loaded.y))
+    return splits(row, loaded, seed)
+
+
+def fit_and_test(data: Path, *, row: str, task: str | None, seed: int, fold: int, learner: str) -> Result:
+    """Accuracy, area under the ROC curve, log-loss, rules and seconds of one fit."""
+    from sklearn.metrics import log_loss, roc_auc_score
+
+    loaded = load(data, row, task)
+    train, test = parts(row, loaded, seed)[fold]
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        classes, proba, rules = CLASSIFIERS[learner](loaded, train, test, seed)
+    y = loaded.y[test]
+    two = len(classes) == 2 and len(np.unique(y)) == 2
+    return {
+        "accuracy": 100.0 * float(np.mean(np.asarray(classes)[proba.argmax(axis=1)] == y)),
+        "auc": float(roc_auc_score(y == classes[1], proba[:, 1])) if two else None,
+        "log_loss": float(log_loss(y, proba, labels=list(classes))),
+        "rules": rules,
+        "seconds": time.process_time() - started,
+    }
+
+
+Fitted = tuple[Sequence[Any], NDArray[np.float64], int | None]
+
+
+def _hornboost(loaded: Examples, train: Any, test: Any, seed: int) -> Fitted:
+    import hornboost as hb
+
+    database = loaded.database
+    model = hb.HornBoostClassifier(database, random_state=seed, n_jobs=1).fit(loaded.X.iloc[train], loaded.y[train])
+    return model.classes_, model.predict_proba(loaded.X.iloc[test]), len(model.rules_)
+
+
+def _lightgbm(loaded: Examples, train: Any, test: Any, seed: int) -> Fitted:
+    from lightgbm import LGBMClassifier
+
+    frames = _aggregated(loaded.database, loaded.X.iloc[train], loaded.X.iloc[test])
+    model = LGBMClassifier(n_estimators=TREES, n_jobs=1, random_state=seed, verbose=-1).fit(frames[0], loaded.y[train])
+    return list(model.classes_), np.asarray(model.predict_proba(frames[1]), np.float64), None
+
+
+CLASSIFIERS: Mapping[str, Callable[[Examples, Any, Any, int], Fitted]] = {
+    "HornBoost": _hornboost,
+    "LightGBM": _lightgbm,
+}
+TREES = 200
+
+
+def _aggregated(database: Any, train: Any, test: Any) -> tuple[Any, Any]:
+    """The rows with aggregates of what they reach, as LightGBM takes them: no keys, and names as categories."""
+    import hornboost as hb
+
+    if database is not None and len(database.tables) > 1:
+        step = hb.RelationalAggregates(database).fit(train)
+        train, test = step.transform(train), step.transform(test)
+    keys = set() if database is None else {column.name for column in database.tables[database.target.table].keys}
+    shown = [name for name in train.columns if name not in keys]
+    train, test = train[shown].copy(), test[shown].copy()
+    for name in shown:
+        if train[name].dtype.kind not in "iufb":
+            train[name] = train[name].astype("category")
+            test[name] = test[name].astype(train[name].dtype)
+    return train.set_axis(range(len(shown)), axis=1), test.set_axis(range(len(shown)), axis=1)
+
+
+def numbers(data: Path, *, row: str, seed: int, fold: int, learner: str) -> Result:
+    """The error of one fit that predicts numbers."""
+    from sklearn.model_selection import KFold
+
+    import hornboost as hb
+
+    database, X, y = _numeric(data, row)
+    train, test = list(KFold(10, shuffle=True, random_state=seed).split(X))[fold]
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if learner == "HornBoost":
+            model = hb.HornBoostRegressor(database, random_state=seed, n_jobs=1).fit(X.iloc[train], y[train])
+            found = model.predict(X.iloc[test])
+        else:
+            from lightgbm import LGBMRegressor
+
+            frames = _aggregated(database, X.iloc[train], X.iloc[test])
+            peer = LGBMRegressor(n_estimators=TREES, n_jobs=1, random_state=seed, verbose=-1).fit(frames[0], y[train])
+            found = peer.predict(frames[1])
+    return {"squares": float(np.mean((found - y[test]) ** 2)), "seconds": time.process_time() - started}
+
+
+def _numeric(data: Path, row: str) -> tuple[Any, Any, NDArray[np.float64]]:
+    import pandas as pd
+
+    import hornboost as hb
+
+    if row == "diabetes":
+        from sklearn.datasets import load_diabetes
+
+        X, y = load_diabetes(return_X_y=True, as_frame=True)
+        return None, X, y.to_numpy(float)
+    if row == "Friedman 1":
+        from sklearn.datasets import make_friedman1
+
+        made, y = make_friedman1(1_000, noise=1.0, random_state=0)
+        return None, pd.DataFrame(made).add_prefix("x"), y
+    if row.startswith("mutagenesis"):
+        hidden = ["drug.active", "drug.subset", "drug.fold", "drug.fold_gilps"]
+        frames = {name: pd.read_csv(data / "mutagenesis" / f"{name}.csv") for name in ("drug", "atom", "bond", "ring")}
+        known = hb.Database.from_folder(data / "mutagenesis")
+        ids = known.examples()[0]["drug"]
+        frames["drug"] = frames["drug"][frames["drug"]["drug"].isin(set(ids))].reset_index(drop=True)
+        links = [("atom.drug", "drug.drug"), ("bond.drug", "drug.drug"), ("ring.drug", "drug.drug")]
+        links += [("bond.atom1", "atom.atom"), ("bond.atom2", "atom.atom")]
+        label, target = "log_mutag", "drug"
+    else:
+        hidden = []
+        frames = {name: pd.read_csv(data / "pyrimidines" / f"{name}.csv") for name in ("drug", "group", "great")}
+        great = frames.pop("great")
+        wins = great[great["great"].astype(str) == "1"]["drug1"].value_counts()
+        frames["drug"]["wins"] = frames["drug"]["drug"].map(wins).fillna(0).astype(float)
+        links = [(f"drug.group{k}", "group.group") for k in (3, 4, 5)]
+        label, target = "wins", "drug"
+    database = hb.Database.from_frames(
+        frames, target=target, key="drug", label=label, foreign_keys=links, exclude_columns=hidden, predicts="numbers"
+    )
+    X, y = database.examples()
+    return database, X, np.asarray(y, float)
+
+
+def class_jobs(data: Path, rows: Sequence[str], seeds: int, learners: Sequence[str]) -> list[Job]:
+    """Every fit of the table of classes."""
+    jobs = []
+    for row in rows:
+        tasks = DOMAINS[row].tasks if row in DOMAINS else (None,)
+        repetitions = min(seeds, REPETITIONS.get(row, seeds))
+        n_folds = len(parts(row, load(data, row, tasks[0]), 0))
+        jobs += [
+            Job(fit_and_test, {"row": row, "task": task, "seed": seed, "fold": fold, "learner": learner}, data)
+            for task in tasks
+            for seed in range(repetitions)
+            for fold in range(n_folds)
+            for learner in learners
+        ]
+    return jobs
+
+
+def class_table(jobs: Sequence[Job], results: Sequence[Result]) -> str:
+    """The table of classes in Markdown."""
+    rows = []
+    for row in dict.fromkeys(job.arguments["row"] for job in jobs):
+        named = published(row)
+        cells = [row, "n/a" if named is None else f"{named[1]} ({named[0]})"]
+        for learner in LEARNERS:
+            found = [
+                (job, result)
+                for job, result in zip(jobs, results, strict=True)
+                if job.arguments["row"] == row and job.arguments["learner"] == learner
+            ]
+            cells += _figures(found, learner)
+        rows.append(cells)
+    columns = ["set", "best published", "HornBoost", "AUC", "log-loss", "rules", "seconds"]
+    return markdown_table([*columns, "LightGBM", "AUC", "log-loss", "seconds"], rows)
+
+
+def _figures(found: Sequence[tuple[Job, Result]], learner: str) -> list[str]:
+    if not found:
+        return ["n/a"] * 4
+    by_run: dict[tuple[Any, int], list[float]] = {}
+    for job, result in found:
+        by_run.setdefault((job.arguments["task"], job.arguments["seed"]), []).append(result["accuracy"])
+    mean, deviation = over_folds(list(by_run.values()))
+    results = [result for _, result in found]
+    aucs = [result["auc"] for result in results if result["auc"] is not None]
+    cells = [number(mean, deviation), number(fmean(aucs) if aucs else None, digits=3)]
+    cells.append(number(fmean(result["log_loss"] for result in results), digits=3))
+    if learner == "HornBoost":
+        cells.append(number(fmean(result["rules"] for result in results), digits=0))
+    return [*cells, number(fmean(result["seconds"] for result in results), digits=1)]
+
+
+def number_table(jobs: Sequence[Job], results: Sequence[Result]) -> str:
+    """The table of numbers in Markdown."""
+    rows = []
+    for row in dict.fromkeys(job.arguments["row"] for job in jobs):
+        cells = [row]
+        for learner in LEARNERS:
+            found = [
+                result
+                for job, result in zip(jobs, results, strict=True)
+                if job.arguments["row"] == row and job.arguments["learner"] == learner
+            ]
+            error = float(np.sqrt(fmean(result["squares"] for result in found))) if found else None
+            cells += [number(error, digits=3), number(fmean(r["seconds"] for r in found) if found else None)]
+        rows.append(cells)
+    return markdown_table(["set", "HornBoost", "seconds", "LightGBM", "seconds"], rows)
+
+
+def behind(jobs: Sequence[Job], results: Sequence[Result]) -> str:
+    """The rows in which the best published figure is not reached."""
+    missed = []
+    for row in dict.fromkeys(job.arguments["row"] for job in jobs):
+        named = published(row)
+        ours = [
+            result["accuracy"]
+            for job, result in zip(jobs, results, strict=True)
+            if job.arguments["row"] == row and job.arguments["learner"] == "HornBoost"
+        ]
+        if named is not None and round(fmean(ours), 1) < round(named[1], 1):
+            missed.append(f"{row} ({fmean(ours):.1f} of {named[1]})")
+    return f"Below the best published figure: {', '.join(missed)}." if missed else "No row is below the best figure."
+
+
+def main() -> None:
+    """Run what is missing and print or write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.flagship", description=__doc__)
+    parser.add_argument("--data", type=Path, default=os.environ.get("HORNBOOST_DATA"), help="folder of all data sets")
+    parser.add_argument("--rows", nargs="*", default=ROWS, help="rows of the table; all by default")
+    parser.add_argument("--seeds", type=int, default=5, help="repetitions; fewer where a row takes long")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--fresh", action="store_true", help="forget what is kept of earlier runs")
+    parser.add_argument("--output", type=Path, help="the page to write")
+    given = parser.parse_args()
+    if given.data is None:
+        parser.error("name the folder of data sets by --data or HORNBOOST_DATA")
+    learners = LEARNERS if find_spec("lightgbm") else LEARNERS[:1]
+    cache = Cache(default_cache() / "flagship.jsonl")
+    if given.fresh:
+        cache.clear()
+    jobs = class_jobs(given.data, given.rows, given.seeds, learners)
+    figures = [
+        Job(numbers, {"row": row, "seed": 0, "fold": fold, "learner": learner}, given.data)
+        for row in NUMBERS
+        for fold in range(10)
+        for learner in learners
+    ]
+    results = run_jobs([*jobs, *figures], cache, given.jobs)
+    found, errors = results[: len(jobs)], results[len(jobs) :]
+    command = f"python -m benchmarks.flagship --data DATA --seeds {given.seeds} --output docs/flagship.md"
+    page = PAGE.format(
+        command=command,
+        minutes=sum(result["job_seconds"] for result in results) / 60,
+        trees=TREES,
+        classes=class_table(jobs, found),
+        reasons=behind(jobs, found),
+        folds=10,
+        numbers=number_table(figures, errors),
+    )
+    if given.output is None:
+        print(page)
+    else:
+        given.output.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
