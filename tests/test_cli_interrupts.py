@@ -105,7 +105,7 @@ def test_a_fit_interrupted_when_its_model_is_written_says_where(
     def press(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(hb.C2RIBClassifier, "predict", press)
+    monkeypatch.setattr(hb.HornBoostClassifier, "predict", press)
     code, _, err = run("fit", folder, "--rounds", 2, "-o", tmp_path / "model.json")
     assert code == 130
     assert f"wrote {tmp_path / 'model.json'}" in err
@@ -114,11 +114,11 @@ def test_a_fit_interrupted_when_its_model_is_written_says_where(
 
 def test_a_fit_interrupted_before_its_first_rule_says_so_in_one_sentence(folder: Path, tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys, hornboost.learners.greedy as greedy, hornboost.boosting.c2rib as c2rib\n"
-        "def grow(*arguments, **options):\n"
+        "import os, signal, sys, hornboost.learners.greedy as greedy, hornboost.learners.newton as newton\n"
+        "def grow_by(*arguments, **options):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    return greedy.grow(*arguments, **options)\n"
-        "c2rib.grow = grow\n"
+        "    return greedy.grow_by(*arguments, **options)\n"
+        "newton.grow_by = grow_by\n"
         "from hornboost.cli import main\n"
         f"sys.argv = ['hornboost', 'fit', {str(folder)!r}, '-o', {str(tmp_path / 'm.json')!r}]\n"
         "main()\n"
@@ -229,7 +229,7 @@ def test_what_limits_did_is_said_once(run: Any, folder: Path, tmp_path: Path) ->
     code, _, err = run("fit", folder, *output, *long)
     assert code == 0
     assert err.count("the time limit of 0.5 s ended the search") == 1
-    _, _, err = run("fit", folder, *output, *few, "--rounds", 2)
+    _, _, err = run("fit", folder, *output, *few, "--rounds", 2, "--estimator", "c2rib")
     assert err.count("left out for reaching more than max_entries=1,500 rows: trans.account_id (") == 1
     told = json.loads(run("fit", folder, *output, *few, "--rounds", 2, "--json")[1])
     assert told["stopped"] == "all rounds done"

@@ -155,6 +155,7 @@ def test_explanations_read_as_sums():
     ("y", "sentence"),
     [
         (["a", "b", "c", "d"], r"y holds 'a', which is no number, and HornBoostRegressor predicts numbers; .*"),
+        ([1.0, None, 2.0, 3.0], r"Input y contains NaN: 1 of 4 labels are missing; .*"),
         ([1.0, np.nan, 2.0, 3.0], r"Input y contains NaN: 1 of 4 labels are missing; .*"),
         ([1.0, np.inf, 2.0, 3.0], r"Input y contains infinity .*"),
         ([1.0, 1e200, 2.0, 3.0], r"y holds 1e\+200; scale labels to at most 1e\+150\."),
@@ -179,8 +180,9 @@ def test_what_is_no_count_is_refused(y: list[float], sentence: str):
 
 
 def test_one_example_is_refused():
-    with pytest.raises(hb.HornBoostError, match="there is one example only, n_samples=1"):
-        hb.HornBoostRegressor().fit([[1.0]], [2.0])
+    for estimator in (hb.HornBoostRegressor(), hb.HornBoostClassifier()):
+        with pytest.raises(hb.HornBoostError, match="there is one example only, n_samples=1"):
+            estimator.fit([[1.0]], [2])
     with pytest.raises(hb.HornBoostError, match="there is one example only"):
         hb.HornBoostRegressor().fit([[1.0], [2.0]], [2.0, 3.0], sample_weight=[0.0, 1.0])
 

@@ -94,6 +94,8 @@ class GradientBooster(Booster):
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
         training = super()._training(X, y, sample_weight)
+        if len(training.y) == 1:
+            raise DataError("there is one example only, n_samples=1, and nothing to tell it from; give at least two.")
         self.left_out_: dict[str, str] = {}
         if self.aggregates is False or self.database is None or self._near() == 0:
             return training

@@ -24,6 +24,10 @@ def checked_numbers(y: NDArray[Any], estimator: Any) -> NDArray[np.float64]:
         raise DataError(f"Complex data not supported: y holds complex numbers and {name} predicts real ones.")
     if y.dtype.kind in "mM":
         raise DataError(f"y holds dates or durations and {name} predicts numbers; turn them into numbers first.")
+    if y.dtype.kind == "O":
+        import pandas as pd
+
+        y = np.where(pd.isna(y), np.nan, y)
     try:
         with np.errstate(over="ignore"):
             numbers = np.array([float(value) for value in y] if y.dtype.kind == "O" else y).astype(np.float64)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from hornboost.errors import DataError
 from hornboost.estimators.examples import Targets
 from hornboost.estimators.numbers import checked_numbers
 from hornboost.estimators.relational import RelationalModel
@@ -51,6 +50,4 @@ class RelationalRegressor(RegressorMixin, RelationalModel):  # type: ignore[misc
         numbers = checked_numbers(self._given_labels(n, y, "numbers"), self)
         weights = checked_weights(sample_weight, n)
         counted = np.flatnonzero(weights > 0)
-        if len(counted) == 1:
-            raise DataError("there is one example only, n_samples=1, and nothing to tell it from; give at least two.")
         return counted, numbers[counted], weights[counted]
