@@ -137,6 +137,16 @@ class Clause:
         """
         return replace(self, head=Head(label, value, op))
 
+    def tightened(self) -> Clause:
+        """Return the same clause without bounds of numbers that a tighter one on the same row implies.
+
+        Examples
+        --------
+        >>> str(Clause.parse('y="1" :- a(id=K, x<=5, x>=1, x<=3), b(a=K, x<=4).').tightened())
+        'y="1" :- a(id=K, x>=1, x<=3), b(a=K, x<=4).'
+        """
+        return replace(self, body=tuple(replace(literal, tests=_tightest(literal.tests)) for literal in self.body))
+
     def rooted(self, target: str) -> Clause:
         """Return the same clause with its first literal over the target table in front.
 
@@ -178,3 +188,15 @@ class Clause:
             raise ClauseError(
                 f"a chain of {len(self.body)} literals nests too deep for SQL; shorten the clause"
             ) from None
+
+
+def _tightest(tests: tuple[Test, ...]) -> tuple[Test, ...]:
+    """Tests on one row, of those with one column and direction the tightest; dates stay as they are."""
+    best: dict[tuple[Operand, Op], float] = {}
+    for test in tests:
+        if isinstance(test.value, float):
+            place = test.column, test.op
+            choose = max if test.op == ">=" else min
+            best[place] = choose(best.get(place, test.value), test.value)
+    kept = [test for test in tests if best.get((test.column, test.op), test.value) == test.value]
+    return tuple(dict.fromkeys(kept))
