@@ -19,6 +19,13 @@ def bank_model() -> tuple[hb.C2RIBClassifier, Any, Any]:
     return clf.fit(X, y), X, y
 
 
+def tuned_model() -> tuple[hb.HornBoostClassifier, Any, Any]:
+    db = hb.datasets.bank(150, transactions=8, noise=0.05, seed=0).database()
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, max_rules=8, max_depth=2, constants=False, corrective=False, random_state=0)
+    return clf.fit(X, y), X, y
+
+
 def hostile_model() -> tuple[hb.C2RIBClassifier, Any, Any]:
     """Every name, every key and every value is hostile;
     values of a megabyte are both constants of rules and cells of witnesses.

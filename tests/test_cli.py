@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -582,3 +583,32 @@ def test_the_number_of_rounds_may_be_left_to_the_estimator(run: Any, folder: Pat
     output = ["-o", tmp_path / "m.json"] if verb == "fit" else ["--cv", 2]
     done = run(verb, folder, "--estimator", "hornboost", *output)
     assert done.code == 0, done.err
+
+
+def test_fit_says_what_was_chosen_and_on_what_evidence(run: Any, folder: Path, tmp_path: Path) -> None:
+    done = run("fit", folder, "--estimator", "hornboost", "--max-rules", 3, "-o", tmp_path / "m.json")
+    assert done.code == 0, done.err
+    (line,) = [line for line in done.err.splitlines() if line.startswith("tuned by")]
+    assert re.fullmatch(
+        r"tuned by 5-fold cross-validation: up to \d refinements? a rule, .*\d+ rounds?; held-out log-loss 0\.\d+", line
+    )
+    assert 1 <= len(json.loads((tmp_path / "m.json").read_bytes())["model"]["rules"]) <= 3
+    done = run("fit", folder, "--estimator", "hornboost", "--max-rules", 3, "-o", tmp_path / "m.json", "--json")
+    told = json.loads(done.out)["tuning"]
+    assert (told["loss"], told["folds"]) == ("log_loss", 5)
+    assert sum(trial["chosen"] for trial in told["trials"]) == 1
+
+
+def test_what_is_not_tuned_says_nothing_of_it(run: Any, folder: Path, tmp_path: Path) -> None:
+    done = run("fit", folder, "--estimator", "c2rib", "--rounds", 3, "-o", tmp_path / "m.json")
+    assert "tuned by" not in done.err
+    done = run("fit", folder, "--estimator", "c2rib", "--rounds", 3, "-o", tmp_path / "m.json", "--json")
+    assert json.loads(done.out)["tuning"] is None
+
+
+def test_estimators_without_max_rules_refuse_it(run: Any, folder: Path, tmp_path: Path) -> None:
+    done = run("fit", folder, "--estimator", "c2rib", "--max-rules", 3, "-o", tmp_path / "m.json")
+    assert (done.code, done.err.splitlines()[-1]) == (
+        1,
+        "hornboost: the estimator 'c2rib' has no parameter 'max_rules'; leave it out",
+    )

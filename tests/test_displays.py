@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import matplotlib as mpl
 import numpy as np
 import pytest
 
 import hornboost as hb
-from hornboost import FeatureTimelineDisplay, MarginDisplay
+from hornboost import FeatureTimelineDisplay, MarginDisplay, PathDisplay
 from hornboost.errors import DataError
 from hornboost.model.ensemble import Rule
 
@@ -63,6 +65,35 @@ def test_a_fit_without_features_has_margins_and_no_timeline() -> None:
         FeatureTimelineDisplay.from_estimator(clf)
     with pytest.raises(DataError, match="fit it first"):
         MarginDisplay.from_estimator(hb.C2RIBClassifier())
+
+
+def test_path_display_draws_the_last_round_of_each_number_of_rules(tmp_path: Path) -> None:
+    db = hb.datasets.trains(100, seed=1).database()
+    clf = hb.HornBoostClassifier(db, max_rules=5, random_state=0).fit(*db.examples())
+    display = PathDisplay.from_estimator(clf)
+    training, held_out = display.lines_
+    assert training.get_xdata().tolist() == display.path["rules"].tolist() == sorted(set(clf.path_["rules"]))
+    assert training.get_ydata()[-1] == clf.path_["training_loss"].iloc[-1]
+    assert held_out.get_ydata()[-1] == clf.path_["held_out_loss"].iloc[-1]
+    assert display.ax_.get_ylabel() == "Log-loss"
+    clf.save(tmp_path / "m.json")
+    loaded = PathDisplay.from_estimator(hb.load(tmp_path / "m.json"), ax=display.ax_)
+    assert loaded.path["rules"].tolist() == display.path["rules"].tolist()
+    assert loaded.figure_ is display.figure_
+
+
+def test_path_display_without_trials_has_the_training_examples_only() -> None:
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    reg = hb.HornBoostRegressor(rounds=4, max_literals=1, random_state=0).fit(X, X[:, 0])
+    display = PathDisplay.from_estimator(reg)
+    assert [line.get_label() for line in display.lines_] == ["training examples"]
+    assert display.ax_.get_ylabel() == "Squared error"
+
+
+def test_path_display_refuses_what_has_no_path(fitted: hb.C2RIBClassifier) -> None:
+    for estimator in (fitted, hb.HornBoostClassifier()):
+        with pytest.raises(DataError, match="has no path_"):
+            PathDisplay.from_estimator(estimator)
 
 
 def test_several_classes_have_a_margin_curve_each() -> None:

@@ -19,7 +19,7 @@ from hornboost.report import report_html
 from hornboost.report.evaluation import bounded_folds, reliability, stratified_folds
 from hornboost.report.examples import choose, script_json
 from hornboost.report.schema_graph import Graph
-from report_pages import HOSTILE, bank_model, hostile_model
+from report_pages import HOSTILE, bank_model, hostile_model, tuned_model
 
 VOID = {"meta", "link", "input", "path", "rect", "br"}
 
@@ -306,3 +306,51 @@ def test_data_for_the_script_cannot_end_its_element() -> None:
     text = script_json(hostile)
     assert not set("<>&") & set(text)
     assert json.loads(text) == hostile
+
+
+def test_what_was_chosen_and_the_path_are_told_of_a_loaded_model_as_of_the_fitted_one(tmp_path: Path) -> None:
+    clf, X, y = tuned_model()
+    html = report_html(clf, X, y, cv=0)
+    page = Page(html)
+    assert page.open == []
+    assert {"path", "chosen"} <= {attributes.get("id") for tag, attributes in page.elements if tag == "section"}
+    assert f"{len(clf.tuning_)} settings were tried by 5-fold cross-validation" in html
+    assert html.count('<tr class="chosen">') == 1
+    path = clf.path_.drop_duplicates("rules", keep="last")
+    row = path.iloc[0]
+    figures = [f"{row['rules']:.0f}", f"{row['conditions']:.0f}", f"{row['round']:.0f}"]
+    figures += [f"{row['training_loss']:.4g}", f"{row['held_out_loss']:.4g}"]
+    assert "".join(f"<td>{text}</td>" for text in figures) in html
+    assert html.count("<tr data-x=") == len(path)
+    clf.save(tmp_path / "m.json")
+    loaded = report_html(hb.load(tmp_path / "m.json", database=clf.database), X, y, cv=0)
+    parts = [text[text.index('<section id="path"') : text.index('<section id="rules"')] for text in (html, loaded)]
+    assert parts[0] == parts[1]
+
+
+def test_models_that_are_not_tuned_have_no_such_sections(bank: Any) -> None:
+    html = bank[3]
+    assert '<section id="path"' not in html
+    assert '<section id="chosen"' not in html
+    assert '<section id="learning"' in html
+
+
+def test_a_path_without_trials_shows_the_training_loss_only() -> None:
+    db = hb.datasets.bank(100, transactions=5, seed=0).database()
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(
+        db, rounds=4, max_literals=2, max_depth=2, constants=False, aggregates=False, corrective=False, random_state=0
+    )
+    html = report_html(clf.fit(X, y), X, y, cv=0)
+    assert '<section id="path"' in html
+    assert '<section id="chosen"' not in html
+    assert "held-out examples" not in html[html.index('<section id="path"') : html.index('<section id="rules"')]
+
+
+def test_the_path_of_a_regressor_is_in_its_report() -> None:
+    db = hb.datasets.spending(60, seed=0).database()
+    X, y = db.examples()
+    reg = hb.HornBoostRegressor(db, max_rules=4, max_literals=1, max_depth=1, corrective=False, random_state=0)
+    html = report_html(reg.fit(X, y), X, y, cv=0)
+    assert "held-out squared error" in html
+    assert html.count("<tr data-x=") == reg.path_["rules"].nunique()

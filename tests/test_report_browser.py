@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hornboost.report import write_report
-from report_pages import HOSTILE, bank_model, hostile_model
+from report_pages import HOSTILE, bank_model, hostile_model, tuned_model
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(
@@ -43,6 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reports")
     clf, X, y = bank_model()
     write_report(clf, X, y, folder / "bank.html", cv=3)
+    clf, X, y = tuned_model()
+    write_report(clf, X, y, folder / "tuned.html", cv=0)
     clf, X, y = hostile_model()
     write_report(clf, X, y, folder / "hostile.html", cv=2, title=HOSTILE)
     return folder
@@ -177,7 +179,7 @@ def test_hostile_names_and_values_stay_text(seen: Seen, folder: Path) -> None:
     assert seen.complaints == []
 
 
-@pytest.mark.parametrize("which", ["bank", "hostile"])
+@pytest.mark.parametrize("which", ["bank", "tuned", "hostile"])
 def test_nothing_is_wider_than_a_phone(browser: Any, folder: Path, which: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = Seen(context.new_page()).open(folder / f"{which}.html")
@@ -186,12 +188,15 @@ def test_nothing_is_wider_than_a_phone(browser: Any, folder: Path, which: str) -
     context.close()
 
 
+@pytest.mark.parametrize("which", ["bank", "tuned"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_violation(seen: Seen, folder: Path, theme: str) -> None:
+def test_axe_finds_no_serious_violation(seen: Seen, folder: Path, theme: str, which: str) -> None:
     from importlib.resources import files
 
-    page = seen.open(folder / "bank.html")
+    page = seen.open(folder / f"{which}.html")
     page.emulate_media(color_scheme=theme)
+    if which == "tuned":
+        page.get_by_role("slider", name="Number of rules").press("Home")
     page.locator("#example-list button").first.click()
     page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
@@ -209,3 +214,44 @@ def test_the_page_prints_every_rule_and_no_controls(seen: Seen, folder: Path) ->
     assert not page.is_visible("#rule-controls")
     assert page.locator("#rule-cards .card:visible").count() == page.locator("#rule-cards .card").count()
     assert page.pdf()[:5] == b"%PDF-"
+
+
+def test_the_slider_shows_the_model_with_fewer_rules_and_dims_the_others(seen: Seen, folder: Path) -> None:
+    page = seen.open(folder / "tuned.html")
+    slider, cards = page.get_by_role("slider", name="Number of rules"), page.locator("#rule-cards .card")
+    n = cards.count()
+    figures = page.locator("#path-tiles .value")
+    assert figures.first.inner_text() == str(n)
+    assert page.locator(".card.later").count() == 0
+    at_the_end = page.locator("#path .cursor").get_attribute("transform")
+    slider.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+    page.locator("#path details summary").click()
+    row = page.locator("#path-table tbody tr").nth(-3).locator("td").all_inner_texts()
+    assert figures.all_inner_texts() == row
+    assert slider.get_attribute("aria-valuetext") == f"{row[0]} rules"
+    assert page.locator("#path .cursor").get_attribute("transform") != at_the_end
+    later = {int(card.get_attribute("data-number")) for card in page.locator(".card.later").all()}
+    assert later == set(range(int(row[0]) + 1, n + 1))
+    page.locator("#rule-search").fill("o")
+    assert page.locator(".card.later").count() == len(later)
+    slider.focus()
+    page.keyboard.press("Home")
+    assert slider.get_attribute("aria-valuetext") == "1 rule"
+    page.emulate_media(media="print")
+    assert not slider.is_visible()
+    assert page.locator(".card.later").first.evaluate("card => getComputedStyle(card).filter") == "none"
+    assert seen.complaints == []
+
+
+def test_without_a_script_the_losses_are_a_table_and_no_slider_is_shown(browser: Any, folder: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder / "tuned.html").as_uri())
+    assert not page.locator("#path-rules").is_visible()
+    assert page.locator("#path-tiles .value").count() == 5
+    page.locator("#path details summary").click()
+    assert page.locator("#path-table tbody tr").first.is_visible()
+    assert page.locator("tr.chosen").count() == 1
+    context.close()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hornboost.displays import FeatureTimelineDisplay as FeatureTimelineDisplay
     from hornboost.displays import LearningCurveDisplay as LearningCurveDisplay
     from hornboost.displays import MarginDisplay as MarginDisplay
+    from hornboost.displays import PathDisplay as PathDisplay
     from hornboost.displays import RecallPrecisionDisplay as RecallPrecisionDisplay
     from hornboost.errors import HornBoostError as HornBoostError
     from hornboost.estimators.aggregates import RelationalAggregates as RelationalAggregates
@@ -52,6 +53,7 @@ _PUBLIC = {
     "MarginDisplay": "hornboost.displays",
     "MLynxClassifier": "hornboost.estimators.mlynx",
     "MutualInformationSelector": "hornboost.estimators.selector",
+    "PathDisplay": "hornboost.displays",
     "PRankBoostClassifier": "hornboost.boosting.rankboost",
     "RankBoostClassifier": "hornboost.boosting.rankboost",
     "RecallPrecisionDisplay": "hornboost.displays",

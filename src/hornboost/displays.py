@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from hornboost.errors import DataError
 from hornboost.metrics import aurpc, interpolated, ranked_counts
+from hornboost.model.tuning import LOSSES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -360,3 +361,66 @@ def _kept(model: Any) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(getattr(model, "training_", {}).get("history", []))
+
+
+class PathDisplay:
+    """How good a model is with how many rules: the loss on training and on held-out examples by number of rules.
+
+    A number of rules is drawn with the loss after the last round in which there were so many.
+
+    Attributes
+    ----------
+    path : DataFrame
+        A row a number of rules: round, rules, conditions, training_loss, held_out_loss.
+
+    Examples
+    --------
+    >>> import hornboost as hb
+    >>> db = hb.datasets.trains(100, seed=1).database()
+    >>> clf = hb.HornBoostClassifier(db, max_rules=4, random_state=0).fit(*db.examples())
+    >>> display = PathDisplay.from_estimator(clf, ax=False)
+    >>> display.loss, int(display.path["rules"].iloc[-1]) == len(clf.rules_)
+    ('log-loss', True)
+    """
+
+    def __init__(self, path: pd.DataFrame, *, loss: str = "loss") -> None:
+        self.path = path
+        self.loss = loss
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | bool | None = None, **line: Any) -> PathDisplay:
+        """Draw the path of a fitted or loaded model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `HornBoostClassifier` or `HornBoostRegressor`, or such a model from a file.
+        ax : matplotlib Axes, False or None
+            Where to draw; None for new axes, False to draw nothing.
+        **line
+            Passed to matplotlib.
+        """
+        path = getattr(estimator, "path_", None)
+        if path is None:
+            raise DataError(
+                f"this {type(estimator).__name__} has no path_; fit a HornBoostClassifier or a HornBoostRegressor first"
+            )
+        last = path.drop_duplicates("rules", keep="last").reset_index(drop=True)
+        display = cls(last, loss=LOSSES.get(path.attrs.get("loss", ""), "loss"))
+        return display if ax is False else display.plot(ax=None if ax is None or ax is True else ax, **line)
+
+    def plot(self, ax: Axes | None = None, **line: Any) -> PathDisplay:
+        """Draw the curves and keep `ax_`, `figure_` and `lines_`, as the displays of scikit-learn do."""
+        import matplotlib.pyplot as plt
+
+        axes = plt.subplots()[1] if ax is None else ax
+        self.lines_ = []
+        kinds = [("training_loss", "training examples", "--"), ("held_out_loss", "held-out examples", "-")]
+        for column, label, style in kinds:
+            if self.path[column].notna().any():
+                shown = {"label": label, "linestyle": style, "marker": ".", **line}
+                self.lines_ += axes.plot(self.path["rules"], self.path[column], **shown)
+        axes.set(xlabel="Rules", ylabel=self.loss[0].upper() + self.loss[1:])
+        axes.legend(loc="best")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self

@@ -185,6 +185,7 @@ class GradientBooster(Booster):
         self._setting = Setting(**{name: values[0] for name, values in choices.items()})
         is_open = any(len(values) > 1 for values in choices.values()) or (fixed is None and self.early_stopping is None)
         trials, best = list[Trial](), None
+        self._evidence: dict[str, Any] = {"loss": self._loss.name, "folds": 0}
         if is_open and self._nothing is None and n_distinct(training) >= 2 * FOLDS:
             trials, best = self._trials(training, choices, fixed or MOST_ROUNDS, seed)
         self._rounds = fixed or (USUAL_ROUNDS if self.early_stopping is None else MOST_ROUNDS)
@@ -193,6 +194,7 @@ class GradientBooster(Booster):
             self._setting = best.setting
             self._rounds = best.rounds if fixed is None and self.early_stopping is None else self._rounds
         self.tuning_ = _as_frame(trials, best)
+        self.tuning_.attrs.update(self._evidence)
 
     def _trials(
         self, training: Training, choices: Choices, most_rounds: int, seed: int
@@ -202,6 +204,7 @@ class GradientBooster(Booster):
             some = sample(training, seed)
             if some is None:
                 return search(choices, self._attempt(training, most_rounds, seed))
+            self._evidence["sample"] = len(some)
             part = training.part(some, **self._engine_options())
             trials, best = search(choices, self._attempt(part, most_rounds, seed))
             if best is None or not isinstance(self.rounds, str):
@@ -221,6 +224,7 @@ class GradientBooster(Booster):
 
             return tried(training, setting, descent, held_outs, most_rounds) if held_outs else None
 
+        self._evidence["folds"] = len(held_outs)
         return attempt
 
     def _choices(self, training: Training) -> Choices:
@@ -251,6 +255,7 @@ class GradientBooster(Booster):
     def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:
         super()._finish(training, runs, reason)
         self.path_ = path(self._votes.rounds, self.history_, self._held_out_losses)
+        self.path_.attrs["loss"] = self._loss.name
         self.n_conditions_ = sum(rule.clause.length for rule in self.ensemble_.rules)
 
     def _near(self) -> int:

@@ -40,6 +40,7 @@ def evaluate(
     features: shared.Features = None,
     rounds: shared.Rounds = None,
     max_depth: shared.Depth = None,
+    max_rules: shared.MaxRules = None,
     time_limit: shared.TimeLimit = None,
     seed: shared.Seed = 0,
     settings: shared.Set = None,
@@ -68,7 +69,9 @@ def evaluate(
         ),
     )
     X, y, behind = examples(database)
-    learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
+    learner = shared.make_estimator(
+        estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules
+    )
     is_of_numbers = database.label_kind == "numbers"
     split = _shuffled if is_of_numbers else _stratified
     splits = database.folds(folds) if folds is not None else split(y, cv, seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,6 +44,7 @@ def fit(
     features: shared.Features = None,
     rounds: shared.Rounds = None,
     max_depth: shared.Depth = None,
+    max_rules: shared.MaxRules = None,
     time_limit: shared.TimeLimit = None,
     seed: shared.Seed = 0,
     settings: shared.Set = None,
@@ -73,7 +74,9 @@ def fit(
             ),
         )
         X, y, behind = examples(database)
-        learner = shared.make_estimator(estimator, behind, rounds, features, max_depth, time_limit, seed, settings)
+        learner = shared.make_estimator(
+            estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules
+        )
         if not getattr(learner, "_learns_clauses", True):
             raise ModelError(
                 f"with this base {type(learner).__name__} learns no rules that a file can hold; leave --set base=… out"
@@ -193,7 +196,9 @@ def _report(
     """What was learned, what ended the search early, and what was left out of it."""
     from sklearn.base import is_regressor
 
-    rules, stopped = fitted.rules_, getattr(fitted, "stopped_", None)
+    from hornboost.model.tuning import told
+
+    rules, stopped, tuning = fitted.rules_, getattr(fitted, "stopped_", None), told(fitted)
     if as_json:
         show_json(
             {
@@ -204,6 +209,7 @@ def _report(
                 f"training_{_QUALITY[is_regressor(fitted)]}": quality,
                 "interrupted": interrupted,
                 "stopped": stopped,
+                "tuning": tuning.get("tuning"),
                 "refused": [{"join": path, "rows": count} for path, count in _refused(fitted)],
                 "left_out": [
                     {"aggregate": name, "reason": why} for name, why in getattr(fitted, "left_out_", {}).items()
@@ -214,7 +220,7 @@ def _report(
     if not rules and not interrupted and not _ran_out_of_time(fitted):
         for reason in fitted.diagnose(X, y):
             note(f"nothing was learned: {reason}")
-    for sentence in about_limits(fitted):
+    for sentence in (*about_limits(fitted), *_about_tuning(tuning)):
         note(sentence)
     right = ""
     if quality is not None and is_regressor(fitted):
@@ -223,6 +229,16 @@ def _report(
         right = f", right on {quality:.1%} of the training examples"
     note(f"{'interrupted; kept' if interrupted else 'learned'} {len(rules)} rules in {seconds:.1f} s{right}")
     note(f"wrote {output}; see them with: hornboost rules {output}")
+
+
+def _about_tuning(told: Mapping[str, Any]) -> list[str]:
+    """What was chosen, and on what evidence."""
+    from hornboost.model.tuning import Chosen
+
+    chosen = Chosen.of(told)
+    if chosen is None:
+        return []
+    return [f"tuned by {chosen.evidence}: {chosen.setting}; held-out {chosen.loss} {chosen.value:.4g}"]
 
 
 def about_limits(fitted: Any) -> list[str]:

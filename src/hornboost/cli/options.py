@@ -121,6 +121,7 @@ Rounds = Annotated[
 Depth = Annotated[
     int | None, typer.Option("--max-depth", min=0, help="Joins between an example and a row that a rule looks at.")
 ]
+MaxRules = Annotated[int | None, typer.Option("--max-rules", min=1, help="Rules at most, of hornboost: a small model.")]
 TimeLimit = Annotated[
     float | None, typer.Option(min=0.001, help="Seconds after which the search ends, keeping what was learned.")
 ]
@@ -187,6 +188,7 @@ def make_estimator(
     time_limit: float | None,
     seed: int,
     settings: Sequence[str] | None,
+    max_rules: int | None = None,
 ) -> Any:
     """The unfitted estimator, with the parameters it has."""
     import hornboost
@@ -204,6 +206,7 @@ def make_estimator(
         "rounds": rounds,
         "features": None if features == "none" else features,
         "max_depth": max_depth,
+        "max_rules": max_rules,
         "time_limit": time_limit,
     }
     wanted |= {parameter: value for parameter, value in asked.items() if value is not None}

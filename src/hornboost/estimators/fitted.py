@@ -17,9 +17,10 @@ from hornboost.errors import DataError, ModelError
 from hornboost.estimators.classifier import RelationalClassifier
 from hornboost.estimators.regressor import RelationalRegressor
 from hornboost.estimators.relational import RelationalModel
-from hornboost.model import file
+from hornboost.model import file, tuning
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -92,6 +93,22 @@ class _Fitted(RelationalModel):
             f"the model was loaded from a file; fit a new {self.training_.get('estimator', 'estimator')} instead"
         )
 
+    @property
+    def tuning_(self) -> pd.DataFrame:
+        """What was tried before the fit, where the estimator tunes itself; losses are rounded to six digits."""
+        self._check_path("tuning_")
+        return tuning.tuning_frame(self.training_)
+
+    @property
+    def path_(self) -> pd.DataFrame:
+        """How good the model was with how many rules, where the estimator tells; losses are rounded to six digits."""
+        self._check_path("path_")
+        return tuning.path_frame(self.training_)
+
+    def _check_path(self, name: str) -> None:
+        if self.training_.get("path") is None:
+            raise AttributeError(f"the model file keeps no {name}; HornBoostClassifier and HornBoostRegressor have it")
+
     def _saved(self) -> file.SavedModel:
         return self.model
 
@@ -130,6 +147,8 @@ class FittedModel(_Fitted, RelationalClassifier):
     ----------
     training_ : dict
         How the model was fitted.
+    tuning_, path_ : DataFrame
+        As of the estimator that was saved, if that has them, with losses rounded to six digits.
     """
 
     def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:
@@ -157,6 +176,8 @@ class FittedRegressor(_Fitted, RelationalRegressor):
     ----------
     training_ : dict
         How the model was fitted.
+    tuning_, path_ : DataFrame
+        As of the estimator that was saved, if that has them, with losses rounded to six digits.
     """
 
     def __init__(self, model: file.SavedModel, database: Database | None = None) -> None:

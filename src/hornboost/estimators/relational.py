@@ -194,6 +194,7 @@ class RelationalModel(RelationalExamples):
     def _saved(self) -> SavedModel:
         """The model as a file holds it."""
         from hornboost import __version__
+        from hornboost.model import tuning
         from hornboost.model.file import SavedModel, saved_schema
         from hornboost.model.routes import routes_in
 
@@ -205,6 +206,7 @@ class RelationalModel(RelationalExamples):
             "estimator": type(self).__name__,
             "parameters": _parameters(self),
             "history": _rounds(self),
+            **tuning.told(self),
         }
         return SavedModel(
             self.ensemble_,

@@ -27,6 +27,7 @@ from hornboost.model.part import ParsedPart
 from hornboost.model.routes import Routes, aggregates_of, check_aggregates, check_routes, read, written
 from hornboost.model.scale import Link
 from hornboost.model.seal import digest, read_bytes, sealed, unsealed
+from hornboost.model.tuning import check as check_tuning
 from hornboost.model.whole import write_whole
 from hornboost.sql.dialects import DIALECTS
 
@@ -338,6 +339,7 @@ def _training(content: ParsedPart) -> dict[str, Any]:
                 value.number()
             elif isinstance(value.value, dict | list):
                 value.fail("is no class")
+    check_tuning(content)
     return dict(content.value)
 
 

@@ -80,6 +80,11 @@ class Chart:
         at, top = self.x(px), self.top + 8
         self.parts.append(text.format(label, at, self.height - self.bottom, top, at, top, at, top + 4, number))
 
+    def cursor(self, px: float) -> None:
+        """A vertical line that a script may move."""
+        text = Markup('<path class="cursor" d="M0 {}V{}" transform="translate({} 0)"/>')
+        self.parts.append(text.format(self.top, self.height - self.bottom, self.x(px)))
+
     def svg(self) -> Markup:
         text = Markup('<svg viewBox="0 0 {} {}" class="chart" role="img" aria-label="{}">{}</svg>')
         return text.format(self.width, self.height, self.title, Markup("\n").join(self.parts))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -121,7 +121,7 @@ def report_html(
     context = _context(saved, model._database, labels, scored, payload, len(X)) | _quality(evaluation, missing)
     target = saved.target
     context |= {
-        "learning": _learning(saved, evaluation),
+        **_learning(saved, evaluation),
         "title": shown(title, 120) if title else f"{name(target.label or 'class')} of {name(target.table)}",
         "data": chosen_examples.script_json(
             {"label": context["label"], "examples": payload.examples, "rules": [card.text for card in context["cards"]]}
@@ -167,7 +167,7 @@ def _about_numbers(
         "has_labels": labels is not None,
         "n_scored": number(len(scored.rows)),
         "cards": cards,
-        "learning": _learning(saved, None),
+        **_learning(saved, None),
         "title": shown(title, 120) if title else f"{label} of {name(target.table)}",
         "data": chosen_examples.script_json(data),
     }
@@ -318,10 +318,17 @@ def _left_out(database: Database) -> list[str]:
     return [*said, *([f"not read: {', '.join(database.left_out)}"] if database.left_out else [])]
 
 
-def _learning(saved: Any, evaluation: Evaluation | None) -> Sequence[Any]:
+def _learning(saved: Any, evaluation: Evaluation | None) -> dict[str, Any]:
+    """How it was learned: figures round by round, what was tried before, and the path to the model."""
     from hornboost.report.learning import learning_figures
+    from hornboost.report.tuning import RulePath, Trials
 
-    return learning_figures(saved.training.get("history", []), () if evaluation is None else evaluation.histories)
+    training, histories = saved.training, () if evaluation is None else evaluation.histories
+    return {
+        "learning": learning_figures(training.get("history", []), histories),
+        "trials": Trials.of(training),
+        "path": RulePath.of(training),
+    }
 
 
 def _quality(evaluation: Evaluation | None, missing: str) -> dict[str, Any]:

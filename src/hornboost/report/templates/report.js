@@ -59,6 +59,27 @@
     update();
   }
 
+  const slider = byId("path-rules");
+  if (slider) {
+    const steps = [...byId("path-table").tBodies[0].rows];
+    const cursor = document.querySelector("#path .cursor");
+    const show = () => {
+      const step = steps[Number(slider.value)];
+      const figures = [...step.cells].map((cell) => cell.textContent);
+      const count = Number(figures[0]);
+      for (const value of document.querySelectorAll("#path-tiles .value")) value.textContent = figures[Number(value.dataset.of)];
+      cursor.setAttribute("transform", `translate(${step.dataset.x} 0)`);
+      slider.setAttribute("aria-valuetext", count === 1 ? "1 rule" : `${count} rules`);
+      const ofCards = cards ? [...cards.children] : [];
+      for (const card of ofCards) card.classList.toggle("later", Number(card.dataset.number) > count);
+      byId("path-note").textContent = count < ofCards.length ? `Of the ${ofCards.length} rules below, those found later are dimmed.` : "All rules: the model as it is.";
+    };
+    slider.addEventListener("input", show);
+    byId("path-controls").addEventListener("submit", (event) => event.preventDefault());
+    byId("path-controls").hidden = false;
+    show();
+  }
+
   const list = byId("example-list");
   if (!list) return;
   const PAGE = 20;
