@@ -26,6 +26,12 @@ def tuned_model() -> tuple[hb.HornBoostClassifier, Any, Any]:
     return clf.fit(X, y), X, y
 
 
+def spending_model() -> tuple[hb.HornBoostRegressor, Any, Any]:
+    db = hb.datasets.spending(200, seed=3).database()
+    X, y = db.examples()
+    return hb.HornBoostRegressor(db, rounds=15, max_literals=2, random_state=0).fit(X, y), X, y
+
+
 def hostile_model() -> tuple[hb.C2RIBClassifier, Any, Any]:
     """Every name, every key and every value is hostile;
     values of a megabyte are both constants of rules and cells of witnesses.

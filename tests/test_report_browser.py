@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hornboost.report import write_report
-from report_pages import HOSTILE, bank_model, hostile_model, tuned_model
+from report_pages import HOSTILE, bank_model, hostile_model, spending_model, tuned_model
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(
@@ -45,6 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_report(clf, X, y, folder / "bank.html", cv=3)
     clf, X, y = tuned_model()
     write_report(clf, X, y, folder / "tuned.html", cv=0)
+    reg, X, y = spending_model()
+    write_report(reg, X, y, folder / "spending.html", cv=2)
     clf, X, y = hostile_model()
     write_report(clf, X, y, folder / "hostile.html", cv=2, title=HOSTILE)
     return folder
@@ -73,6 +75,20 @@ def test_the_page_renders_without_complaints_or_requests(seen: Seen, folder: Pat
     assert page.locator("svg.chart").count() == 5
     assert page.locator("svg.schema .edge.lit").count() > 0
     assert seen.requests == [(folder / "bank.html").as_uri()]
+    assert seen.complaints == []
+
+
+def test_a_report_about_numbers_renders_and_explains(seen: Seen, folder: Path) -> None:
+    page = seen.open(folder / "spending.html")
+    assert page.locator("#quality svg.chart").count() == 3
+    assert "root mean squared error" in page.inner_text(".tiles")
+    page.select_option("#rule-class", "neg")
+    assert page.locator("#rule-cards .card:visible").count() > 0
+    page.select_option("#example-kind", "large error")
+    page.locator("#example-list button").first.click()
+    told = page.locator("#example-list .detail").first.inner_text()
+    assert "spend is predicted as" in told
+    assert "is the base value" in told
     assert seen.complaints == []
 
 

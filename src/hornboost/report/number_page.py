@@ -148,8 +148,8 @@ def number_quality(evaluation: NumberEvaluation | None, missing: str, label: str
         "missing": "",
         "n_evaluated": number(len(evaluation.truth)),
         "is_sample": len(evaluation.truth) < evaluation.n_all,
-        "means": {metric: tuple(number(figure) for figure in summary(values)) for metric, values in rows.items()},
-        "baseline": number(evaluation.baseline),
+        "means": {metric: tuple(f"{figure:.4g}" for figure in summary(values)) for metric, values in rows.items()},
+        "baseline": f"{evaluation.baseline:.4g}",
         "folds": [[number(values[k]) for values in rows.values()] for k in range(evaluation.n_folds)],
         "curves": number_curves(evaluation, label),
     }
