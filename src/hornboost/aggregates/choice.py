@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 VALUES = 8
 """Values of a nominal column whose rows are counted apart: those that most examples reach."""
 
+CONDITIONAL = ("mean", "sum")
+"""Functions of a column that are also computed over the rows with each of these values."""
+
 MOST_COLUMNS = 1_000
 MOST_CELLS = 20_000_000
 """Aggregates times examples at most."""
@@ -52,6 +55,7 @@ class AggregateChoice:
         examined = self._examined(paths) if has_room else ()
         reached.look([meaning(self.database, one) for one in (*wanted[:room], *examined)])
         wanted += self._conditional(paths, reached) if has_room else ()
+        reached.look([meaning(self.database, one) for one in wanted[:room]])
         for aggregate in wanted[room:]:
             self.left_out[str(aggregate)] = f"there are more than {room:,} aggregates of so many examples"
         seen: set[bytes] = set()
@@ -97,16 +101,21 @@ class AggregateChoice:
             yield from (Aggregate("count", Paths.of(self.database).name(path.steps)) for path in paths)
 
     def _conditional(self, paths: Sequence[TablePath], reached: Reached) -> Iterator[Aggregate]:
-        """Functions of the rows with frequent values."""
+        """Functions of the rows with frequent values: their number first, then their columns."""
+        found = []
         for path, column in self._nominal(paths):
             steps = Paths.of(self.database).name(path.steps)
-            for value in reached.frequent(meaning(self.database, Aggregate("count", steps)).path, column.name, VALUES):
-                for function in ROWS:
-                    if function in self.functions:
-                        yield Aggregate(function, steps, None, (column.name, value))
+            values = reached.frequent(meaning(self.database, Aggregate("count", steps)).path, column.name, VALUES)
+            found += [(path, steps, (column.name, value)) for value in values]
+        for _, steps, where in found:
+            yield from (Aggregate(function, steps, None, where) for function in ROWS if function in self.functions)
+        for path, steps, where in found:
+            for column in self.database.tables[path.table].attributes:
+                functions = set(CONDITIONAL) & set(self._of_column(path, column))
+                yield from (Aggregate(name, steps, column.name, where) for name in CONDITIONAL if name in functions)
 
     def _nominal(self, paths: Sequence[TablePath]) -> list[tuple[TablePath, Column]]:
-        if not set(ROWS) & set(self.functions):
+        if not {*ROWS, *CONDITIONAL} & set(self.functions):
             return []
         return [(path, c) for path in paths for c in self.database.tables[path.table].attributes if c.kind == "nominal"]
 
