@@ -142,13 +142,13 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
     Examples
     --------
     >>> import hornboost as hb
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> reg = hb.HornBoostRegressor(rounds=20, max_literals=1, random_state=0).fit(X, y)
-    >>> print(reg.rules_[0].clause)
-    y += 38.58 :- examples(s5>=0.0097).
-    >>> round(reg.score(X, y), 1)
-    0.5
+    >>> db = hb.datasets.spending(300, noise=0.0, seed=1).database()
+    >>> X, y = db.examples()
+    >>> reg = hb.HornBoostRegressor(db, rounds=40, max_literals=1, random_state=0).fit(X, y)
+    >>> print(reg.rules_[0].clause.head.label, reg.rules_[0].clause.root.table)
+    spend customer
+    >>> bool(reg.score(X, y) > 0.8)
+    True
     """
 
     loss: Choice["squared", "absolute", "quantile", "poisson"] = "squared"
