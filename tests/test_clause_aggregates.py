@@ -22,7 +22,7 @@ from hornboost.data.build import Target
 from hornboost.data.describe import type_name
 from hornboost.engine import Coverage
 from hornboost.logic import canonical
-from hornboost.logic.aggregate import FUNCTIONS, ROWS, SPREAD, Aggregate, KeyStep, Route, Step
+from hornboost.logic.aggregate import FUNCTIONS, ROWS, SPREAD, Aggregate, KeyStep, Route, TableStep
 from hornboost.logic.clause import Head, Literal, Op
 from hornboost.logic.clause import Test as Condition
 from hornboost.logic.text import parse_aggregate, print_path
@@ -47,7 +47,7 @@ names = st.one_of(
     st.sampled_from(["trans", "is", "where", "a.b", 'q"', "mean", "2nd", "Ünï"]), st.text(min_size=1, max_size=5)
 )
 keys = st.none() | st.tuples(names, names)
-paths = st.lists(st.builds(Step, names, keys), min_size=1, max_size=3).map(tuple)
+paths = st.lists(st.builds(TableStep, names, keys), min_size=1, max_size=3).map(tuple)
 
 
 @st.composite
@@ -122,7 +122,7 @@ def with_aggregates(case: RandomCase, rng: Random) -> AggregateCase:
     return AggregateCase(case, tuple(clauses), routes)
 
 
-def random_aggregate(rng: Random, steps: tuple[Step, ...], columns: tuple[RandomColumn, ...]) -> Aggregate:
+def random_aggregate(rng: Random, steps: tuple[TableStep, ...], columns: tuple[RandomColumn, ...]) -> Aggregate:
     nominal = [column for column in columns if column.kind == "nominal"]
     where = None
     if nominal and rng.random() < 0.4:

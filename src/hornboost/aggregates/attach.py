@@ -10,7 +10,7 @@ import numpy as np
 
 from hornboost.aggregates.meaning import meaning
 from hornboost.aggregates.reach import rows_reached
-from hornboost.aggregates.reached import Reached
+from hornboost.aggregates.reached import RowsReached
 from hornboost.data.table import Column, Table
 from hornboost.errors import LimitError
 from hornboost.logic.aggregate import Aggregate
@@ -38,7 +38,7 @@ def computed(database: Database, examples: Table, aggregates: Sequence[Aggregate
         count = rows_reached(examples, database.tables, path.steps)
         if count > MOST_ROWS:
             raise LimitError(f"the examples reach {count:,} rows of '{path.label}', too many to aggregate; pass fewer")
-    reached = Reached(database, examples)
+    reached = RowsReached(database, examples)
     reached.look(meanings)
     return [reached.column(found) for found in meanings]
 

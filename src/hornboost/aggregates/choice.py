@@ -11,7 +11,7 @@ import numpy as np
 from hornboost.aggregates.meaning import Paths, meaning
 from hornboost.aggregates.paths import TablePath, find_paths, is_unique
 from hornboost.aggregates.reach import rows_reached
-from hornboost.aggregates.reached import Reached
+from hornboost.aggregates.reached import RowsReached
 from hornboost.data.table import Column, Table
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.aggregate import FUNCTIONS, MOMENTS, ROWS, SPREAD, Aggregate
@@ -49,7 +49,7 @@ class AggregateChoice:
         """The examples with the aggregates that tell some of them apart, each once."""
         paths = self._affordable(examples)
         room = max(1, min(MOST_COLUMNS, MOST_CELLS // max(examples.n_rows, 1)))
-        reached = Reached(self.database, examples)
+        reached = RowsReached(self.database, examples)
         wanted = list(dict.fromkeys(self._plain(paths)))
         has_room = len(wanted) < room
         examined = self._examined(paths) if has_room else ()
@@ -100,7 +100,7 @@ class AggregateChoice:
         if "share" in self.functions:
             yield from (Aggregate("count", Paths.of(self.database).name(path.steps)) for path in paths)
 
-    def _conditional(self, paths: Sequence[TablePath], reached: Reached) -> Iterator[Aggregate]:
+    def _conditional(self, paths: Sequence[TablePath], reached: RowsReached) -> Iterator[Aggregate]:
         """Functions of the rows with frequent values: their number first, then their columns."""
         found = []
         for path, column in self._nominal(paths):

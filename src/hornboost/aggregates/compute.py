@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.aggregates.paths import TablePath
-from hornboost.aggregates.plan import NUMERIC, SPREAD, Aggregate
+from hornboost.aggregates.plan import NUMERIC, SPREAD, AggregateColumn
 from hornboost.data.table import Column, Table
 from hornboost.logic.moment import DAY
 from hornboost.sql import aggregates as sql
@@ -45,14 +45,14 @@ class _Query:
     """
 
     sql: exp.Select
-    members: Mapping[int | None, Sequence[tuple[str, Aggregate]]]
+    members: Mapping[int | None, Sequence[tuple[str, AggregateColumn]]]
 
 
 def _aliased(expressions: Sequence[exp.Expr]) -> list[exp.Expr]:
     return [names.named(expression, f"a{number}") for number, expression in enumerate(expressions)]
 
 
-def _members(aggregates: Sequence[Aggregate]) -> dict[int | None, list[tuple[str, Aggregate]]]:
+def _members(aggregates: Sequence[AggregateColumn]) -> dict[int | None, list[tuple[str, AggregateColumn]]]:
     return {None: [(f"a{number}", aggregate) for number, aggregate in enumerate(aggregates)]}
 
 
@@ -64,7 +64,7 @@ class Aggregator:
         self._target = target
         self._as_of = as_of
 
-    def compute(self, examples: Table, aggregates: Sequence[Aggregate]) -> dict[str, NDArray[Any]]:
+    def compute(self, examples: Table, aggregates: Sequence[AggregateColumn]) -> dict[str, NDArray[Any]]:
         """The values of each aggregate by its name: counts are 0 and all else is missing where nothing is reached."""
         out = {aggregate.name: self._empty(aggregate, examples.n_rows) for aggregate in aggregates}
         queries = [query for path, members in _by_path(aggregates) for query in self._queries(path, members)]
@@ -96,7 +96,7 @@ class Aggregator:
             out.setdefault(path, {})[column.name] = [str(column.categories[code]) for code in result[sql.VALUE]]
         return out
 
-    def _queries(self, path: TablePath, aggregates: Sequence[Aggregate]) -> Iterable[_Query]:
+    def _queries(self, path: TablePath, aggregates: Sequence[AggregateColumn]) -> Iterable[_Query]:
         rows = self._rows(path)
         if path.single:
             yield _Query(rows.select(_aliased([self._value(path, a.column) for a in aggregates])), _members(aggregates))
@@ -115,10 +115,10 @@ class Aggregator:
         for name in dict.fromkeys(a.where[0] for a in conditional if a.where is not None):
             yield self._conditional(path, name, [a for a in conditional if a.where is not None and a.where[0] == name])
 
-    def _conditional(self, path: TablePath, name: str, aggregates: Sequence[Aggregate]) -> _Query:
+    def _conditional(self, path: TablePath, name: str, aggregates: Sequence[AggregateColumn]) -> _Query:
         """The aggregates of the rows with each of some values of a column."""
         aliases: dict[tuple[str, str | None], str] = {}
-        members: dict[int | None, list[tuple[str, Aggregate]]] = {}
+        members: dict[int | None, list[tuple[str, AggregateColumn]]] = {}
         for a in aggregates:
             assert a.where is not None
             alias = aliases.setdefault((a.function, a.column), f"a{len(aliases)}")
@@ -127,7 +127,7 @@ class Aggregator:
         codes = [code for code in members if code is not None]
         return _Query(self._rows(path).by_value(self._value(path, name), codes, _aliased(values)), members)
 
-    def _scalar(self, aggregate: Aggregate) -> exp.Expr:
+    def _scalar(self, aggregate: AggregateColumn) -> exp.Expr:
         condition = None
         if aggregate.where is not None:
             column, value = aggregate.where
@@ -175,12 +175,12 @@ class Aggregator:
         found = np.flatnonzero(categories == value)
         return int(found[0]) if len(found) else -1
 
-    def _empty(self, aggregate: Aggregate, n_rows: int) -> NDArray[Any]:
+    def _empty(self, aggregate: AggregateColumn, n_rows: int) -> NDArray[Any]:
         if aggregate.function in ("count", "distinct"):
             return np.zeros(n_rows, dtype=np.int64)
         return np.full(n_rows, None, dtype=object) if self._is_nominal(aggregate) else np.full(n_rows, np.nan)
 
-    def _decoded(self, aggregate: Aggregate, values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    def _decoded(self, aggregate: AggregateColumn, values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
         if not self._is_nominal(aggregate):
             return (
                 values
@@ -191,7 +191,7 @@ class Aggregator:
         assert categories is not None
         return np.append(categories, np.array([None], dtype=object))[np.ma.filled(values, len(categories))]
 
-    def _is_nominal(self, aggregate: Aggregate) -> bool:
+    def _is_nominal(self, aggregate: AggregateColumn) -> bool:
         if aggregate.function not in ("value", "mode"):
             return False
         return self._tables[aggregate.path.table].columns[str(aggregate.column)].kind == "nominal"
@@ -243,8 +243,8 @@ class Aggregator:
         return pa.table(columns)
 
 
-def _by_path(aggregates: Sequence[Aggregate]) -> list[tuple[TablePath, list[Aggregate]]]:
-    groups: dict[TablePath, list[Aggregate]] = {}
+def _by_path(aggregates: Sequence[AggregateColumn]) -> list[tuple[TablePath, list[AggregateColumn]]]:
+    groups: dict[TablePath, list[AggregateColumn]] = {}
     for aggregate in aggregates:
         groups.setdefault(aggregate.path, []).append(aggregate)
     return list(groups.items())

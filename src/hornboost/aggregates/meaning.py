@@ -12,7 +12,7 @@ from hornboost.aggregates import plan
 from hornboost.aggregates.paths import Hop, TablePath, hops
 from hornboost.data.table import Column
 from hornboost.errors import ClauseError, DataError
-from hornboost.logic.aggregate import MOMENTS, Aggregate, Step
+from hornboost.logic.aggregate import MOMENTS, Aggregate, TableStep
 from hornboost.logic.text import print_path
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Paths:
                 _known[database] = Paths(database)
             return _known[database]
 
-    def meant(self, names: Sequence[Step]) -> TablePath:
+    def meant(self, names: Sequence[TableStep]) -> TablePath:
         """The path of this name, or an error that says why there is none."""
         for step in names:
             if step.table not in self.tables:
@@ -59,16 +59,18 @@ class Paths:
             steps = list(found[0])
         return TablePath(tuple(steps), print_path(names))
 
-    def name(self, steps: Sequence[Hop]) -> tuple[Step, ...]:
+    def name(self, steps: Sequence[Hop]) -> tuple[TableStep, ...]:
         """The shortest name of a path: its table, or all tables on the way, with keys where these are needed."""
         if self._shortest.get(steps[-1].to_table) == [tuple(steps)]:
-            return (Step(steps[-1].to_table),)
-        return tuple(Step(hop.to_table, None if self._is_only(hop) else (hop.column, hop.to_column)) for hop in steps)
+            return (TableStep(steps[-1].to_table),)
+        return tuple(
+            TableStep(hop.to_table, None if self._is_only(hop) else (hop.column, hop.to_column)) for hop in steps
+        )
 
     def _is_only(self, hop: Hop) -> bool:
         return [other for other in self._hops[hop.table] if other.to_table == hop.to_table] == [hop]
 
-    def _between(self, before: Sequence[Hop], step: Step) -> list[Hop]:
+    def _between(self, before: Sequence[Hop], step: TableStep) -> list[Hop]:
         start = before[-1].to_table if before else self.target
         return [
             hop
@@ -90,7 +92,7 @@ class Paths:
             found |= ends
         return found
 
-    def _refusal(self, names: Sequence[Step], found: Sequence[Sequence[Hop]]) -> ClauseError:
+    def _refusal(self, names: Sequence[TableStep], found: Sequence[Sequence[Hop]]) -> ClauseError:
         shown = f"'{print_path(names)}' of an aggregate"
         if not found:
             return ClauseError(
@@ -101,7 +103,7 @@ class Paths:
         return ClauseError(f"the path {shown} may mean several; write {others}")
 
 
-def meaning(database: Database, aggregate: Aggregate) -> plan.Aggregate:
+def meaning(database: Database, aggregate: Aggregate) -> plan.AggregateColumn:
     """What is to be computed, or an error that names what does not fit."""
     path = Paths.of(database).meant(aggregate.path)
     columns = database.tables[path.table].columns
@@ -116,7 +118,7 @@ def meaning(database: Database, aggregate: Aggregate) -> plan.Aggregate:
         )
     # also one row at most is aggregated, not taken as it is
     steps = tuple(replace(hop, single=False) for hop in path.steps)
-    return plan.Aggregate(
+    return plan.AggregateColumn(
         str(aggregate), aggregate.function, replace(path, steps=steps), aggregate.column, aggregate.where
     )
 

@@ -14,7 +14,7 @@ FUNCTIONS = ("count", "share", *NUMERIC, *SPREAD)
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class AggregateColumn:
     """One column to compute: `function` is one of FUNCTIONS, or "value" on a path that leads to one row at most."""
 
     name: str
@@ -31,26 +31,26 @@ def plan(
     dates: str | None,
     where: Mapping[TablePath, Mapping[str, Sequence[str]]],
     dated: Collection[str] = (),
-) -> list[Aggregate]:
+) -> list[AggregateColumn]:
     """The aggregates of every path.
 
     `dates` names the example's date that others are subtracted from, `where` the values to look at.
 
     In the tables of `dated` there is a last row.
     """
-    out: list[Aggregate] = []
+    out: list[AggregateColumn] = []
     for path in paths:
         columns = tables[path.table].attributes
         numeric = [f for f in NUMERIC if f in functions and (f != "last" or path.table in dated)]
         if path.single:
-            out += [Aggregate(_shown(path, column, dates), "value", path, column.name) for column in columns]
+            out += [AggregateColumn(_shown(path, column, dates), "value", path, column.name) for column in columns]
             continue
         if "count" in functions:
-            out.append(Aggregate(f"count({path.label})", "count", path))
+            out.append(AggregateColumn(f"count({path.label})", "count", path))
         out += _numeric(path, columns, numeric, dates, None)
         spread = [function for function in SPREAD if function in functions]
         out += [
-            Aggregate(f"{function}({path.label}.{column.name})", function, path, column.name)
+            AggregateColumn(f"{function}({path.label}.{column.name})", function, path, column.name)
             for column in tables[path.table].columns.values()
             for function in spread
             if column.kind == "nominal" or (function == "distinct" and _repeats(path, column))
@@ -59,7 +59,7 @@ def plan(
             for value in values:
                 shown = f'{path.label} where {name}="{value}"'
                 out += [
-                    Aggregate(f"{f}({shown})", f, path, None, (name, value))
+                    AggregateColumn(f"{f}({shown})", f, path, None, (name, value))
                     for f in ("count", "share")
                     if f in functions
                 ]
@@ -73,10 +73,10 @@ def _numeric(
     functions: Sequence[str],
     dates: str | None,
     where: tuple[str, str] | None,
-) -> list[Aggregate]:
+) -> list[AggregateColumn]:
     condition = "" if where is None else f' where {where[0]}="{where[1]}"'
     return [
-        Aggregate(f"{function}({_shown(path, column, dates)}{condition})", function, path, column.name, where)
+        AggregateColumn(f"{function}({_shown(path, column, dates)}{condition})", function, path, column.name, where)
         for column in columns
         if column.kind == "numeric"
         for function in functions

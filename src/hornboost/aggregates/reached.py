@@ -43,7 +43,7 @@ DENSE = 1 << 22
 
 
 @dataclass(eq=False)
-class Reached:
+class RowsReached:
     """The examples, and what is known so far of the rows that they reach."""
 
     database: Database
@@ -51,7 +51,7 @@ class Reached:
     _sums: dict[tuple[TablePath, Where, str, str], NDArray[Any]] = field(default_factory=dict)
     _values: dict[tuple[TablePath, str], tuple[Longs, Longs, Longs]] = field(default_factory=dict)
 
-    def look(self, aggregates: Iterable[plan.Aggregate]) -> None:
+    def look(self, aggregates: Iterable[plan.AggregateColumn]) -> None:
         """Follow the paths of aggregates and add up what these need, as far as that has not been done."""
         wanted: dict[TablePath, tuple[dict[Part, None], dict[str, None]]] = {}
         for found in aggregates:
@@ -120,7 +120,7 @@ class Reached:
         passes = self.database.tables[path.table].columns[where[0]].codes[rows] == self._code(path, *where)
         return example[passes], rows[passes]
 
-    def column(self, found: plan.Aggregate) -> Column:
+    def column(self, found: plan.AggregateColumn) -> Column:
         """An aggregate as a column of the examples."""
         own = None if found.column is None else self.database.tables[found.path.table].columns[found.column]
         values = self._value_of(found)
@@ -145,7 +145,7 @@ class Reached:
         order = np.argsort(-times, kind="stable")[:limit]
         return [str(categories[k]) for k in order[times[order] > 0]]
 
-    def _is_by_value(self, found: plan.Aggregate) -> bool:
+    def _is_by_value(self, found: plan.AggregateColumn) -> bool:
         """Whether the counts of a column's values tell it; those of keys are too many."""
         if found.function in ("count", "share"):
             return found.where is not None
@@ -153,10 +153,10 @@ class Reached:
             found.function == "distinct" and not self._is_of_keys(found)
         )
 
-    def _is_of_keys(self, found: plan.Aggregate) -> bool:
+    def _is_of_keys(self, found: plan.AggregateColumn) -> bool:
         return self.database.tables[found.path.table].columns[str(found.column)].kind == "key"
 
-    def _parts(self, found: plan.Aggregate) -> list[tuple[Where, str, str]]:
+    def _parts(self, found: plan.AggregateColumn) -> list[tuple[Where, str, str]]:
         """The sums that an aggregate is made of: the condition, the column, and what of it."""
         if found.column is None:
             is_by_value = self._is_by_value(found)
@@ -170,7 +170,7 @@ class Reached:
             parts = (found.function,)
         return [(found.where, found.column, part) for part in parts]
 
-    def _value_of(self, found: plan.Aggregate) -> NDArray[Any]:
+    def _value_of(self, found: plan.AggregateColumn) -> NDArray[Any]:
         if self._is_by_value(found):
             return self._of_values(found)
         of = {part: self._sums[found.path, where, column, part] for where, column, part in self._parts(found)}
@@ -187,7 +187,7 @@ class Reached:
             variance = (_total(of["whole" + SQUARES], of["units" + SQUARES]) - total * total / n) / (n - 1)
         return np.where(n > 1, np.sqrt(np.maximum(variance, 0.0)), np.nan)
 
-    def _of_values(self, found: plan.Aggregate) -> NDArray[Any]:
+    def _of_values(self, found: plan.AggregateColumn) -> NDArray[Any]:
         n = self.examples.n_rows
         example, code, times = self._values[found.path, found.where[0] if found.where else str(found.column)]
         if found.function == "distinct":

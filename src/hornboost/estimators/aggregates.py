@@ -54,7 +54,7 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     Attributes
     ----------
-    aggregates_ : list of Aggregate
+    aggregates_ : list of AggregateColumn
         What each further column is: name, function, path, column, where.
     refused_ : dict
         The paths left out, each with the number of rows that it reaches.

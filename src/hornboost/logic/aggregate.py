@@ -15,7 +15,7 @@ FUNCTIONS = (*ROWS, *NUMERIC, *SPREAD)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TableStep:
     """A table on the way from the target to the rows of an aggregate.
 
     `keys` are the column of the row before and the column of this table that are equal; they need not be named where
@@ -32,14 +32,14 @@ class Aggregate:
 
     A path of one name leads there the shortest way, a longer one names all tables after the target.
 
-    >>> str(Aggregate("mean", (Step("trans"),), "amount"))
+    >>> str(Aggregate("mean", (TableStep("trans"),), "amount"))
     'mean(trans.amount)'
-    >>> str(Aggregate("count", (Step("account"), Step("trans", ("id", "from"))), None, ("type", "in")))
+    >>> str(Aggregate("count", (TableStep("account"), TableStep("trans", ("id", "from"))), None, ("type", "in")))
     'count(account.trans[id=from] where type="in")'
     """
 
     function: str
-    path: tuple[Step, ...]
+    path: tuple[TableStep, ...]
     column: str | None = None
     where: tuple[str, str] | None = None
 
@@ -69,7 +69,7 @@ Route = tuple[KeyStep, ...]
 def columns_of(aggregate: Aggregate, target: str, route: Route) -> list[tuple[str, str]]:
     """The columns that an aggregate looks at, by table, on the way and at the end.
 
-    >>> columns_of(Aggregate("mean", (Step("b"),), "x"), "a", (KeyStep("id", "b", "a"),))
+    >>> columns_of(Aggregate("mean", (TableStep("b"),), "x"), "a", (KeyStep("id", "b", "a"),))
     [('a', 'id'), ('b', 'a'), ('b', 'x')]
     """
     found, before = [], target

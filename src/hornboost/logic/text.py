@@ -18,7 +18,7 @@ from math import isfinite
 from typing import NoReturn
 
 from hornboost.errors import ClauseError, did_you_mean
-from hornboost.logic.aggregate import FUNCTIONS, ROWS, SPREAD, Aggregate, Operand, Step
+from hornboost.logic.aggregate import FUNCTIONS, ROWS, SPREAD, Aggregate, Operand, TableStep
 from hornboost.logic.clause import Clause, Head, Literal, Op, Test
 from hornboost.logic.moment import is_moment
 
@@ -79,10 +79,10 @@ def print_aggregate(aggregate: Aggregate) -> str:
     return f"{aggregate.function}({'.'.join(parts)}{where})"
 
 
-def print_path(path: Sequence[Step]) -> str:
+def print_path(path: Sequence[TableStep]) -> str:
     """The tables of a path, with the keys that it names.
 
-    >>> print_path([Step("account"), Step("my trans", ("id", "from"))])
+    >>> print_path([TableStep("account"), TableStep("my trans", ("id", "from"))])
     'account."my trans"[id=from]'
     """
     keys = ["" if step.keys is None else f"[{'='.join(map(_print_name, step.keys))}]" for step in path]
@@ -316,16 +316,16 @@ class _Parser:
             raise ClauseError(f"clause, position {start}: the aggregate '{function}' takes no condition; leave it out")
         return Aggregate(function, tuple(steps), column, where)
 
-    def _step(self) -> Step:
+    def _step(self) -> TableStep:
         table = self._name("a table or column of an aggregate")
         if self.token != "[":
-            return Step(table)
+            return TableStep(table)
         self._next += 1
         before = self._name("the column that leads to the table")
         self._expect("=", "'=' between two keys")
         keys = before, self._name(f"a column of '{table}'")
         self._expect("]", "']' after the keys")
-        return Step(table, keys)
+        return TableStep(table, keys)
 
     def _where(self) -> tuple[str, str]:
         self._next += 1
