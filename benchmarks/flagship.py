@@ -145,7 +145,10 @@ def _aggregated(database: Any, train: Any, test: Any) -> tuple[Any, Any]:
     shown = [name for name in train.columns if name not in keys]
     train, test = train[shown].copy(), test[shown].copy()
     for name in shown:
-        if train[name].dtype.kind not in "iufb":
+        if train[name].dtype.kind == "M":
+            train[name], test[name] = train[name].astype("int64"), test[name].astype("int64")
+        elif train[name].dtype.kind not in "iufb":
+            train[name], test[name] = train[name].astype("str"), test[name].astype("str")
             train[name] = train[name].astype("category")
             test[name] = test[name].astype(train[name].dtype)
     return train.set_axis(range(len(shown)), axis=1), test.set_axis(range(len(shown)), axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +20,7 @@ from hornboost.boosting.path import path
 from hornboost.boosting.tuning import (
     FOLDS,
     MOST_ROUNDS,
+    Attempt,
     Choices,
     Setting,
     Trial,
@@ -209,20 +210,20 @@ class GradientBooster(Booster):
             trials, best = search(choices, self._attempt(part, most_rounds, seed))
             if best is None or not isinstance(self.rounds, str):
                 return trials, best
-            on_all = self._attempt(training, most_rounds, seed)(best.setting)
+            on_all = self._attempt(training, most_rounds, seed)(best.setting, None)
             return (trials, best) if on_all is None else ([*trials, on_all], on_all)
 
-    def _attempt(self, training: Training, most_rounds: int, seed: int) -> Callable[[Setting], Trial | None]:
+    def _attempt(self, training: Training, most_rounds: int, seed: int) -> Attempt:
         """How a setting is tried on some examples."""
         problem = training.problem
         assert problem is not None
         held_outs = [held_out for held_out in folds(training, seed) if self._is_a_sample(training, ~held_out)]
 
-        def attempt(setting: Setting) -> Trial | None:
+        def attempt(setting: Setting, best: Trial | None) -> Trial | None:
             def descent(weights: Floats) -> Descent:
                 return self._descent(problem, training.y, weights, setting, seed)
 
-            return tried(training, setting, descent, held_outs, most_rounds) if held_outs else None
+            return tried(training, setting, descent, held_outs, most_rounds, best) if held_outs else None
 
         self._evidence["folds"] = len(held_outs)
         return attempt
@@ -233,7 +234,14 @@ class GradientBooster(Booster):
         assert problem is not None
         by_hand = not isinstance(self.constants, str | bool)
         self._named = _all_named(problem) if by_hand else recurring(problem.engine, self._near())
-        distances = problem.engine.graph.distances().values()
+        found = problem.engine.graph.distances()
+        distances = found.values()
+        if isinstance(self.max_depth, str):
+            self.left_out_ |= {
+                table: f"it is {distance} joins away from an example; set max_depth to reach it"
+                for table, distance in found.items()
+                if distance > FARTHEST
+            }
         depths = (NEAR, min(FARTHEST, max(NEAR + 1, *distances))) if distances else (NEAR,)
         given = bool(problem.examples.aggregates)
         return {

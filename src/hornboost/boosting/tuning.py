@@ -22,6 +22,10 @@ PATIENCE = 25
 FEW_RULES = 10
 """The same where all votes are fitted again with each round, which then counts for several."""
 
+BEHIND = 1.1
+EARLIEST = 50
+"""After so many rounds a setting is given up if its loss is this many times that of the best one at the same size."""
+
 MARGIN = 0.03
 """The share of the held-out loss that another kind of boosting must save: less is chance."""
 
@@ -64,18 +68,27 @@ class Trial:
         """The held-out loss after that number of rounds."""
         return self.losses[self.rounds - 1]
 
+    def loss_at(self, rounds: int, setting: Setting) -> float:
+        """The held-out loss with as many conditions as another setting has after some rounds, or at the end."""
+        as_many = rounds * setting.max_literals // self.setting.max_literals
+        return self.losses[min(max(as_many, 1), len(self.losses)) - 1]
+
 
 Choices = Mapping[str, Sequence[Any]]
 """The values that each field of a setting may take; the first is where the search starts."""
 
 
-def search(choices: Choices, attempt: Callable[[Setting], Trial | None]) -> tuple[list[Trial], Trial | None]:
+Attempt = Callable[[Setting, Trial | None], Trial | None]
+"""Tries a setting beside the best one so far; gives nothing where time is up before the first round."""
+
+
+def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | None]:
     """Try values for one field after the other, each beside the best of the others so far; the best comes last.
 
     Numbers go up and then down from where the search starts, for as long as that helps. Ends where an attempt gives
     nothing, since time is up.
     """
-    best = attempt(Setting(**{name: values[0] for name, values in choices.items()}))
+    best = attempt(Setting(**{name: values[0] for name, values in choices.items()}), None)
     trials = [] if best is None else [best]
     for name, values in choices.items():
         for way in _ways(values):
@@ -83,7 +96,7 @@ def search(choices: Choices, attempt: Callable[[Setting], Trial | None]) -> tupl
             for value in way:
                 if best is None:
                     return trials, best
-                trial = attempt(replace(best.setting, **{name: value}))
+                trial = attempt(replace(best.setting, **{name: value}), best)
                 if trial is None:
                     return trials, best
                 trials.append(trial)
@@ -108,8 +121,11 @@ def tried(
     descent: Callable[[Floats], Descent],
     held_outs: Sequence[NDArray[np.bool_]],
     most_rounds: int,
+    best: Trial | None = None,
 ) -> Trial | None:
     """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
+
+    Or until it is clearly behind that of the best setting with as many conditions.
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
@@ -123,6 +139,8 @@ def tried(
             ended = [one.step() is None for one, _ in folds]
             parts = [one.loss_at(held_out, training.weights) for one, held_out in folds]
             losses.append(float(np.average(parts, weights=masses)))
+            if best is not None and number >= EARLIEST and losses[-1] > BEHIND * best.loss_at(number, setting):
+                break
             if all(ended) or number - _best(losses, start) >= (FEW_RULES if setting.corrective else PATIENCE):
                 break
     return Trial(setting, _best(losses, start), tuple(losses)) if losses else None
