@@ -25,14 +25,14 @@ MOST_BYTES = 1_500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ShownExamples:
     """Positions of examples in X, and why each was chosen."""
 
     rows: NDArray[np.intp]
     reasons: Sequence[str]
 
 
-def choose(scores: NDArray[np.float64], wrong: NDArray[np.bool_], n: int, seed: int = 0) -> Chosen:
+def choose(scores: NDArray[np.float64], wrong: NDArray[np.bool_], n: int, seed: int = 0) -> ShownExamples:
     """Examples worth a look: confident mistakes, close calls, the surest of each side, and some at random.
 
     >>> choose(np.array([-3.0, -0.1, 0.2, 4.0]), np.array([False, True, False, False]), 3).reasons
@@ -53,7 +53,7 @@ def choose(scores: NDArray[np.float64], wrong: NDArray[np.bool_], n: int, seed: 
             : min(max(room, 1), n - len(found))
         ]
         found |= dict.fromkeys(new, reason)
-    return Chosen(np.array(list(found), np.intp), list(found.values()))
+    return ShownExamples(np.array(list(found), np.intp), list(found.values()))
 
 
 @dataclass(eq=False)

@@ -90,7 +90,7 @@ def explanations(model: Any, X: Any, y: Floats | None, scored: ScoredNumbers, mo
     return payload
 
 
-def _choose(predicted: Floats, errors: Floats, n: int, *, has_errors: bool) -> chosen_examples.Chosen:
+def _choose(predicted: Floats, errors: Floats, n: int, *, has_errors: bool) -> chosen_examples.ShownExamples:
     order = np.argsort(predicted, kind="stable")
     wanted = [
         ("large error", np.argsort(-errors, kind="stable") if has_errors else order[:0], n // 4),
@@ -102,7 +102,7 @@ def _choose(predicted: Floats, errors: Floats, n: int, *, has_errors: bool) -> c
     for reason, candidates, room in wanted:
         new = [row for row in candidates[: 4 * n].tolist() if row not in found]
         found |= dict.fromkeys(new[: min(max(room, 1), n - len(found))], reason)
-    return chosen_examples.Chosen(np.array(list(found), np.intp), list(found.values()))
+    return chosen_examples.ShownExamples(np.array(list(found), np.intp), list(found.values()))
 
 
 def number_cards(ensemble: Ensemble, covered: Sequence[int], n: int) -> list[Card]:
