@@ -135,12 +135,25 @@ def test_seeds_looked_up_together_have_the_literals_of_each_alone() -> None:
     database = hb.datasets.skewed_pairs(800, seed=1).database()
     examples = database.encode(database.examples()[0])
     together, alone = (SeededEngine(Engine(database, examples, cache_bytes=0)) for _ in range(2))
-    together.expect([5, 3, 700, 5])
+    together.expect([5, 3, 700, 5], 1)
     for seed in (3, 700, 5, 8):  # 8 was not expected
         found, expected = (engine.literals(engine.root(), seed) for engine in (together, alone))
         assert len(found) > 100
         for column in ("option", "raw", "candidate"):
             assert getattr(found, column).tolist() == getattr(expected, column).tolist()
+
+
+def test_classes_that_learn_in_turns_each_have_their_seeds_looked_up_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = hb.datasets.skewed_pairs(800, seed=1).database()
+    engine = SeededEngine(Engine(database, database.encode(database.examples()[0]), cache_bytes=0))
+    looked_up: list[list[int]] = []
+    look_up = engine._of_seeds
+    monkeypatch.setattr(engine, "_of_seeds", lambda seeds: looked_up.append(sorted(seeds)) or look_up(seeds))
+    engine.expect([3, 5], 0)
+    engine.expect([7, 9], 1)
+    for seed in (3, 7, 5, 9):
+        engine.literals(engine.root(), seed)
+    assert looked_up == [[3, 5], [7, 9]]
 
 
 def test_keys_and_chains_reach_what_the_engine_reaches() -> None:

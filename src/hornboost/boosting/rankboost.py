@@ -295,7 +295,8 @@ class Ranking:
         if t > self.expected:
             self.expected = min(t + AT_ONCE - 1, self.rounds)
             coming = range(t, self.expected + 1)
-            self.engine.expect([seed for k in coming for seed in islice(self.seeds.in_order(k), n_seeds)])
+            seeds = [seed for k in coming for seed in islice(self.seeds.in_order(k), n_seeds)]
+            self.engine.expect(seeds, self.positive)
         objective, most = self._scheme(t).objective, self.choices.max_literals
         search = SeededSearch(self.engine, weights.units, self.y, weights.points, objective, most, self.budget)
         best: Climb | None = None

@@ -114,8 +114,7 @@ class SeededEngine:
         self._bounds: Longs = np.zeros(1, np.int64)
         self._root_options: list[Option] = []
         self._closings = Closings()
-        self._expected: tuple[int, ...] = ()
-        self._expected_literals: dict[int, Found] = {}
+        self._expected: dict[int, tuple[frozenset[int], dict[int, Found]]] = {}
         self._everything = Position(engine.root().specs, engine.root().covered)
 
     def root(self) -> Position:
@@ -240,19 +239,20 @@ class SeededEngine:
             self._root_options = chains if self._tests is None else [self._tests.option, *chains]
         return self._parts
 
-    def expect(self, seeds: Sequence[int]) -> None:
-        """Say which seeds come next.
+    def expect(self, seeds: Sequence[int], positive: int) -> None:
+        """Say which seeds of a class come next, in place of those expected before; classes may learn in turns.
 
         What holds for them is looked up together, which takes little longer than for one.
         """
-        self._expected, self._expected_literals = tuple(seeds), {}
+        self._expected[positive] = frozenset(seeds), {}
 
     def _at_root(self, seed: int) -> Found:
         """The options, raw conditions and candidates of the seed at the root."""
-        if seed in self._expected and not self._expected_literals:
-            self._expected_literals = self._of_seeds(self._expected)
-        if seed in self._expected_literals:
-            return self._expected_literals[seed]
+        for expected, literals in self._expected.values():
+            if seed in expected:
+                if not literals:
+                    literals |= self._of_seeds(list(expected))
+                return literals[seed]
         key = ("literals", self.engine.root().number, seed)
         known: Found | None = self.engine.cache.get(key)
         if known is None:
