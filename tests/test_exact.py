@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -109,3 +110,18 @@ def test_arrays_keep_their_shape(shape: tuple[int, ...]) -> None:
 def test_a_total_does_not_depend_on_the_order() -> None:
     numbers = 10.0 ** np.random.default_rng(0).uniform(-12.0, 12.0, 1000)
     assert exact.total(numbers) == exact.total(numbers[::-1]) == exact.total(np.sort(numbers))
+
+
+def test_a_total_of_many_numbers_is_rounded_once() -> None:
+    rng = np.random.default_rng(0)
+    wide = rng.standard_normal(2000) * 10.0 ** rng.uniform(-300.0, 300.0, 2000)
+    tiny = rng.standard_normal(2000) * 1e-310
+    cancelling = np.concatenate([wide, -wide[::-1], [1e-300]])
+    equal = np.full(20_000, 0.1)
+    for numbers in (wide, tiny, cancelling, equal, -equal, np.zeros(500), equal.reshape(2, -1).T):
+        assert exact.total(numbers) == float(sum(map(Fraction, numbers.ravel().tolist())))
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_total_with_a_number_that_is_not_finite_is_that(value: float) -> None:
+    np.testing.assert_equal(exact.total(np.append(np.ones(1000), value)), value)

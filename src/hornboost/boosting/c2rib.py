@@ -26,6 +26,7 @@ from hornboost.estimators.boosted import BoostedClassifier, Scaling
 from hornboost.estimators.calibration import common_slope
 from hornboost.estimators.examples import Training
 from hornboost.estimators.run import Loop, Run
+from hornboost.exact.compiled import exp
 from hornboost.learners import distribution_kernels as kernels
 from hornboost.learners.greedy import grow
 from hornboost.learners.hypotheses import ClauseCells, Codes, Floats, Hypothesis, OneCell
@@ -207,10 +208,7 @@ class Constrained:
         return self.hypotheses[state.number]
 
     def _weights(self, state: State, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> Covered:
-        sums = np.zeros((2, 2), np.int64)
-        kernels.covered_weights(W, W_G, self.y, state.covered, sums)
-        (minus_G, plus_G), (minus, plus) = (sums / total).tolist()
-        return Covered(plus_G, minus_G, plus, minus)
+        return Covered(*kernels.covered_weights(W, W_G, self.y, state.covered, total))
 
     def _clause(self, W: NDArray[np.int64], W_G: NDArray[np.int64], total: int) -> Found:
         """Grow on G, prune on P, and compare with the default clause."""
@@ -240,7 +238,7 @@ class Constrained:
 
     def _update(self, state: State, c: float, w: Covered, in_G: NDArray[np.bool_]) -> tuple[float, float]:
         """D ← D / exp(y·h), normalised, each factor computed once; returns the mean margin and the training error."""
-        down, up = exact.exp(-c), exact.exp(c)
+        down, up = exp(-c), exp(c)
         norm = (1.0 - w.plus - w.minus) + w.plus * down + w.minus * up
         margin, wrong = kernels.update(
             self.density,

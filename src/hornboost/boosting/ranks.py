@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost import exact
 from hornboost.dtypes import WEIGHT, WEIGHT_ONE
 from hornboost.errors import DataError
+from hornboost.exact.compiled import exp
 from hornboost.metrics import aurpc
 
 Floats = NDArray[np.float64]
@@ -63,9 +63,7 @@ class PairWeights:
         for clause in covered:
             depth += clause
         h = np.cumsum([0.0, *gains])
-        factors = np.array(
-            [[exact.exp(alpha * (value - 1.0)) for value in h], [exact.exp(-alpha * value) for value in h]]
-        )
+        factors = np.array([[exp(alpha * (value - 1.0)) for value in h], [exp(-alpha * value) for value in h]])
         self._set(np.rint(self.density * factors[self.y, depth]))
         scales = np.array([WEIGHT_ONE / max(total, 1) for total in self.totals])
         self._set(np.maximum(np.rint(self.density * scales[self.y]), 1.0))

@@ -7,7 +7,8 @@ empties numba's cache.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -17,15 +18,27 @@ from hornboost.exact import scalars
 from hornboost.stopping import off_the_clock
 
 Floats = NDArray[np.float64]
+Function = TypeVar("Function", bound=Callable[[float], float])
 
 _COMMON: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True}
 _INNER: dict[str, Any] = {**_COMMON, "no_cpython_wrapper": True}
 _LOOP: dict[str, Any] = {**_COMMON, "cache": True}
+_CALLED: dict[str, Any] = {"boundscheck": False, "no_cfunc_wrapper": True, "cache": True}
 _inner = numba.njit(**_INNER)
 
 
 def _loop(function: Any) -> Any:
-    kernel = numba.njit(**_LOOP)(function)
+    return _entered(numba.njit(**_LOOP)(function))
+
+
+def _called(function: Function) -> Function:
+    """A function of one number that Python calls in loops, too; giving the interpreter lock away would cost more than
+    it.
+    """
+    return cast(Function, _entered(numba.njit(**_CALLED)(function)))
+
+
+def _entered(kernel: Any) -> Any:
     if hasattr(kernel, "compile"):
         kernel.compile = off_the_clock()(kernel.compile)
     return kernel
@@ -38,13 +51,13 @@ _SMALLEST_NORMAL = 2.0**-1022
 _NORMALISING = 54
 _PER_LN2, _EXP_OVERFLOWS, _EXP_VANISHES = scalars.PER_LN2, scalars.EXP_OVERFLOWS, scalars.EXP_VANISHES
 
-_log_of_parts = _inner(scalars.log_of_parts)
-_exp_without = _inner(scalars.exp_without)
+_log_of_parts: Callable[[float, float], float] = _inner(scalars.log_of_parts)
+_exp_without: Callable[[float, Any], float] = _inner(scalars.exp_without)
 _one_plus = _inner(scalars.one_plus)
 
 
-@_inner
-def log(x: float) -> Any:
+@_called
+def log(x: float) -> float:
     """The natural logarithm."""
     if not 0.0 < x < math.inf:
         return -math.inf if x == 0.0 else math.nan if x < 0.0 else x
@@ -55,8 +68,8 @@ def log(x: float) -> Any:
     return _log_of_parts(f, float(exponent - _NORMALISING if is_tiny else exponent))
 
 
-@_inner
-def exp(x: float) -> Any:
+@_called
+def exp(x: float) -> float:
     """e to the power of x."""
     if not _EXP_VANISHES <= x <= _EXP_OVERFLOWS:
         return math.inf if x > 0.0 else 0.0 if x < 0.0 else x
@@ -94,3 +107,38 @@ def exps(x: Floats, out: Floats) -> None:
     """The exponential of each number."""
     for i in range(x.size):
         out[i] = exp(x[i])
+
+
+_HALF = 32
+_LOW = 2**_HALF - 1
+_MANTISSA = 2**_EXPONENT - 1
+_NOT_FINITE = 2047
+PLACES = 68
+_CARRY_AFTER = 512
+"""So many numbers of 54 bits at most leave their sum within 64."""
+
+
+@_loop
+def places(x: Floats, out: NDArray[np.int64]) -> Any:
+    """The exact sum of numbers as Σ out[k]·2^(32k − 1075), by integers alone; False where one is not finite."""
+    for i in range(x.size):
+        bits = np.float64(x[i]).view(np.int64)
+        exponent = (bits >> _EXPONENT) & _NOT_FINITE
+        if exponent == _NOT_FINITE:
+            return False
+        mantissa = bits & _MANTISSA
+        if exponent > 0:
+            mantissa |= 1 << _EXPONENT
+        else:
+            exponent = np.int64(1)
+        if bits < 0:
+            mantissa = -mantissa
+        place, shift = exponent >> 5, exponent & 31
+        left = _HALF - shift
+        out[place] += (mantissa & ((1 << left) - 1)) << shift
+        out[place + 1] += mantissa >> left
+        if i % _CARRY_AFTER == _CARRY_AFTER - 1:
+            for k in range(out.size - 1):
+                out[k + 1] += out[k] >> _HALF
+                out[k] &= _LOW
+    return True

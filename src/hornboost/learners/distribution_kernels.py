@@ -80,13 +80,14 @@ def growing_set(W: Ints, y: NDArray[np.int32], hashes: Hashes, total: int) -> tu
 
 
 @jit
-def covered_weights(W: Ints, W_G: Ints, y: NDArray[np.int32], covered: Mask, out: Ints) -> None:
-    """The weight covered by class: on the growing set in `out[0]`, on all examples in `out[1]`."""
-    out[:] = 0
+def covered_weights(W: Ints, W_G: Ints, y: NDArray[np.int32], covered: Mask, total: int) -> tuple[Any, Any, Any, Any]:
+    """Shares of the total weight: covered positives and negatives of the growing set, then of all examples."""
+    sums = np.zeros((2, 2), np.int64)
     for i in range(W.size):
         if covered[i]:
-            out[1, y[i]] += W[i]
-            out[0, y[i]] += W_G[i]
+            sums[1, y[i]] += W[i]
+            sums[0, y[i]] += W_G[i]
+    return sums[0, 1] / total, sums[0, 0] / total, sums[1, 1] / total, sums[1, 0] / total
 
 
 @jit

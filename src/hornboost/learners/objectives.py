@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hornboost import exact
+from hornboost.exact.compiled import exp, log
 from hornboost.metrics import area_between
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ def confidence(w_plus: float, w_minus: float, n: float) -> float:
     >>> round(confidence(0.5, 0.0, 10), 6)
     1.198948
     """
-    return 0.5 * exact.log((w_plus + 0.5 / n) / (w_minus + 0.5 / n))
+    return 0.5 * log((w_plus + 0.5 / n) / (w_minus + 0.5 / n))
 
 
 def votes_for(w_plus: float, w_minus: float, n: float) -> bool:
@@ -59,7 +59,7 @@ def votes_for(w_plus: float, w_minus: float, n: float) -> bool:
 
 def loss(w_plus: float, w_minus: float, vote: float) -> float:
     """The weight left on the pruning set by a clause that votes `vote` (Hoche and Wrobel 2002, Table 1, function 5)."""
-    return (1.0 - (w_plus + w_minus)) + w_plus * exact.exp(-vote) + w_minus * exact.exp(vote)
+    return (1.0 - (w_plus + w_minus)) + w_plus * exp(-vote) + w_minus * exp(vote)
 
 
 def wracc(stats: Weights, totals: Weights, label: int) -> Floats:
