@@ -288,7 +288,9 @@ def working() -> Iterator[None]:
 def check() -> None:
     """A safe point: raises `Stopped` where the search around it has to end, and does nothing elsewhere."""
     fit = _current.get()
-    if fit is not None and fit.is_learning:
+    if fit is None or not fit.is_learning:
+        return
+    if fit.interrupted or fit.deadline < math.inf or _ctrl_c.pressed is not None:  # else there is nothing to ask
         reason = fit.reason()
         if reason is not None:
             raise Stopped(reason)

@@ -152,9 +152,7 @@ def _encode_keys(
     encoded = {}
     for domain, names in members.items():
         codes = domains[domain].encode_together([columns[name] for name in names])
-        encoded.update(
-            {name: replace(table.columns[name], values=code) for name, code in zip(names, codes, strict=True)}
-        )
+        encoded.update({name: table.columns[name].holding(code) for name, code in zip(names, codes, strict=True)})
     return encoded
 
 
@@ -166,7 +164,7 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
         _check_text(values, place)
     codes = known_codes(values, column.categories)
     if codes is not None:
-        return replace(column, values=codes)
+        return column.holding(codes)
     try:
         codes, distinct = factorize(values)
         texts = to_text(distinct).to_pylist()

@@ -90,7 +90,10 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
     from decimal import Decimal
     from numbers import Real
 
-    known = [value for value in values.tolist() if value is not None and value == value]
-    if known and all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in known):
-        return np.array([float(value) for value in known])
-    return values
+    known = (value for value in values.tolist() if value is not None and value == value)
+    numbers = []
+    for value in known:
+        if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+            return values
+        numbers.append(float(value))
+    return np.array(numbers) if numbers else values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from typing import Literal as Choice
 
@@ -50,6 +50,10 @@ class Column:
         """Which rows have no value."""
         return np.isnan(self.values) if self.kind == "numeric" else self.values == MISSING
 
+    def holding(self, values: NDArray[np.int32] | NDArray[np.float64]) -> Column:
+        """The same column of other rows; `dataclasses.replace` takes several times as long."""
+        return Column(self.name, self.kind, values, self.domain, self.categories, self.is_date, self.stored)
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -66,8 +70,8 @@ class Table:
 
     def take(self, rows: slice | NDArray[np.integer[Any]]) -> Table:
         """Some of the rows."""
-        columns = {name: replace(column, values=column.values[rows]) for name, column in self.columns.items()}
-        aggregates = {term: replace(column, values=column.values[rows]) for term, column in self.aggregates.items()}
+        columns = {name: column.holding(column.values[rows]) for name, column in self.columns.items()}
+        aggregates = {term: column.holding(column.values[rows]) for term, column in self.aggregates.items()}
         n_rows = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
         return Table(self.name, columns, n_rows, aggregates)
 

@@ -6,7 +6,7 @@ A tree of joins in which each literal is a node, made from a clause and turned i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from hornboost.errors import ClauseError, did_you_mean
@@ -210,5 +210,6 @@ def to_clause(specs: Sequence[Spec], head: Head, keys: Sequence[str]) -> Clause:
 
 def with_test(specs: tuple[Spec, ...], node: int, test: Test) -> tuple[Spec, ...]:
     """The structure with one more test on a node."""
-    changed = replace(specs[node], tests=(*specs[node].tests, test))
+    old = specs[node]
+    changed = Spec(old.table, old.parent, old.join, (*old.tests, test), old.same, old.differ)
     return (*specs[:node], changed, *specs[node + 1 :])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +60,11 @@ class Problem:
 
     def clause_under(self, head: Head, state: State) -> Clause:
         """The clause of a state."""
-        return to_clause(state.specs, head, [column.name for column in self.examples.keys])
+        return to_clause(state.specs, head, self._keys)
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        return [column.name for column in self.examples.keys]
 
     def coverage(self, state: State) -> tuple[float, ...]:
         """The sample weight that a state covers, by class."""
