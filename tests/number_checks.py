@@ -148,7 +148,8 @@ def check_rules_read_back(estimator: Any) -> None:
         assert frame["mean of others"][k] == pytest.approx(y[~covered].mean())
         said, voted = float(rule.clause.head.value), rule.votes[0]
         assert said == pytest.approx(np.exp(voted) if model.loss == "poisson" else voted, rel=1e-3)
-    assert len(model.to_prolog().splitlines()) >= 2 * len(model.rules_)
+    rows = fitted(estimator, aggregates=False)[0]
+    assert len(rows.to_prolog().splitlines()) >= 2 * len(rows.rules_)
 
 
 def check_pandas_and_polars_give_one_model(estimator: Any) -> None:

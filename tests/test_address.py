@@ -6,7 +6,6 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import hornboost as hb
@@ -88,17 +87,6 @@ def test_an_address_in_the_place_of_a_file_is_named_without_its_password(
     out, err = capfd.readouterr()
     assert err.startswith("hornboost: ")
     assert SECRET not in out + err
-
-
-def test_a_database_with_a_label_of_numbers_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hornboost.cli import source
-
-    frame = pd.DataFrame({"id": range(60), "spend": [k / 7 for k in range(60)]})
-    database = hb.Database.from_frames({"t": frame}, target="t", key="id", label="spend")
-    monkeypatch.setattr(source, "open_source", lambda *_: database)
-    with pytest.raises(DataError, match=r"user:\*\*\*@localhost.* holds numbers") as caught:
-        source.open_task(ADDRESSES[0], source.TaskOptions())
-    assert SECRET not in str(caught.value)
 
 
 def test_a_database_without_rows_to_predict_is_named_without_its_password(
