@@ -148,6 +148,22 @@ def test_ctrl_c_ends_the_other_commands_without_a_trace(
     assert not [place for place in tmp_path.iterdir() if place.name.startswith(".")]
 
 
+def test_ctrl_c_while_the_interpreter_closes_changes_nothing(folder: Path) -> None:
+    script = (
+        "import os, signal, sys\n"
+        "from hornboost.cli import main\n"
+        "class Late:\n"
+        "    def __del__(self, kill=os.kill, own=os.getpid(), number=signal.SIGINT):\n"
+        "        kill(own, number)\n"
+        "sys.late = Late()\n"
+        f"sys.argv = ['hornboost', 'inspect', {str(folder)!r}]\n"
+        "main()\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+
+
 def test_an_interrupted_evaluation_tells_the_folds_done_and_no_result(folder: Path) -> None:
     script = (
         "import os, signal, sys, hornboost.cli.fit as fit\n"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -42,6 +44,12 @@ def was_pressed() -> bool:
     return _ctrl_c.pressed
 
 
+@cache
+def _ignore_at_exit() -> None:
+    """Let a Ctrl-C that comes when the work is done change nothing: the interpreter would die of it while it closes."""
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+
+
 @contextmanager
 def ctrl_c() -> Iterator[None]:
     """Exit with 130 on Ctrl-C, unless the process was started to ignore it."""
@@ -52,6 +60,7 @@ def ctrl_c() -> Iterator[None]:
     )
     before = sys.unraisablehook
     if is_ours:
+        _ignore_at_exit()
         signal.signal(signal.SIGINT, _ctrl_c.handle)
         sys.unraisablehook = _ctrl_c.handle_unraisable
     try:
