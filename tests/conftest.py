@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import hypothesis
 import pytest
@@ -28,3 +30,29 @@ def _ctrl_c_is_heard() -> None:
     """A shell starts jobs in its background deaf to Ctrl-C, and tests press it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Result(NamedTuple):
+    """What a command gave."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run `hornboost` with arguments, as the shell would."""
+    from hornboost.cli import main
+
+    def call(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
+        capfd.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        return Result(code, *capfd.readouterr())
+
+    return call

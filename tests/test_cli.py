@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -18,32 +18,8 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
-from hornboost import cli
 
 TABLES = {name: table.to_pandas() for name, table in hb.datasets.bank(150, transactions=6, seed=1).tables.items()}
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run `hornboost` with arguments, as the shell would."""
-
-    def call(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
-        capfd.readouterr()
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        return Result(code, *capfd.readouterr())
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import hornboost as hb
-from hornboost import cli
 
 
 @pytest.fixture(scope="module")
@@ -32,29 +30,6 @@ def model(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     database = hb.Database.from_folder(folder)
     hb.HornBoostRegressor(database, rounds=8, max_literals=2, random_state=0).fit(*database.examples()).save(path)
     return path
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run `hornboost` with arguments, as the shell would."""
-
-    def call(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
-        capfd.readouterr()
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        return Result(code, *capfd.readouterr())
-
-    return call
 
 
 def test_fit_recognises_a_number_and_says_so(run: Any, folder: Path, model: Path, tmp_path: Path) -> None:
