@@ -355,13 +355,14 @@ class Database:
         if found is None:
             if table not in self._built.tables:
                 raise DataError.unknown_table(table, self._built.tables)
-            columns = self._built.tables[table].columns
+            columns, times = self._built.tables[table].columns, self._built.tables[table].times
             if column not in columns:
                 raise DataError.unknown_column(table, column, columns)
             domain = columns[column].domain
             if domain is None:
                 raise DataError(f"table '{table}': the column '{column}' is no key; only keys can be joined")
-            built = KeyIndex.build(columns[column].codes, self._built.domains[domain].size)
+            when = None if times is None else times.numbers
+            built = KeyIndex.build(columns[column].codes, self._built.domains[domain].size, when)
             with self._lock:
                 found = self._indexes.setdefault(place, built)
         return found

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 class KeyIndex:
     """Rows by key code.
 
-    Those of code `c` are `rows[offsets[c]:offsets[c + 1]]`, in row order; null keys are in no list.
+    Those of code `c` are `rows[offsets[c]:offsets[c + 1]]`, in row order, or by their times where these are given;
+    null keys are in no list.
 
     Codes at or above `size` are keys that the database does not know: they join nothing.
     """
 
     offsets: NDArray[np.int64]
     rows: NDArray[np.int32]
+    times: NDArray[np.float64] | None = None
+    """The time of each of `rows`; without one it is NaN, and these come last."""
 
     @property
     def size(self) -> int:
@@ -26,13 +29,20 @@ class KeyIndex:
         return int(self.offsets.size - 1)
 
     @classmethod
-    def build(cls, codes: NDArray[np.int32], size: int) -> KeyIndex:
-        """Count and place, in time linear in rows and keys.
+    def build(cls, codes: NDArray[np.int32], size: int, times: NDArray[np.float64] | None = None) -> KeyIndex:
+        """Count and place, in time linear in rows and keys; times are sorted first.
 
         >>> index = KeyIndex.build(np.array([1, 0, -1, 1], dtype=np.int32), 3)
         >>> index.offsets.tolist(), index.rows.tolist()
         ([0, 1, 3, 3], [1, 0, 3])
+        >>> KeyIndex.build(np.array([0, 0, 0], dtype=np.int32), 1, np.array([5.0, np.nan, 2.0])).rows.tolist()
+        [2, 0, 1]
         """
         from hornboost.data.index_kernels import counting_sort
 
-        return cls(*counting_sort(np.ascontiguousarray(codes), size))
+        if times is None:
+            return cls(*counting_sort(np.ascontiguousarray(codes), size))
+        order = np.argsort(times, kind="stable")  # NaN comes last
+        offsets, places = counting_sort(np.ascontiguousarray(codes[order]), size)
+        rows = order.astype(np.int32)[places]
+        return cls(offsets, rows, times[rows])

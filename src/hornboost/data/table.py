@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 from typing import Literal as Choice
 
@@ -57,12 +58,20 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of equal length, in schema order; of examples also aggregates of the rows that they reach."""
+    """Columns of equal length, in schema order; of examples also aggregates of the rows that they reach.
+
+    `times` says from when on each row is known, and of examples up to when: a row counts for an example if its time is
+    strictly before the example's, and one without a time never does. It is no column that tests could look at. `late`
+    gives for a column that is filled in after its row the column that holds the time of that; up to then the value is
+    missing.
+    """
 
     name: str
     columns: Mapping[str, Column]
     n_rows: int
     aggregates: Mapping[Aggregate, Column] = field(default_factory=dict)
+    times: Column | None = None
+    late: Mapping[str, str] = field(default_factory=dict)
 
     def column(self, operand: Operand) -> Column | None:
         """What a test looks at, if it is here."""
@@ -73,7 +82,16 @@ class Table:
         columns = {name: column.holding(column.values[rows]) for name, column in self.columns.items()}
         aggregates = {term: column.holding(column.values[rows]) for term, column in self.aggregates.items()}
         n_rows = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
-        return Table(self.name, columns, n_rows, aggregates)
+        times = None if self.times is None else self.times.holding(self.times.values[rows])
+        return Table(self.name, columns, n_rows, aggregates, times, self.late)
+
+    @property
+    def age(self) -> str | None:
+        """What rules call the time from a row to the example's cutoff; None where rows have no time."""
+        if self.times is None:
+            return None
+        taken = {*self.columns, self.times.name}
+        return next(name for name in chain(["age", "row_age"], (f"row_age_{k}" for k in count(2))) if name not in taken)
 
     @property
     def keys(self) -> list[Column]:
