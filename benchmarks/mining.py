@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.papers.mlynx import BONDS, atoms_and_bonds
 from hornboost.data.mirror import mirrored
 from hornboost.mining.language import Language
-from hornboost.mining.queries import Miner, thresholds
+from hornboost.mining.miner import Miner, thresholds
 
 
 def main() -> None:

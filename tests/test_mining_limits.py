@@ -16,8 +16,8 @@ import hornboost as hb
 from hornboost.mining.informative import within_columns
 from hornboost.mining.language import Language
 from hornboost.mining.limits import Limits
+from hornboost.mining.miner import Mined, Miner, thresholds
 from hornboost.mining.patterns import LeftOutWarning
-from hornboost.mining.queries import Mined, Miner, thresholds
 
 
 def bags(n: int = 92, n_columns: int = 166, seed: int = 0) -> hb.Database:
@@ -206,7 +206,7 @@ def test_mining_leaves_the_search_for_garbage_alone() -> None:
 def test_rows_beyond_the_estimate_end_the_mining(monkeypatch: pytest.MonkeyPatch) -> None:
     db = hb.datasets.skewed_pairs(600, skew=100, seed=2).database()
     everything = mined(db, 3, Limits())
-    monkeypatch.setattr("hornboost.mining.queries.largest_affordable", lambda costs, budget: np.inf)
+    monkeypatch.setattr("hornboost.mining.miner.largest_affordable", lambda costs, budget: np.inf)
     few = mined(db, 3, Limits(max_rows=everything.rows // 10))
     assert everything.rows // 5 < few.rows < everything.rows // 2
     assert [sentence for sentence in few.left_out.sentences() if "twice max_rows" in sentence]

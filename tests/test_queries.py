@@ -20,8 +20,8 @@ from hornboost.logic.clause import Literal
 from hornboost.logic.clause import Test as Condition
 from hornboost.mining.binning import between, equal_frequency
 from hornboost.mining.language import Language
+from hornboost.mining.miner import Miner
 from hornboost.mining.patterns import LeftOutWarning
-from hornboost.mining.queries import Miner
 from subsumption import subsumes
 
 Rows = dict[str, list[dict[str, object]]]

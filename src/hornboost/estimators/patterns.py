@@ -18,7 +18,7 @@ from hornboost.estimators.examples import RelationalExamples
 from hornboost.estimators.interrupts import ends_early, keep
 from hornboost.learners.problem import Problem
 from hornboost.mining.patterns import MiningSettings, Patterns, Support, find_patterns, warn_of
-from hornboost.mining.queries import query_text
+from hornboost.mining.query import query_text
 
 if TYPE_CHECKING:
     from hornboost.data import Database

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.mining import query_kernels as kernels
-from hornboost.mining.language import Language, Skeleton, Structure
+from hornboost.mining.language import Language
+from hornboost.mining.structure import Skeleton, Structure
 
 Shape = tuple[int, tuple[int, ...]]
 """A literal that may be added: its relation and variables, -1 for a new one."""

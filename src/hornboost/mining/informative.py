@@ -13,7 +13,9 @@ from hornboost.learners.objectives import comparable
 from hornboost.mining import query_kernels as kernels
 from hornboost.mining.additions import Addition, additions_to
 from hornboost.mining.bindings import Bindings, Words
-from hornboost.mining.language import Language, Relation, Skeleton
+from hornboost.mining.language import Language
+from hornboost.mining.relation import Relation
+from hornboost.mining.structure import Skeleton
 
 
 def within_columns(

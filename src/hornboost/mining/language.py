@@ -1,145 +1,32 @@
-"""The language of the queries: tables as the miner sees them, queries as tuples of numbers,
-their canonical form and their clauses.
-
-A query is a tuple of literals (relation, variables, conditions): relation 0 is the example itself, each key column of a
-literal holds a variable (the examples' keys come first), and conditions are numbers of tests on its columns.
-"""
+"""The language of the queries: which literals may be added, what says no more than another, and their clauses."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
 from itertools import permutations, product
 from operator import itemgetter
 from typing import TYPE_CHECKING
-from typing import Literal as Choice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.index import KeyIndex
 from hornboost.data.table import Table
-from hornboost.engine.dependencies import is_unique, value_of_key
+from hornboost.engine.dependencies import value_of_key
 from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.logic.names import variable_name
-from hornboost.mining.binning import Condition, conditions_of
+from hornboost.mining.relation import Relation, reached_rows, relation_of, row_numbers
+from hornboost.mining.structure import Body, Skeleton, Structure, canonical, skeleton_of
 
 if TYPE_CHECKING:
     from hornboost.data import Database
-
-Atom = tuple[int, tuple[int, ...], tuple[int, ...]]
-Body = tuple[Atom, ...]
-Skeleton = tuple[tuple[int, tuple[int, ...]], ...]
-"""The literals of a query without their conditions."""
-ConditionSets = tuple[tuple[int, ...], ...]
-"""The conditions of a query, literal by literal."""
-QueryKey = tuple[int, ConditionSets]
-"""The number of a form and the conditions in its order: see `Structure`."""
 
 Place = tuple[int, int, int]
 """A relation and two of its key columns."""
 
 NEW = 1 << 20
 """A variable that a literal brings in, after all others."""
-
-
-@dataclass(frozen=True, eq=False)
-class Relation:
-    """A table: key columns and their domains, and its conditions;
-    `held` are those of each row, an attribute a column (0 is none).
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    domains: tuple[str, ...]
-    keys: NDArray[np.int32]
-    held: NDArray[np.int32]
-    conditions: tuple[Condition, ...]
-    attribute: NDArray[np.int64]
-    index: Callable[[str], KeyIndex] | None
-    unique: frozenset[int] = frozenset()
-    rows_unique: bool = False
-    symmetric: tuple[int, int] | None = None
-    fan_out: tuple[float, ...] = ()
-
-    def with_attributes(self, kept: Sequence[int]) -> Relation:
-        """The same table with the conditions on some of its attributes only."""
-        conditions = np.flatnonzero(np.isin(self.attribute, [-1, *kept]))
-        number = np.zeros(len(self.conditions), np.int32)
-        number[conditions] = np.arange(len(conditions))
-        place = {old: new for new, old in enumerate(kept)}
-        return replace(
-            self,
-            held=np.ascontiguousarray(number[self.held[:, list(kept)]]),
-            conditions=tuple([self.conditions[c] for c in conditions]),
-            attribute=np.array([place.get(int(self.attribute[c]), -1) for c in conditions]),
-        )
-
-    def share_of(self, condition: int) -> float:
-        """The share of rows that hold a condition."""
-        return self._shares[condition]
-
-    @cached_property
-    def _shares(self) -> list[float]:
-        counts = np.bincount(self.held.ravel(), minlength=len(self.conditions)) / max(len(self.held), 1)
-        return [1.0, *counts[1:].tolist()]
-
-    @property
-    def n_conditions(self) -> int:
-        return len(self.conditions)
-
-    @property
-    def n_words(self) -> int:
-        """Words of 64 bits, a bit for each condition."""
-        return -(-len(self.conditions) // 64)
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """What queries with the same literals share, whatever their conditions.
-
-    `form` is the same for all renamings, and numbered; `orders` put conditions of the literals into its order.
-    `overlaps` are pairs (i, j, like) where literal i says no more than j: both are of one relation and have the same
-    variables (`like`), or i, if bare, follows from j.
-    """
-
-    form: Skeleton
-    number: int
-    orders: tuple[Callable[[ConditionSets], ConditionSets], ...]
-    repeats: bool
-    overlaps: tuple[tuple[int, int, bool], ...]
-
-    def key(self, conditions: ConditionSets) -> QueryKey:
-        """The same for all queries that differ in names of variables, order of literals,
-        or direction of symmetric ones.
-        """
-        if self.repeats:
-            return self.number, min([self._sorted(order(conditions)) for order in self.orders])
-        if len(self.orders) == 1:
-            return self.number, self.orders[0](conditions)
-        return self.number, min([order(conditions) for order in self.orders])
-
-    def _sorted(self, conditions: ConditionSets) -> ConditionSets:
-        return tuple([tests for _, tests in sorted(zip(self.form, conditions, strict=True))])
-
-    def redundancy(self, conditions: ConditionSets) -> Choice["", "so far", "for good"]:
-        """Whether some literal follows from another:
-        from one with more conditions on the same variables, or, bare, from the data.
-
-        "so far" where it is the last one, which may get further conditions.
-        """
-        found: Choice["", "so far", "for good"] = ""
-        for i, j, like in self.overlaps:
-            tests = conditions[i]
-            if not tests:
-                return "for good"
-            if like and set(tests) <= set(conditions[j]):
-                if i < len(conditions) - 1 or tests == conditions[j]:
-                    return "for good"
-                found = "so far"
-        return found
 
 
 @dataclass(eq=False)
@@ -170,14 +57,14 @@ class Language:
     ) -> Language:
         """Cut the numbers of the rows that the examples reach within some steps, and number all conditions."""
         left_out: list[str] = []
-        reached = _reached(database, examples, steps)
-        relations = [_relation(examples, None, weights, bins, left_out, ())]
+        reached = reached_rows(database, examples, steps)
+        relations = [relation_of(examples, None, weights, bins, left_out, ())]
         for name, table in database.tables.items():
             # other rows of a target without attributes tell nothing
             if not table.keys or not table.n_rows or (name == examples.name and not table.attributes):
                 continue
             rows = reached[name].astype(np.float64)
-            relations.append(_relation(table, database, rows, bins, left_out, symmetric.get(name, ())))
+            relations.append(relation_of(table, database, rows, bins, left_out, symmetric.get(name, ())))
         return cls(relations, oi, left_out, relations[0].keys)
 
     def among(self, rows: NDArray[np.intp]) -> Language:
@@ -297,9 +184,7 @@ class Language:
         """What all queries with these literals share."""
         known = self._structures.get(skeleton)
         if known is None:
-            renamed = [self._renamed(skeleton, order) for order in self._namings(skeleton)]
-            form = min(found for found, _ in renamed)
-            places = sorted({places for found, places in renamed if found == form})
+            form, places = canonical(self.relations, skeleton)
             orders = tuple([itemgetter(*order) if len(order) > 1 else tuple for order in places])
             number = self._forms.setdefault(form, len(self._forms))
             known = Structure(form, number, orders, len(set(form)) < len(form), tuple(self._overlaps(skeleton)))
@@ -359,59 +244,10 @@ class Language:
         if place not in self._included:
             theirs = (self.relations[other].keys if other else self.root_keys)[:, list(at)]
             theirs = theirs[(theirs >= 0).all(axis=1)]
-            numbers = _row_numbers(np.concatenate([self.relations[relation].keys, theirs]))
+            numbers = row_numbers(np.concatenate([self.relations[relation].keys, theirs]))
             n = len(self.relations[relation].keys)
             self._included[place] = bool(np.isin(numbers[n:], numbers[:n]).all())
         return self._included[place]
-
-    def normal(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
-        """The variables of a literal with those of a symmetric relation in order."""
-        pair = self.relations[number].symmetric
-        if pair is None or variables[pair[0]] <= variables[pair[1]]:
-            return variables
-        swapped = list(variables)
-        swapped[pair[0]], swapped[pair[1]] = variables[pair[1]], variables[pair[0]]
-        return tuple(swapped)
-
-    def _namings(self, skeleton: Skeleton) -> Iterator[list[int]]:
-        """Orders of the free variables, in classes that no renaming can mix."""
-        n_root = self.n_root
-        free = sorted({v for _, variables in skeleton for v in variables if v >= n_root})
-        colour = {v: v if v < n_root else n_root for _, variables in skeleton for v in variables}
-        classes = 1
-        while True:
-            seats: dict[int, list[int]] = {v: [] for v in free}
-            for relation, variables in skeleton:
-                pair = self.relations[relation].symmetric or (-1, -1)
-                colours = tuple([colour[v] for v in variables])
-                if pair[0] >= 0:
-                    ends = sorted((colours[pair[0]], colours[pair[1]]))
-                    colours = (*[c for k, c in enumerate(colours) if k not in pair], *ends)
-                for k, v in enumerate(variables):
-                    if v >= n_root:
-                        seats[v].append(hash((relation, pair[0] if k == pair[1] else k, colours)))
-            for v in free:
-                colour[v] = hash((colour[v], tuple(sorted(seats[v]))))
-            found = len({colour[v] for v in free})
-            if found == len(free) or found == classes:
-                break
-            classes = found
-        groups: dict[int, list[int]] = {}
-        for v in free:
-            groups.setdefault(colour[v], []).append(v)
-        for order in product(*(permutations(groups[c]) for c in sorted(groups))):
-            yield [v for group in order for v in group]
-
-    def _renamed(self, skeleton: Skeleton, order: Sequence[int]) -> tuple[Skeleton, tuple[int, ...]]:
-        """The literals sorted under new names, and the place that each had."""
-        names = {v: self.n_root + k for k, v in enumerate(order)}
-        renamed = sorted(
-            (relation, self.normal(relation, tuple([names.get(v, v) for v in variables])), place)
-            for place, (relation, variables) in enumerate(skeleton)
-        )
-        return tuple([(relation, variables) for relation, variables, _ in renamed]), tuple(
-            [place for _, _, place in renamed]
-        )
 
     def clause(self, body: Body, head: Head) -> Clause:
         """The clause of a query: with object identity, every two variables of
@@ -444,85 +280,6 @@ class Language:
         return dict(sorted(names.items()))
 
 
-def skeleton_of(body: Body) -> Skeleton:
-    """The literals of a query without their conditions."""
-    return tuple([(relation, variables) for relation, variables, _ in body])
-
-
 def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Variables in an order in which new ones come last."""
     return tuple([v if v >= 0 else NEW for v in shape])
-
-
-def _relation(
-    table: Table,
-    database: Database | None,
-    weights: NDArray[np.float64],
-    bins: int,
-    left_out: list[str],
-    pair: Sequence[str],
-) -> Relation:
-    held = np.zeros((table.n_rows, len(table.attributes)), np.int32)
-    conditions: list[Condition] = [()]
-    attribute = [-1]
-    for number, column in enumerate(table.attributes):
-        found = conditions_of(table.name, column, weights, bins, left_out)
-        held[:, number] = np.where(found[0] >= 0, found[0] + len(conditions), 0)
-        conditions += found[1]
-        attribute += [number] * len(found[1])
-    keys = (
-        np.stack([column.codes for column in table.keys], axis=1)
-        if table.keys
-        else np.empty((table.n_rows, 0), np.int32)
-    )
-    names = tuple(column.name for column in table.keys)
-    counts = [np.bincount(column[column >= 0]) for column in keys.T]
-    return Relation(
-        table.name,
-        names,
-        tuple(column.domain or "" for column in table.keys),
-        np.ascontiguousarray(keys),
-        held,
-        tuple(conditions),
-        np.array(attribute),
-        None if database is None else _indexes(database, table.name),
-        frozenset(k for k, column in enumerate(keys.T) if is_unique(column)),
-        len(np.unique(_row_numbers(keys))) == len(keys) if database is not None else False,
-        (names.index(pair[0]), names.index(pair[1])) if pair else None,
-        tuple(float(count.sum() / max((count > 0).sum(), 1)) for count in counts),
-    )
-
-
-def _row_numbers(keys: NDArray[np.int32]) -> NDArray[np.int64]:
-    """A number for each row, the same for equal rows only."""
-    numbers = np.zeros(len(keys), np.int64)
-    for column in keys.T:
-        least = int(column.min(initial=0))
-        width = int(column.max(initial=0)) - least + 1
-        if int(numbers.max(initial=0)) >= 2**62 // width:
-            numbers = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
-        numbers = numbers * width + (column - least)
-    return numbers
-
-
-def _indexes(database: Database, table: str) -> Callable[[str], KeyIndex]:
-    return lru_cache(lambda column: database.index(table, column))
-
-
-def _reached(database: Database, examples: Table, steps: int) -> dict[str, NDArray[np.bool_]]:
-    """The rows of each table that the examples reach, whatever keys are followed."""
-    known = {name: np.zeros(domain.size, bool) for name, domain in database.domains.items()}
-    for column in examples.keys:
-        codes = column.codes
-        known[column.domain or ""][codes[(codes >= 0) & (codes < database.domains[column.domain or ""].size)]] = True
-    rows = {name: np.zeros(table.n_rows, bool) for name, table in database.tables.items()}
-    for _ in range(steps):
-        before = {name: mask.copy() for name, mask in known.items()}
-        for name, table in database.tables.items():
-            for column in table.keys:
-                codes = column.codes
-                rows[name] |= (codes >= 0) & before[column.domain or ""][codes]
-            for column in table.keys:
-                codes = column.codes[rows[name]]
-                known[column.domain or ""][codes[codes >= 0]] = True
-    return rows

@@ -20,7 +20,7 @@ from hornboost.mining.bayes import weight_by_class
 from hornboost.mining.informative import within_columns
 from hornboost.mining.language import Language
 from hornboost.mining.limits import Limits
-from hornboost.mining.queries import Miner, thresholds
+from hornboost.mining.miner import Miner, thresholds
 
 if TYPE_CHECKING:
     from hornboost.data import Database

@@ -1,14 +1,9 @@
-"""Level-wise mining of frequent queries (Di Mauro et al., section 2).
-
-Queries that differ in their last condition only are a family: one pass over the bindings of what they share counts a
-new literal, bare and with each of its conditions, for all of them.
-"""
+"""Level-wise mining of frequent queries (Di Mauro et al., section 2)."""
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal as Choice
@@ -18,58 +13,18 @@ from numpy.typing import NDArray
 
 from hornboost.activation.information import mutual_information
 from hornboost.learners.objectives import comparable
-from hornboost.logic.clause import Clause, Head
+from hornboost.logic.clause import Head
 from hornboost.mining import query_kernels as kernels
 from hornboost.mining.additions import Addition, Shape, additions_to
+from hornboost.mining.binding_cache import BindingCache
 from hornboost.mining.bindings import Bindings
-from hornboost.mining.language import (
-    Body,
-    ConditionSets,
-    Language,
-    QueryKey,
-    Relation,
-    Skeleton,
-    Structure,
-    skeleton_of,
-)
+from hornboost.mining.family import Family, Frequent
+from hornboost.mining.language import Language
 from hornboost.mining.limits import LeftOut, Limits, largest_affordable
+from hornboost.mining.query import Counts, Query, query_text
+from hornboost.mining.relation import Relation
+from hornboost.mining.structure import ConditionSets, QueryKey, Skeleton, skeleton_of
 from hornboost.stopping import Stopped, check, learning
-
-
-@dataclass(eq=False, slots=True)
-class Counts:
-    """What is known of the literals counted for a query: `barren` ones cannot be added, and `reached` tells the
-    conditions that an example has a row for, as bits.
-    """
-
-    barren: set[Shape] = field(default_factory=set)
-    reached: dict[Shape, NDArray[np.uint64]] = field(default_factory=dict)
-
-
-@dataclass(eq=False, slots=True)
-class Query:
-    """A frequent query: its coverage of the training examples as packed bits, its support by class, and how it came
-    from its parent: by a new literal (`added`), or by a further condition on the last one.
-
-    A `pending` one says nothing new before its last literal has further conditions. Only one that is extended has
-    `counts`. What its family shares has about so many bindings as `rows`.
-    """
-
-    body: Body
-    structure: Structure
-    parent: Query | None = None
-    added: Addition | None = None
-    condition: int = 0
-    covered: bytes = b""
-    support: tuple[float, ...] = ()
-    pending: bool = False
-    counts: Counts | None = None
-    rows: float = 0.0
-
-    @property
-    def length(self) -> int:
-        """Σ max(1, conditions) over its literals, the conditions alone for the example's own."""
-        return len(self.body[0][2]) + sum(max(1, len(tests)) for _, _, tests in self.body[1:])
 
 
 @dataclass
@@ -112,53 +67,6 @@ class _Level:
         self.is_last, self.seen, self.following = True, set(), []
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Family:
-    """Queries that differ in their last condition only and the bindings
-    of what they share; or one query and its own.
-    """
-
-    queries: list[Query]
-    bindings: Bindings
-    last: Relation
-
-    @property
-    def slots(self) -> kernels.Slots:
-        """The place of each query, by its condition on the last literal."""
-        slots = np.full(self.last.n_conditions, -1, np.int32)
-        if len(self.queries) == 1:
-            return kernels.Slots(self.last.held, slots, 0, 1)
-        for slot, query in enumerate(self.queries):
-            slots[query.condition] = slot
-        whole, slots[0] = int(slots[0]), -1
-        return kernels.Slots(self.last.held, slots, whole, len(self.queries))
-
-    @property
-    def shares(self) -> list[float]:
-        """About which part of the bindings each query has."""
-        return [1.0] if len(self.queries) == 1 else [self.last.share_of(query.condition) for query in self.queries]
-
-    @property
-    def general(self) -> Counts:
-        """What is known of the query that all of them refine."""
-        parent = self.queries[0].parent
-        return Counts() if parent is None or parent.counts is None else parent.counts
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Frequent:
-    """What a pass finds for the queries of a family: the conditions that each reaches, unless nobody will ask, and the
-    frequent ones, one query's after the other's from `starts` on; and about how many rows it looked at for each.
-    """
-
-    reached: NDArray[np.uint64] | None
-    starts: list[int]
-    conditions: list[int]
-    support: list[list[float]]
-    hits: NDArray[np.uint8]
-    rows: list[float]
-
-
 _TOGETHER = 16
 """Queries of a family that are refined together where what they tell about the class decides which come first."""
 
@@ -197,9 +105,7 @@ class Miner:
         self._connected = connected
         self._limits = limits or Limits()
         self._n = len(classes)
-        self._kept: OrderedDict[Query | tuple[Query, Addition], Bindings] = OrderedDict()
-        self._bytes = 0
-        self._reached_bytes = 0
+        self._cache = BindingCache(language, self._limits)
         self._additions: dict[Skeleton, list[Addition]] = {}
         self._unknown = {
             width: np.full((self._n, width), np.iinfo(np.uint64).max, np.uint64)
@@ -227,7 +133,7 @@ class Miner:
                     mined.left_out.tell(str(limit))
                     break
                 for query in queries:
-                    self._forget(query.parent)
+                    self._cache.forget(query.parent)
                 queries = [] if level.is_last else sorted(level.following, key=lambda query: query.body)
         mined.stopped = ending.reason
         return mined
@@ -272,7 +178,7 @@ class Miner:
                 raise
             for family in families:
                 for query in family:
-                    self._forget(query)
+                    self._cache.forget(query)
             level.start_again()
             self._refine_each(self._by_information(families), level, length)
 
@@ -318,7 +224,7 @@ class Miner:
             if not affordable[0]:
                 return barren
             additions = [added for added, is_affordable in zip(additions, affordable[1:], strict=True) if is_affordable]
-        bindings = self._bindings(first) if len(queries) == 1 else self._shared(first)
+        bindings = self._cache.bindings(first) if len(queries) == 1 else self._cache.shared(first)
         size = self._size(bindings, additions)
         if size < len(queries):
             for start in range(0, len(queries), size):
@@ -443,7 +349,7 @@ class Miner:
             return
         if found.reached is not None:
             alone = len(found.reached) == 1
-            self._remember(
+            self._cache.remember(
                 counts, shape, found.reached[slot] if alone else found.reached[slot].copy()
             )  # not the whole family's
         number, variables = added.skeleton[-1]
@@ -481,71 +387,8 @@ class Miner:
         if not query.pending and (self._language.oi or self._language.is_core(query.body)):
             mined.queries.append(query)
 
-    def _remember(self, counts: Counts, shape: Shape, reached: NDArray[np.uint64]) -> None:
-        """For more special queries, which reach no more; within the memory bound."""
-        if self._bytes + self._reached_bytes + reached.nbytes <= self._limits.cache_bytes:
-            counts.reached[shape] = reached
-            self._reached_bytes += reached.nbytes
-
-    def _forget(self, query: Query | None) -> None:
-        if query is not None and query.counts is not None:
-            self._reached_bytes -= sum(reached.nbytes for reached in query.counts.reached.values())
-            query.counts = None
-
-    def _bindings(self, query: Query) -> Bindings:
-        """The bindings of a query: those of its family that hold its condition, where they are kept,
-        otherwise from its parent's.
-        """
-        if query.parent is not None and not query.condition:
-            return self._shared(query)
-        return self._cached(query, lambda: self._made(query))
-
-    def _shared(self, query: Query) -> Bindings:
-        """The bindings of what a family shares: its parent, or its parent and a bare literal."""
-        parent, added = query.parent, query.added
-        assert parent is not None
-        if added is None:
-            return self._bindings(parent)
-        return self._cached((parent, added), lambda: self._extended(parent, added, 0))
-
-    def _cached(self, key: Query | tuple[Query, Addition], make: Callable[[], Bindings]) -> Bindings:
-        """The last bindings are kept within the memory bound, unless a limit has cut them short."""
-        known = self._kept.get(key)
-        if known is not None:
-            self._kept.move_to_end(key)
-            return known
-        made = make()
-        if len(made) <= self._limits.max_bindings:
-            self._kept[key] = made
-            self._bytes += made.nbytes
-            while self._bytes + self._reached_bytes > self._limits.cache_bytes and len(self._kept) > 1:
-                self._bytes -= self._kept.popitem(last=False)[1].nbytes
-        return made
-
-    def _made(self, query: Query) -> Bindings:
-        parent, added = query.parent, query.added
-        if parent is None:
-            return Bindings.of_examples(self._language.relations[0].keys)
-        if added is not None and (parent, added) not in self._kept:
-            return self._extended(parent, added, query.condition)
-        shared = self._shared(query)
-        relation = self._language.relations[query.body[-1][0]]
-        return shared.with_condition(relation.held, int(relation.attribute[query.condition]), query.condition)
-
-    def _extended(self, query: Query, added: Addition, condition: int) -> Bindings:
-        """The bindings that a new literal gives, one more than `max_bindings` at most."""
-        before, relation = self._bindings(query), self._language.relations[added.shape[0]]
-        return before.extended(
-            added.prepared, relation.held, int(relation.attribute[condition]), condition, self._limits.max_bindings
-        )
-
     def _text(self, query: Query) -> str:
         return query_text(self._language.clause(query.body, Head("", "")))
-
-
-def query_text(clause: Clause) -> str:
-    """A query as text: the clause's body without its head."""
-    return str(clause).partition(" :- ")[2].removesuffix(".")
 
 
 def thresholds(
