@@ -18,7 +18,9 @@ from hornboost.boosting.c2rib import C2RIBClassifier
 from hornboost.engine import Coverage, coverage
 from hornboost.model.diagnosis import NothingLearnedWarning, diagnose
 from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.model.explain import Explanations, explain, prefixes
+from hornboost.model.explain import explain
+from hornboost.model.explanation import Explanations
+from hornboost.model.missed import prefixes
 from random_databases import RandomCase, cases
 
 FRAMES = {

@@ -85,7 +85,7 @@ def explain(
 
     Shows the rules that fired, the rows behind them, and what other rules lacked.
     """
-    from hornboost.model.explain import Explanations
+    from hornboost.model.explanation import Explanations
 
     options = shared.task_options(
         target, None, None, None, task, None, link, schema, tables, exclude_table, where, allow_outside

@@ -22,7 +22,7 @@ from hornboost.model.rule_list import Rules
 from hornboost.model.scale import Scale
 
 if TYPE_CHECKING:
-    from hornboost.model.explain import Explanations
+    from hornboost.model.explanation import Explanations
     from hornboost.model.file import SavedModel
 
 Floats = NDArray[np.float64]

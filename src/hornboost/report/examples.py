@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.model.explain import Explanation, Fired, NumberExplanation, Witness
+from hornboost.model.explanation import Explanation, Fired, NumberExplanation, Witness
 from hornboost.report.text import NAME, key_text, number, shown
 
 MOST_SCORED = 200_000

@@ -1,0 +1,136 @@
+"""What the rules that did not fire lacked: their conditions in order, up to the first that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.frames import decode_table
+from hornboost.data.table import Table
+from hornboost.engine.coverage import Coverage, Trace
+from hornboost.logic.aggregate import Aggregate
+from hornboost.logic.clause import Clause, Literal
+from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.model.explanation import Missed, shown
+from hornboost.model.witnesses import cells, only, rows_behind
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
+    """The clause condition by condition, each with what the last one says when it fails.
+
+    >>> for prefix, failed in prefixes(Clause.parse('y="1" :- a(id=K, x>=1), b(a=K, kind="u").')):
+    ...     print(prefix.length, failed)
+    1 x>=1 does not hold in table 'a'
+    2 no row of table 'b' is joined
+    2 no such row of table 'b' has kind="u"
+    """
+    body: tuple[Literal, ...] = ()
+    known: set[str] = set()
+    stated: list[tuple[str, str]] = []
+    for number, literal in enumerate(clause.body):
+        bare = replace(literal, tests=())
+        shorter = Clause(clause.head, (*body, bare), tuple(stated))
+        repeats = len(set(literal.variables)) < len(literal.bindings)
+        if number > 0 or repeats:
+            what = "no row of table '{}' is joined" if number else "two key columns of table '{}' differ"
+            yield shorter, what.format(literal.table)
+        for k, test in enumerate(literal.tests, start=1):
+            shorter = replace(shorter, body=(*body, replace(literal, tests=literal.tests[:k])))
+            where = f"no such row of table '{literal.table}' has {test}"
+            if number == 0:
+                where = f"{test} does not hold"
+                where += "" if isinstance(test.column, Aggregate) else f" in table '{literal.table}'"
+            yield shorter, where
+        body = (*body, literal)
+        known.update(literal.variables)
+        for pair in clause.unequal:
+            if pair not in stated and known.issuperset(pair):
+                stated.append(pair)
+                yield Clause(clause.head, body, tuple(stated)), f"{pair[0]} != {pair[1]} does not hold for any such row"
+
+
+@dataclass(eq=False)
+class Steps:
+    """The rules and, where they are asked for, their prefixes, bound to a database together.
+
+    One pass tells all of them.
+    """
+
+    rules: Sequence[Rule]
+    coverage: Coverage
+    columns: list[list[int]]
+    failures: list[list[tuple[str, Aggregate | None]]]
+    """What is said of a condition that fails, and the aggregate that it looks at, if it does."""
+
+    @classmethod
+    def kept(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> Steps:
+        """Those of the last time, if they are the same."""
+        kept: Steps | None = ensemble.__dict__.get("_steps")
+        if kept is None or kept.coverage.database is not database or bool(kept.columns) != with_prefixes:
+            ensemble.__dict__["_steps"] = kept = cls.of(ensemble, database, with_prefixes)
+        return kept
+
+    @classmethod
+    def of(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> Steps:
+        clauses = [rule.clause.rooted(database.target.table) for rule in ensemble.rules]
+        steps = [list(prefixes(clause)) for clause in clauses] if with_prefixes else []
+        coverage = Coverage.of(database, [*clauses, *(clause for rule in steps for clause, _ in rule)])
+        place = iter(coverage.of_clause[len(clauses) :])
+        columns = [[next(place) for _ in rule] for rule in steps]
+        failures = [[(failed, _last_aggregate(clause)) for clause, failed in rule] for rule in steps]
+        return cls(ensemble.rules, coverage, columns, failures)
+
+    def nearest(
+        self,
+        trace: Trace,
+        e: int,
+        fired: NDArray[np.bool_],
+        votes: Sequence[float],
+        otherwise: Sequence[float],
+        limit: int,
+    ) -> list[Missed]:
+        """The rules that did not fire, those with the largest share of satisfied conditions first."""
+        found = []
+        for r in np.flatnonzero(~fired).tolist():
+            holds = trace.covered[e, self.columns[r]]
+            satisfied = int(np.argmin(holds)) if not holds.all() else len(holds)
+            found.append((-satisfied / max(len(holds), 1), -abs(votes[r]), r, satisfied))
+        nearest = sorted(found)[:limit]
+        return [
+            Missed(self.rules[r], otherwise[r], votes[r], k, len(self.columns[r]), self._failed(trace, e, r, k))
+            for _, _, r, k in nearest
+        ]
+
+    def _failed(self, trace: Trace, e: int, r: int, k: int) -> str:
+        """What is said of the condition of a rule that an example fails; of an aggregate also its value."""
+        if k == len(self.failures[r]):
+            return "its rows do not fit together"
+        failed, aggregate = self.failures[r][k]
+        if aggregate is None:
+            return failed
+        examples = only(trace.examples, [aggregate])
+        (cell,) = decode_table(examples, trace.coverage.database.domains, np.array([e]), dates_as_text=True).to_dict(
+            "records"
+        )
+        return f"{failed}: it is {shown(cells(cell)[str(aggregate)])}{_of_rows(trace.examples, aggregate, e)}"
+
+
+def _last_aggregate(clause: Clause) -> Aggregate | None:
+    """The aggregate in the last condition of a clause, if it is one."""
+    tests = clause.root.tests if len(clause.body) == 1 else ()
+    return tests[-1].column if tests and isinstance(tests[-1].column, Aggregate) else None
+
+
+def _of_rows(examples: Table, aggregate: Aggregate, e: int) -> str:
+    """The number of rows that an aggregate of an example is of, in words."""
+    if aggregate.function == "count":
+        return ""
+    count = int(examples.aggregates[rows_behind(aggregate)].numbers[e])
+    return f" of {count:,} row{'s' * (count != 1)}"
