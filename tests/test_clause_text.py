@@ -13,20 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornboost.errors import ClauseError
+from hornboost.logic.canonical import canonical
 from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.logic.clause import Test as Condition
+from hornboost.logic.duration import duration_text, microseconds_of
 
+BOUND = "a number, an ISO date in double quotes or a length of time such as 90d"
 odd_names = ["drug", "is", "missing", "a b", 'quo"te', "back\\slash", "", "Order", "élan", "1st", "inf"]
 names = st.one_of(st.sampled_from(odd_names), st.text(max_size=6))
 variables = st.sampled_from(["A", "B", "C1", "Drug", "É"])
 numbers = st.floats(allow_nan=False)
+durations = st.integers(-(2**53), 2**53).map(duration_text)
 conditions = st.one_of(
     st.builds(Condition, names, st.just("="), st.text(max_size=6)),
     st.builds(
         Condition,
         names,
         st.sampled_from([">=", "<="]),
-        st.one_of(numbers, st.dates().map(str), st.datetimes().map(str)),
+        st.one_of(numbers, st.dates().map(str), st.datetimes().map(str), durations),
     ),
     st.builds(Condition, names, st.just("missing")),
 )
@@ -66,6 +70,8 @@ def test_a_printed_clause_is_one_printable_line(clause: Clause) -> None:
         ),
         'class="malignant" :- examples(bare_nuclei>=3, clump_thickness>=5).',
         'class="x" :- examples().',
+        'good="yes" :- loan(account=A), trans(account=A, age<=90d, amount>=3000), card(account=A, "row age">=1.5s).',
+        'y="90d" :- a(kind="90d", age>=36h, age<=30min).',
         'good="yes" :- loan(account=A, date>="1998-01-01"), card(account=A, type is missing).',
         '"my label"="a \\"b\\"" :- "my table"("a key"=K, "is"="it").',
         (
@@ -122,15 +128,27 @@ def test_a_threshold_prints_as_its_shortest_text(value: float, text: str) -> Non
         ),
         (
             'y="1" :- a(x>="c").',
-            'clause, position 15: expected a number or an ISO date in double quotes, but found "c"',
+            f'clause, position 15: expected {BOUND}, but found "c"',
         ),
         (
             'y="1" :- a(x>=nan).',
-            "clause, position 15: expected a number or an ISO date in double quotes, but found nan",
+            f"clause, position 15: expected {BOUND}, but found nan",
         ),
         (
             'y="1" :- a(x>="1998-13-01").',
-            'clause, position 15: expected a number or an ISO date in double quotes, but found "1998-13-01"',
+            f'clause, position 15: expected {BOUND}, but found "1998-13-01"',
+        ),
+        (
+            'y="1" :- a(age<=90days).',
+            "clause, position 19: expected one of d, h, min, s after the number of a length of time, but found days",
+        ),
+        (
+            'y="1" :- a(age<="90d").',
+            f'clause, position 17: expected {BOUND}, but found "90d"',
+        ),
+        (
+            'y="1" :- a(age=90d).',
+            "clause, position 16: expected a variable, as in 'A', or a constant in double quotes, but found 90d",
         ),
         ('y="1" :- a(x=A, x=B).', "clause: the column 'x' of 'a' is bound twice; use one variable in both places"),
         ('y="1" :- a(x is null).', "clause, position 17: expected 'missing' after 'is', but found null"),
@@ -163,6 +181,34 @@ def test_any_other_text_is_a_clause_error(text: str) -> None:
         Clause.parse(text)
     with pytest.raises(ClauseError, match=r"^[^\n]+$"):
         Clause.parse(text + "?")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [("24h", "1d"), ("90.0d", "90d"), (".5min", "30s"), ("0.0000004s", "0d"), ("+1.50s", "1.5s"), ("90 d", None)],
+)
+def test_a_length_of_time_is_printed_in_its_longest_unit(written: str, shown: str | None) -> None:
+    text = 'y="1" :- a(age<={}).'
+    if shown is None:
+        with pytest.raises(ClauseError, match="expected ',' or '\\)' in the literal of 'a', but found d"):
+            Clause.parse(text.format(written))
+    else:
+        assert str(Clause.parse(text.format(written))) == text.format(shown)
+
+
+@given(st.integers(-(2**53), 2**53))
+def test_the_text_of_a_length_of_time_is_exact(microseconds: int) -> None:
+    assert microseconds_of(duration_text(microseconds)) == microseconds
+
+
+def test_bounds_of_ages_are_compared_as_lengths_of_time() -> None:
+    clause = Clause.parse('y="1" :- a(id=A), b(id=A, age<=90d, age>=30min, age<=100h, age>=1d), c(id=A, age<=2d).')
+    assert str(clause.tightened()) == 'y="1" :- a(id=A), b(id=A, age<=100h, age>=1d), c(id=A, age<=2d).'
+
+
+def test_the_canonical_form_writes_a_length_of_time_in_one_way() -> None:
+    clauses = [Clause(Head("y", "1"), (Literal("a", (), (Condition("age", "<=", text),)),)) for text in ("24h", "1d")]
+    assert canonical(clauses[0]) == canonical(clauses[1]) == clauses[1]
 
 
 def test_length_counts_root_tests_and_at_least_one_for_each_other_literal() -> None:

@@ -37,3 +37,8 @@ def test_prolog_takes_the_arguments_in_the_order_of_the_columns_given() -> None:
     )
     with pytest.raises(ClauseError, match="names the column 'element' of table 'atom', which 'columns' does not list"):
         clause(text).to_prolog({"drug": ["drug"], "atom": ["drug", "charge", "seen"]})
+
+
+def test_an_age_has_no_form_in_prolog() -> None:
+    with pytest.raises(ClauseError, match="the test 'age<=90d' of the clause has no form in Prolog"):
+        clause("loan(account=A), trans(account=A, age<=90d)").to_prolog()

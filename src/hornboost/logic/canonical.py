@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hornboost.logic.clause import Clause, Literal, Test
+from hornboost.logic.duration import duration_text
 from hornboost.logic.text import print_literal, print_test
 
 
@@ -71,10 +72,16 @@ _NAMES = _Names()
 @lru_cache(maxsize=1 << 16)
 def _shape(literal: Literal) -> _Shape:
     bindings = sorted(literal.bindings)
-    tests = tuple(sorted(literal.tests, key=print_test))
+    tests = tuple(sorted(map(_in_longest_unit, literal.tests), key=print_test))
     columns = tuple([column for column, _ in bindings])
     text = print_literal(Literal(literal.table, tuple([(column, "") for column in columns]), tests))
     return _Shape(text, columns, tuple([variable for _, variable in bindings]), tests)
+
+
+def _in_longest_unit(test: Test) -> Test:
+    """The same test, in which a length of time is written as everywhere: `24h` as `1d`."""
+    length = test.duration
+    return test if length is None else Test(test.column, test.op, duration_text(length))
 
 
 def _order(shapes: list[_Shape], texts: list[str], colours: dict[str, int], unequal: VariablePairs) -> list[int]:

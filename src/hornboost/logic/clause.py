@@ -8,6 +8,7 @@ from typing import Literal as Choice
 
 from hornboost.errors import ClauseError, did_you_mean
 from hornboost.logic.aggregate import Aggregate, Operand
+from hornboost.logic.duration import is_duration, microseconds_of
 
 Op = Choice["=", ">=", "<=", "missing"]
 HeadOp = Choice["=", "+=", "*="]
@@ -15,15 +16,23 @@ HeadOp = Choice["=", "+=", "*="]
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A condition on one column of a literal: `element="c"`, `charge>=0.142`, `charge is missing`.
+    """A condition on one column of a literal: `element="c"`, `charge>=0.142`, `charge is missing`, `age<=90d`.
 
     In the literal of the target it may look at an aggregate instead: `mean(trans.amount)>=3000`. The value is a string
-    for `=`, a float (or an ISO date as a string) for `>=` and `<=`, None for `missing`.
+    for `=`, None for `missing`, and for `>=` and `<=` a float, or as a string an ISO date or a length of time (of the
+    age of a row).
     """
 
     column: Operand
     op: Op
     value: str | float | None = None
+
+    @property
+    def duration(self) -> float | None:
+        """The microseconds of a bound that is a length of time."""
+        if self.op in (">=", "<=") and isinstance(self.value, str) and is_duration(self.value):
+            return microseconds_of(self.value)
+        return None
 
     def __str__(self) -> str:
         from hornboost.logic.text import print_test
@@ -138,12 +147,14 @@ class Clause:
         return replace(self, head=Head(label, value, op))
 
     def tightened(self) -> Clause:
-        """Return the same clause without bounds of numbers that a tighter one on the same row implies.
+        """Return the same clause without bounds of numbers and ages that a tighter one on the same row implies.
 
         Examples
         --------
         >>> str(Clause.parse('y="1" :- a(id=K, x<=5, x>=1, x<=3), b(a=K, x<=4).').tightened())
         'y="1" :- a(id=K, x>=1, x<=3), b(a=K, x<=4).'
+        >>> str(Clause.parse('y="1" :- a(id=K), b(a=K, age<=90d, age<=36h).').tightened())
+        'y="1" :- a(id=K), b(a=K, age<=36h).'
         """
         return replace(self, body=tuple(replace(literal, tests=_tightest(literal.tests)) for literal in self.body))
 
@@ -194,9 +205,13 @@ def _tightest(tests: tuple[Test, ...]) -> tuple[Test, ...]:
     """Tests on one row, of those with one column and direction the tightest; dates stay as they are."""
     best: dict[tuple[Operand, Op], float] = {}
     for test in tests:
-        if isinstance(test.value, float):
-            place = test.column, test.op
+        if (bound := _bound(test)) is not None:
             choose = max if test.op == ">=" else min
-            best[place] = choose(best.get(place, test.value), test.value)
-    kept = [test for test in tests if best.get((test.column, test.op), test.value) == test.value]
+            best[test.column, test.op] = choose(best.get((test.column, test.op), bound), bound)
+    kept = [test for test in tests if (bound := _bound(test)) is None or best[test.column, test.op] == bound]
     return tuple(dict.fromkeys(kept))
+
+
+def _bound(test: Test) -> float | None:
+    """The bound of a number, or of an age in microseconds."""
+    return test.duration if isinstance(test.value, str) else test.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000}
 """The microseconds of each unit, the longest first."""
@@ -28,7 +29,7 @@ def microseconds_of(text: str) -> float:
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError(f"'{text}' is no length of time; write a number and one of {', '.join(UNITS)}, such as 90d")
-    return float(round(float(found[1]) * UNITS[found[2]]))
+    return float(round(Fraction(found[1]) * UNITS[found[2]]))
 
 
 def duration_text(microseconds: float) -> str:

@@ -32,6 +32,11 @@ def clause_to_prolog(clause: Clause, columns: Mapping[str, Sequence[str]] | None
             f"the aggregate '{clause.aggregates[0]}' of the clause has no form in Prolog; "
             "export SQL, or fit with aggregates=False"
         )
+    ages = [test for literal in clause.body for test in literal.tests if test.duration is not None]
+    if ages:
+        raise ClauseError(
+            f"the test '{ages[0]}' of the clause has no form in Prolog, whose facts have no age; export SQL"
+        )
     arguments = (
         _mentioned(clause) if columns is None else {literal.table: columns[literal.table] for literal in clause.body}
     )

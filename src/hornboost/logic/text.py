@@ -5,8 +5,9 @@ The head is `label="value"`, or of a number `label += 3.2`, `label -= 3.2` or `l
 Names and constants share the double quotes, since a constant stands only after an operator and a name only before one.
 A name that is an identifier other than `is` and `missing` may go without them. A variable is an unquoted name that
 starts with an upper-case letter. Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have their
-usual meaning. A test may look at an aggregate: `function(table.table.column where column="constant")`, in which a table
-may be followed by the keys that lead to it, `[column=column]`.
+usual meaning. The bound of an age is a length of time, `age<=90d`. A test may look at an aggregate:
+`function(table.table.column where column="constant")`, in which a table may be followed by the keys that lead to it,
+`[column=column]`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import NoReturn
 from hornboost.errors import ClauseError, did_you_mean
 from hornboost.logic.aggregate import FUNCTIONS, ROWS, SPREAD, Aggregate, Operand, TableStep
 from hornboost.logic.clause import Clause, Head, Literal, Op, Test
+from hornboost.logic.duration import UNITS, duration_text, microseconds_of
 from hornboost.logic.moment import is_moment
 
 MOST_LITERALS = 500
@@ -28,6 +30,7 @@ and few enough for functions that follow one literal after the other."""
 
 _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<duration>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:d|h|min|s)\b)
       | (?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]inf\b)
       | (?P<name>[^\W\d]\w*)
       | (?P<symbol>:-|!=|>=|<=|\+=|-=|\*=|[=(),.\[\]])
@@ -65,7 +68,10 @@ def print_literal(literal: Literal) -> str:
 def print_test(test: Test) -> str:
     if test.op == "missing":
         return f"{print_operand(test.column)} is missing"
-    value = _quote(test.value) if isinstance(test.value, str) else print_number(test.value)
+    if not isinstance(test.value, str):
+        value = print_number(test.value)
+    else:
+        value = _quote(test.value) if test.duration is None else test.value
     return f"{print_operand(test.column)}{test.op}{value}"
 
 
@@ -96,7 +102,7 @@ def print_number(value: float | None) -> str:
     ('3', '0.1', '1e+300')
     """
     if value is None:
-        raise ClauseError("a test with '>=' or '<=' needs a number or an ISO date as its value")
+        raise ClauseError("a test with '>=' or '<=' needs a number, an ISO date or a length of time as its value")
     return repr(float(value)).removesuffix(".0")
 
 
@@ -337,10 +343,19 @@ class _Parser:
 
     def _bound(self) -> str | float:
         if self.kind == "number" or self.token == "inf":
-            return float(self._take())
+            return self._number()
+        if self.kind == "duration":
+            return duration_text(microseconds_of(self._take()))
         if self.kind != "string" or not is_moment(self.token[1:-1]):
-            self._fail("a number or an ISO date in double quotes")
+            self._fail("a number, an ISO date in double quotes or a length of time such as 90d")
         return self._string()
+
+    def _number(self) -> float:
+        end = self.position + len(self.token)
+        found = float(self._take())
+        if self.kind == "name" and self.position == end:
+            self._fail(f"one of {', '.join(UNITS)} after the number of a length of time")
+        return found
 
     def _name(self, what: str) -> str:
         if self.kind == "string":

@@ -25,6 +25,7 @@ from hornboost.errors import HornBoostError, ModelError
 from hornboost.learners.memory import Memory, Outcome
 from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Op, Test
+from hornboost.logic.duration import is_duration
 from hornboost.logic.moment import is_moment
 from hornboost.logic.text import parse_aggregate
 from hornboost.model.part import LARGEST, ParsedPart
@@ -206,7 +207,8 @@ def _test_of(content: ParsedPart) -> Test:
     if value.value in ("inf", "-inf"):
         return Test(operand, op, float(value.text()))
     if isinstance(value.value, str):
-        return Test(operand, op, value.value if is_moment(value.value) else value.fail("is no ISO date"))
+        is_bound = is_moment(value.value) or is_duration(value.value)
+        return Test(operand, op, value.value if is_bound else value.fail("is no ISO date and no length of time"))
     return Test(operand, op, value.number())
 
 
