@@ -15,6 +15,7 @@ from hornboost.data.labels import MANY, LabelKind, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
+from hornboost.data.times import check_comparable, check_cutoff, encode_time, late_columns, times_of
 from hornboost.data.values import natural_type, stored_type
 from hornboost.errors import DataError, did_you_mean
 
@@ -70,7 +71,11 @@ class Labelled:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """What `Database` keeps; `unlabelled` are the target's rows that would be examples if they had a label."""
+    """What `Database` keeps.
+
+    `unlabelled` are the target's rows that would be examples if they had a label, `undated` those that would be if they
+    had a cutoff.
+    """
 
     tables: dict[str, Table]
     domains: dict[str, Domain]
@@ -78,6 +83,7 @@ class Built:
     unlabelled: NDArray[np.int64]
     folds: dict[str, FoldValues]
     warnings: tuple[str, ...]
+    undated: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 def hidden_columns(schema: Schema, task: Task) -> set[tuple[str, str]]:
@@ -100,18 +106,23 @@ def hidden_columns(schema: Schema, task: Task) -> set[tuple[str, str]]:
 
 def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     """Encode what the task lets a learner see, column by column."""
+    check_cutoff(schema, task)
     warnings = list(_check_columns(schema, task, sources))
     target = sources[task.table]
     if target.n_rows == 0:
         raise DataError(
             f"{target.location}: the target table '{task.table}' has no rows; choose another target or add examples"
         )
+    times = {table: _encode_time(name, sources[table]) for table, name in times_of(schema, task).items()}
     asked = _example_rows(task, target)
+    asked, undated = _with_cutoff(asked, times.get(task.table), target)
+    warnings += _untimed(times, task, undated)
     labelled = _labels(schema, task, target, asked)
     hidden = hidden_columns(schema, task)
     visible = [table for table in schema.tables.values() if table.name not in task.exclude_tables]
     fold_columns = _read_fold_columns(schema, sources)
-    tables, domains = _encode(visible, hidden, schema.domains(), sources)
+    tables, domains = _encode(schema, visible, hidden, times, sources)
+    check_comparable(tables, task.table, schema.location)
     for table in visible:
         check_primary_key(table, tables[table.name], domains, sources[table.name])
     folds = {
@@ -120,7 +131,35 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
         if item.file is None
     }
     unlabelled = np.setdiff1d(asked, labelled.rows, assume_unique=True)
-    return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings))
+    return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings), undated)
+
+
+def _place(source: Source, column: str) -> str:
+    return f"{source.location}: table '{source.name}', column '{column}'"
+
+
+def _with_cutoff(
+    rows: NDArray[np.int64], cutoffs: Column | None, source: Source
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows that can be examples, and those that cannot because nobody knows up to when they may look."""
+    if cutoffs is None:
+        return rows, np.empty(0, dtype=np.int64)
+    missing = cutoffs.missing[rows]
+    if missing.all():
+        raise DataError(
+            f"{_place(source, cutoffs.name)}: none of {rows.size:,} examples has a time up to which it may look; "
+            "fill the column in or name another"
+        )
+    return rows[~missing], rows[missing]
+
+
+def _untimed(times: Mapping[str, Column], task: Task, undated: NDArray[np.int64]) -> Iterable[str]:
+    """A sentence for each table with rows that never count, because they have no time."""
+    for table, column in times.items():
+        missing = int(column.missing.sum())
+        if missing:
+            what = "they count for no example" + (" and are none" if table == task.table and undated.size else "")
+            yield f"{missing:,} of {len(column.values):,} rows of {table} have no time in '{column.name}': {what}"
 
 
 def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Iterable[str]:
@@ -294,6 +333,8 @@ def _distinct_codes(
     import pyarrow as pa
 
     column = encoded.columns.get(name)
+    if encoded.times is not None and name == encoded.times.name:
+        column = encoded.times
     if column is None:
         return factorize(source.read(name))
     if column.kind == "key":
@@ -304,12 +345,13 @@ def _distinct_codes(
 
 
 def _encode(
+    schema: Schema,
     visible: list[TableSchema],
     hidden: set[tuple[str, str]],
-    domain_of: Mapping[tuple[str, str], str],
+    times: Mapping[str, Column],
     sources: Mapping[str, Source],
 ) -> tuple[dict[str, Table], dict[str, Domain]]:
-    names = {item.name for item in visible}
+    names, domain_of = {item.name for item in visible}, schema.domains()
     members: dict[str, list[tuple[str, str]]] = {}
     for (table, column), domain in domain_of.items():
         if (table, column) not in hidden and table in names:
@@ -330,14 +372,17 @@ def _encode(
     tables = {}
     for item in visible:
         columns = {}
+        time, late = times.get(item.name), late_columns(schema, item.name, hidden)
         for column_schema in item.columns:
             place = (item.name, column_schema.name)
-            if place not in hidden:
+            if place not in hidden and (time is None or time.name != column_schema.name):
                 columns[column_schema.name] = (
-                    done.pop(place) if place in done else encode_column(column_schema, sources[item.name])
+                    done.pop(place)
+                    if place in done
+                    else encode_column(column_schema, sources[item.name], column_schema.name in late.values())
                 )
                 sources[item.name].drop(column_schema.name)
-        tables[item.name] = Table(item.name, columns, sources[item.name].n_rows)
+        tables[item.name] = Table(item.name, columns, sources[item.name].n_rows, times=time, late=late)
     return tables, domains
 
 
@@ -345,9 +390,11 @@ def _read_key(source: Source, column: str) -> tuple[NDArray[np.int32], pa.Array]
     return factorize_keys(source.read(column), f"{source.location}: table '{source.name}', key column '{column}'")
 
 
-def encode_column(column: ColumnSchema, source: Source) -> Column:
-    """A column that is not a key."""
-    place = f"{source.location}: table '{source.name}', column '{column.name}'"
+def encode_column(column: ColumnSchema, source: Source, is_time: bool = False) -> Column:
+    """A column that is not a key; `is_time` says that it holds times that are compared with the examples'."""
+    place = _place(source, column.name)
+    if is_time:
+        return _encode_time(column.name, source)
     encoded = encode_attribute(column.name, column.type, source.read(column.name), place)
     return replace(encoded, stored=source.stored.get(column.name, encoded.stored))
 
@@ -367,6 +414,11 @@ def encode_attribute(name: str, kind: str, values: pa.ChunkedArray, place: str) 
         return Column(name, "numeric", to_moments(values, place), is_date=True, stored=stored)
     numbers, is_date = to_numbers(values, place)
     return Column(name, "numeric", numbers, is_date=is_date, stored=stored)
+
+
+def _encode_time(name: str, source: Source) -> Column:
+    encoded = encode_time(name, source.read(name), _place(source, name))
+    return replace(encoded, stored=source.stored.get(name, encoded.stored))
 
 
 def _read_fold_columns(

@@ -143,6 +143,23 @@ class Database:
         return self._built.labelled.kind
 
     @property
+    def times(self) -> Mapping[str, str]:
+        """The time column of each table whose rows have one, that of the target being the cutoff of the examples."""
+        return {name: table.times.name for name, table in self._built.tables.items() if table.times is not None}
+
+    @property
+    def known_later(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        """By table and by column with a time the columns that are filled in at that time."""
+        return {
+            name: {
+                dating: tuple(column for column, by in table.late.items() if by == dating != column)
+                for dating in dict.fromkeys(table.late.values())
+            }
+            for name, table in self._built.tables.items()
+            if table.late
+        }
+
+    @property
     def where(self) -> Mapping[str, tuple[str, ...]]:
         """The values of each column by which rows of the target are examples; empty when all are."""
         return MappingProxyType(dict(self._task.where))
@@ -254,7 +271,8 @@ class Database:
     @property
     def hidden_columns(self) -> tuple[str, ...]:
         """The columns of the target table, beside the label, that no learner is shown."""
-        seen = {*self._built.tables[self.target.table].columns, self.target.label}
+        table = self._built.tables[self.target.table]
+        seen = {*table.columns, self.target.label, None if table.times is None else table.times.name}
         return tuple(name for name in self._target_columns if name not in seen)
 
     @property
@@ -326,7 +344,8 @@ class Database:
     def without_keys(self) -> Database:
         """The target's rows as a single table that joins nothing, so that a model learned from it needs no database."""
         table, target = self._built.tables[self.target.table], replace(self.target, key=())
-        alone = Table(table.name, {column.name: column for column in table.attributes}, table.n_rows)
+        columns = {column.name: column for column in table.attributes}
+        alone = Table(table.name, columns, table.n_rows, times=table.times, late=table.late)
         labelled = replace(self._built.labelled, target=target)
         changed: Database = object.__new__(Database)
         changed.__setstate__(
@@ -462,6 +481,11 @@ class Database:
             Further key columns, as `{table: {column: domain}}`.
         types : dict
             Types that replace the inferred ones, as `{"table.column": type}`.
+        times : dict
+            For tables the column that says from when on each row is known, as `{table: column}`; the target's is the
+            cutoff of each example, which sees only rows from strictly before.
+        known_later : dict
+            Columns that are filled in after their row, as `{table: {column with the time of that: columns}}`.
         """
         from hornboost.data.readers.frames import read_frames
 
@@ -531,7 +555,7 @@ class Database:
         return cls(**read_postgres(uri, {"target": target, **options}, schema))
 
     @classmethod
-    def from_aleph(cls, stem: str | Path) -> Database:
+    def from_aleph(cls, stem: str | Path, **options: Any) -> Database:
         """Read Aleph's files `stem.b`, `stem.f` and `stem.n`: ground facts, modes and examples.
 
         Arguments typed `+` or `-` are keys, unless they are numbers; arguments typed `#` are attributes.
@@ -540,14 +564,22 @@ class Database:
         ----------
         stem : path
             The path of the files without their endings.
+        **options
+            `times` and `known_later`, as in `from_frames`.
         """
         from hornboost.data.readers.aleph import read_aleph
 
-        return cls(**read_aleph(stem))
+        return cls(**read_aleph(stem, options))
 
     @classmethod
     def from_srlearn(
-        cls, folder: str | Path, modes: Sequence[str] | None = None, part: str = "train", *, allow_outside: bool = False
+        cls,
+        folder: str | Path,
+        modes: Sequence[str] | None = None,
+        part: str = "train",
+        *,
+        allow_outside: bool = False,
+        **options: Any,
     ) -> Database:
         """Read a folder of srlearn or BoostSRL: `facts.txt`, `pos.txt`, `neg.txt` and modes.
 
@@ -563,10 +595,12 @@ class Database:
             What to read where the folder has both.
         allow_outside : bool
             Whether what a background file imports may lie outside the folder.
+        **options
+            `times` and `known_later`, as in `from_frames`.
         """
         from hornboost.data.readers.srlearn import read_srlearn
 
-        return cls(**read_srlearn(folder, modes, part, allow_outside))
+        return cls(**read_srlearn(folder, modes, part, allow_outside, options))
 
     @classmethod
     def from_arff(cls, path: str | Path, label: str | None = None, **options: Any) -> Database:
@@ -579,7 +613,7 @@ class Database:
         label : str or None
             The attribute to predict; None for the last one.
         **options
-            `positive`, `negative`, `where` and `exclude_columns`, as in `from_frames`.
+            `positive`, `negative`, `where`, `exclude_columns`, `times` and `known_later`, as in `from_frames`.
         """
         from hornboost.data.readers.arff import read_arff
 

@@ -13,6 +13,7 @@ from hornboost.data.build import Built, encode_attribute
 from hornboost.data.convert import factorize, known_codes, remap
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
+from hornboost.data.times import encode_time
 from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.moment import LAST, moment_text
@@ -119,7 +120,14 @@ def _is_missing(value: Any) -> bool:
 
 def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Iterable[str]) -> Table:
     """The rows of a frame or array as a table in the codes of `table`; see `Database.encode`."""
-    columns = arrow_columns(X, table.columns)
+    cutoff = table.times
+    columns = arrow_columns(X, [*table.columns, *([] if cutoff is None else [cutoff.name])])
+    if cutoff is not None and cutoff.name not in columns:
+        hint = did_you_mean(cutoff.name, columns)
+        raise DataError(
+            f"the rows passed in for table '{table.name}' have no column '{cutoff.name}', which says up to when each "
+            f"may look{hint or '; add it, with one moment for all rows or one for each'}"
+        )
     for name in table.columns:
         if name not in columns:
             what = "key column" if table.columns[name].kind == "key" else "column"
@@ -128,9 +136,14 @@ def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Ite
     encoded = _encode_keys(columns, table, domains)
     for name, values in columns.items():
         place = f"the rows passed in for table '{table.name}', column '{name}'"
+        if cutoff is not None and name == cutoff.name:
+            continue
         if name in table.columns:
             if name not in encoded:
-                encoded[name] = _encode_as(table.columns[name], values, place)
+                is_time = name in table.late.values()
+                encoded[name] = (
+                    encode_time(name, values, place) if is_time else _encode_as(table.columns[name], values, place)
+                )
         elif name not in hidden:
             kind = natural_type(values.type)
             if kind is None:
@@ -140,7 +153,21 @@ def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Ite
             encoded[name] = encode_attribute(name, kind, values, place)
     n_rows = len(next(iter(columns.values()))) if columns else 0
     order = [*table.columns, *(name for name in columns if name in encoded and name not in table.columns)]
-    return Table(table.name, {name: encoded[name] for name in order}, n_rows)
+    times = None if cutoff is None else _encode_cutoffs(cutoff, columns[cutoff.name], table.name)
+    return Table(table.name, {name: encoded[name] for name in order}, n_rows, times=times, late=table.late)
+
+
+def _encode_cutoffs(cutoff: Column, values: pa.ChunkedArray, table: str) -> Column:
+    """The moment up to which each example may look."""
+    place = f"the rows passed in for table '{table}', column '{cutoff.name}'"
+    encoded = encode_time(cutoff.name, values, place)
+    if encoded.missing.any():
+        row = int(encoded.missing.argmax()) + 1
+        raise DataError(f"{place}: row {row} has no time, so up to when it may look is not known; fill it in")
+    if encoded.is_date != cutoff.is_date and len(values):
+        kinds = ("dates", "numbers") if encoded.is_date else ("numbers", "dates")
+        raise DataError(f"{place}: these are {kinds[0]} where the database holds {kinds[1]}; convert them")
+    return encoded
 
 
 def _encode_keys(
@@ -214,8 +241,10 @@ def examples_frame(
     whole = eager(frame)
     if rows.size < len(whole):
         whole = whole[rows.tolist()]
-    known = built.tables[target.table].columns  # without those that were left out, which nobody could pass in again
-    X = whole.select([name for name in whole.columns if name in known and name not in hidden]).to_native()
+    table = built.tables[target.table]
+    known = table.columns  # without those that were left out, which nobody could pass in again
+    names = [name for name in whole.columns if name in known and name not in hidden]
+    X = whole.select(names + ([] if table.times is None else [table.times.name])).to_native()
     if labels is None:
         return X, None
     y = whole[target.label]
@@ -253,7 +282,7 @@ def decode_table(
     import pandas as pd
 
     values: dict[str, Any] = {}
-    for column in table.columns.values():
+    for column in (*table.columns.values(), *([] if table.times is None else [table.times])):
         if column.kind == "key":
             values[column.name] = _identifiers(domains[str(column.domain)].decode(column.codes[rows]))
         elif column.kind == "nominal":

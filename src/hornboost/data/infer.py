@@ -15,6 +15,7 @@ import numpy as np
 from hornboost.data.convert import factorize
 from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, ForeignKey, Schema, TableSchema, split_reference
 from hornboost.data.source import Source
+from hornboost.data.times import encode_time
 from hornboost.data.values import EXACT, natural_type, to_key_values, to_text
 from hornboost.errors import DataError, did_you_mean
 
@@ -50,6 +51,7 @@ class Hints:
     types: Mapping[str, str] = field(default_factory=dict)
     nominal: Iterable[tuple[str, str]] = ()
     label: tuple[str, str] | None = None
+    times: Sequence[tuple[str, str]] = ()
 
 
 def infer_schema(sources: Mapping[str, Source], hints: Hints, location: str) -> tuple[Schema, list[str], list[str]]:
@@ -104,16 +106,26 @@ class _Inference:
                     f"{table}.{column}{did_you_mean(given, COLUMN_TYPES)}"
                 )
         self.given |= overrides.keys()
+        for table, column in self.hints.times:
+            self._require(table, column, "times")
         for name, source in self.sources.items():
             for column in source.columns:
                 place = (name, column)
-                if place in overrides or place in self.hints.nominal:
+                if place in self.hints.times and place not in overrides and place != self.hints.label:
+                    self.types[place] = self._time_type(place, source)
+                    self.given.add(place)
+                elif place in overrides or place in self.hints.nominal:
                     self.types[place] = overrides.get(place, "nominal")
                     self.given.add(place)
                 else:
                     self._natural_type(place, source.read(column))
                     if place == self.hints.label:  # what is predicted identifies nothing
                         self.given.add(place)
+
+    def _time_type(self, place: tuple[str, str], source: Source) -> str:
+        """The type of a column that holds times: it is no key and no class, whatever it looks like."""
+        where = f"{source.location}: table '{place[0]}', column '{place[1]}'"
+        return "date" if encode_time(place[1], source.read(place[1]), where).is_date else "numeric"
 
     def _natural_type(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
         kind = natural_type(values.type)

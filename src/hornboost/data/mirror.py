@@ -50,12 +50,18 @@ def _mirrored(table: Table, left: str, right: str) -> Table:
             "relation has no two directions"
         )
     swapped = {left: right, right: left}
-    stacked = np.stack([column.values.astype(np.float64) for column in table.columns.values()])
-    turned = np.stack([table.columns[swapped.get(name, name)].values.astype(np.float64) for name in table.columns])
+    times = [] if table.times is None else [table.times.numbers]
+    stacked = np.stack([*(column.values.astype(np.float64) for column in table.columns.values()), *times])
+    turned = np.stack(
+        [*(table.columns[swapped.get(name, name)].values.astype(np.float64) for name in table.columns), *times]
+    )
     _, first = np.unique(np.concatenate([stacked, turned], axis=1), axis=1, return_index=True)
     added = np.sort(first[first >= table.n_rows]) - table.n_rows
     columns: dict[str, Column] = {}
     for name, column in table.columns.items():
         other = table.columns[swapped.get(name, name)]
         columns[name] = replace(copy(column), values=np.concatenate([column.values, other.values[added]]))
-    return Table(table.name, columns, table.n_rows + len(added))
+    when = table.times
+    if when is not None:
+        when = when.holding(np.concatenate([when.values, when.values[added]]))
+    return Table(table.name, columns, table.n_rows + len(added), times=when, late=table.late)

@@ -26,13 +26,19 @@ class ColumnSchema:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """One table; `file` is relative to the folder of the schema, `rows` the number of rows that the schema promises."""
+    """One table; `file` is relative to the folder of the schema, `rows` the number of rows that the schema promises.
+
+    `time` is the column that says from when on each row is known; `known_later` gives for a column with the time at
+    which other columns of its row are filled in the names of those.
+    """
 
     name: str
     columns: tuple[ColumnSchema, ...]
     primary_key: tuple[str, ...] = ()
     file: str | None = None
     rows: int | None = None
+    time: str | None = None
+    known_later: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def column(self, name: str) -> ColumnSchema:
         """The column of this name, or an error that suggests one."""
@@ -77,6 +83,8 @@ class Task:
     negatives: int | None = None
     predicts: LabelKind | None = None
     """Whether the label is of classes or of numbers, where its values should not decide that."""
+    time: str | None = None
+    """The column with the cutoff of each example, where it is not the time of the table."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +200,38 @@ class Schema:
                 )
         for name in table.primary_key:
             self._column(table.name, name, f"the primary key of table '{table.name}'")
+        if table.time is not None:
+            self._validate_time(table, table.time, f"the time of table '{table.name}'")
+        self._validate_known_later(table)
+
+    def _validate_time(self, table: TableSchema, name: str, place: str) -> None:
+        if self._column(table.name, name, place).type == "key":
+            raise DataError(
+                f"{self.location}: {place}: '{table.name}.{name}' is a key, which says no time; "
+                "name a column of dates or numbers"
+            )
+
+    def _validate_known_later(self, table: TableSchema) -> None:
+        place, dated_by = f"known_later of table '{table.name}'", dict[str, str]()
+        for dating, names in table.known_later.items():
+            self._validate_time(table, dating, place)
+            if dating == table.time:
+                raise DataError(
+                    f"{self.location}: {place}: '{dating}' is the time of the row itself, which all of its columns "
+                    "have; name the column with the later time, or exclude the columns"
+                )
+            for name in names:
+                if self._column(table.name, name, place).type == "key" or name == table.time:
+                    what = "the time of the row" if name == table.time else "a key"
+                    raise DataError(
+                        f"{self.location}: {place}: '{table.name}.{name}' is {what}, which cannot be filled in later; "
+                        "exclude the column instead"
+                    )
+                if dated_by.setdefault(name, dating) != dating:
+                    raise DataError(
+                        f"{self.location}: {place}: '{name}' stands with both '{dated_by[name]}' and '{dating}'; "
+                        "leave the later one of them"
+                    )
 
     def _validate_link(self, link: ForeignKey) -> None:
         for table, column in ((link.table, link.column), (link.to_table, link.to_column)):
@@ -225,6 +265,7 @@ class Schema:
                     f"{self.location}: {place}: '{task.table}.{name}' is named both as a key and as the label; "
                     "choose another label"
                 )
+        self._validate_cutoff(task, place)
         if task.predicts == "numbers" and task.positive:
             raise DataError(
                 f"{self.location}: {place}: numbers have no positive value; leave out 'positive' or 'predicts'"
@@ -243,6 +284,18 @@ class Schema:
         for name in task.exclude_columns:
             if name not in everywhere:
                 self._resolve(name, f"exclude_columns of {place}")
+
+    def _validate_cutoff(self, task: Task, place: str) -> None:
+        table = self.tables[task.table]
+        time = table.time if task.time is None else task.time
+        if time is None:
+            return
+        self._validate_time(table, time, f"the time of {place}")
+        if time == task.label:
+            raise DataError(
+                f"{self.location}: {place}: '{task.table}.{time}' is named both as the time and as the label; "
+                "name the column that says up to when an example may look"
+            )
 
     def _resolve(self, reference: str, place: str) -> None:
         table, _, column = reference.partition(".")

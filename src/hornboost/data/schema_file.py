@@ -45,9 +45,9 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "task": frozenset(
         ["name", "table", "key", "label", "positive", "negative", "where", "exclude_columns", "exclude_tables"]
     )
-    | {"classes", "class_counts", "examples", "positives", "negatives", "predicts"},
+    | {"classes", "class_counts", "examples", "positives", "negatives", "predicts", "time"},
     "folds": frozenset(["name", "column", "columns", "values", "file", "kind"]),
-    "table": frozenset(["file", "rows", "primary_key", "columns", "missing"]),
+    "table": frozenset(["file", "rows", "primary_key", "columns", "missing", "time", "known_later"]),
     "column": frozenset(["name", "type", "domain"]),
     "foreign key": frozenset(["from", "to"]),
 }
@@ -165,7 +165,16 @@ class _Reader:
             primary_key=self.texts(place, item, "primary_key"),
             file=self.text(place, item, "file") if "file" in item else None,
             rows=self.number(place, item, "rows"),
+            time=self.text(place, item, "time") if "time" in item else None,
+            known_later=self.lists(place, item, "known_later"),
         )
+
+    def lists(self, place: str, item: Mapping[str, Any], name: str) -> dict[str, tuple[str, ...]]:
+        """A value or a list of values by name."""
+        given = item.get(name, {})
+        if not isinstance(given, dict):
+            raise self.error(place, f"'{name}' must be written as {{ column = [columns] }}")
+        return {key: self.texts(f"{place} {name}", given, key) for key in given}
 
     def column(self, place: str, item: Any) -> ColumnSchema:
         self.check("column", place, item)
@@ -204,6 +213,7 @@ class _Reader:
             positives=self.number(place, item, "positives"),
             negatives=self.number(place, item, "negatives"),
             predicts=self.predicts(place, item),
+            time=self.text(place, item, "time") if "time" in item else None,
         )
 
     def predicts(self, place: str, item: Any) -> LabelKind | None:
@@ -237,6 +247,8 @@ def format_schema(schema: Schema) -> str:
     for table in schema.tables.values():
         lines += ["", f"[tables.{_toml_key(table.name)}]"]
         lines += _fields({"file": table.file, "rows": table.rows, "primary_key": list(table.primary_key) or None})
+        later = {dating: list(names) for dating, names in table.known_later.items()}
+        lines += _fields({"time": table.time, "known_later": later or None})
         lines += ["columns = [", *(f"  {_toml(_column_fields(column))}," for column in table.columns), "]"]
     for link in schema.foreign_keys:
         start, end = f"{link.table}.{link.column}", f"{link.to_table}.{link.to_column}"
@@ -277,6 +289,7 @@ def _task_lines(task: Task) -> list[str]:
             "positives": task.positives,
             "negatives": task.negatives,
             "predicts": task.predicts,
+            "time": task.time,
         }
     )
 

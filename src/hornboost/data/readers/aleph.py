@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hornboost.data.readers.options import check_options, with_times
 from hornboost.data.readers.prolog import Mode, Program, build_tables, parse_mode, parse_program, read_text
 from hornboost.errors import DataError
 
 
-def read_aleph(stem: str | Path) -> dict[str, Any]:
+def read_aleph(stem: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Database` for `stem.b`, `stem.f` and `stem.n`."""
+    check_options(options, ("times", "known_later"))
     base = Path(stem)
     base = base.with_suffix("") if base.suffix in (".b", ".f", ".n") else base
     paths = [base.with_name(base.name + suffix) for suffix in (".b", ".f", ".n")]
@@ -27,6 +30,7 @@ def read_aleph(stem: str | Path) -> dict[str, Any]:
             raise DataError(f"{path.name}: there are no examples; write a fact of the target predicate for each")
     modes = _modes(background, paths[0].name)
     schema, task, sources, warnings = build_tables(background, modes, positive, negative, paths[0].name)
+    schema = with_times(schema, options).validate()
     return {"schema": schema, "task": task, "sources": sources, "warnings": warnings}
 
 

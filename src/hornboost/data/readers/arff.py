@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.convert import factorize, parse_numbers
-from hornboost.data.readers.options import task_from_options
+from hornboost.data.readers.options import task_from_options, with_times
 from hornboost.data.readers.prolog import read_text
 from hornboost.data.schema import ColumnKind, ColumnSchema, Schema, TableSchema
 from hornboost.data.source import ArrowSource
@@ -52,6 +52,7 @@ def read_arff(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("label") is None:
         options = {**options, "label": attributes[-1].name}
         notes.append(f"the last attribute '{attributes[-1].name}' is the label")
+    schema = with_times(schema, options)
     task = task_from_options(schema, None, {"target": table, **options})
     source = ArrowSource(table, pa.table(columns), path.name)
     return {"schema": schema, "task": task, "sources": {table: source}, "inferred": notes}

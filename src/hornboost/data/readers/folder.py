@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.csv import csv_header, read_csv, table_name
 from hornboost.data.readers.inside import inside
-from hornboost.data.readers.options import task_from_options
+from hornboost.data.readers.options import task_from_options, with_times
 from hornboost.data.readers.selection import select_tables
 from hornboost.data.schema import Folds, Schema, TableSchema, Task
 from hornboost.data.schema_file import read_schema
@@ -83,7 +84,7 @@ def read_folder(
         from hornboost.data.readers.inferred import infer_folder
 
         return infer_folder(folder, task, options)
-    schema = read_schema(folder / "schema.toml")
+    schema = with_times(read_schema(folder / "schema.toml"), options)
     known = schema.task(task) if task or "target" not in options else None
     if options.get("tables") is not None:
         options = _only_tables(schema, known, options)
@@ -106,7 +107,7 @@ def read_held_out(
 ) -> tuple[Schema, Task, dict[str, Source]]:
     """Schema, task and source of a file of examples that are not in the target table."""
     table = schema.tables[task.table]
-    only = TableSchema(table.name, table.columns, (), folds.file)
+    only = replace(table, primary_key=(), file=folds.file, rows=None)
     part = Schema({table.name: only}, location=schema.location)
     names = {column.name for column in table.columns}
     alone = Task(
@@ -118,6 +119,7 @@ def read_held_out(
         task.where,
         tuple(name for name in task.exclude_columns if name.removeprefix(table.name + ".") in names),
         predicts=task.predicts,
+        time=task.time,
     )
     return part, alone, {table.name: open_table(folder, only, schema.location, allow_outside)}
 

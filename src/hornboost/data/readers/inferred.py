@@ -14,7 +14,15 @@ from typing import Any, Protocol
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.labels import as_label_kind, column_kind
 from hornboost.data.readers.csv import table_name
-from hornboost.data.readers.options import TASK_OPTIONS, check_options, listed, task_from_options
+from hornboost.data.readers.options import (
+    TASK_OPTIONS,
+    check_options,
+    known_later_option,
+    listed,
+    task_from_options,
+    times_option,
+    with_times,
+)
 from hornboost.data.readers.selection import select_tables
 from hornboost.data.readers.typed import Declared, typed_source
 from hornboost.data.schema import ForeignKey, split_reference
@@ -76,8 +84,10 @@ def infer_task(
         if "label" in options and _is_of_classes(sources[target], options)
         else [],
         label=(target, str(options["label"])) if "label" in options else None,
+        times=time_columns(options),
     )
     schema, found, warnings = infer_schema(sources, hints, location)
+    schema = with_times(schema, options)
     task_options = {name: value for name, value in options.items() if name in TASK_OPTIONS} | {"target": target}
     if key is None:
         columns = {column.name for column in schema.tables[target].columns if column.type == "key"}
@@ -86,6 +96,12 @@ def infer_task(
     schema = replace(schema, target=task).validate()
     noted = {"inferred": [*notes, *found], "warnings": warnings, "left_out": selection.left_out}
     return {"schema": schema, "task": task, "sources": sources, **noted}
+
+
+def time_columns(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The columns that the options take for times."""
+    dated = [(table, name) for table, columns in known_later_option(options).items() for name in columns]
+    return [*times_option(options).items(), *dated]
 
 
 def _is_of_classes(source: Source, options: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from hornboost.errors import DataError, did_you_mean
 
 TASK_OPTIONS = (
     *("target", "key", "label", "positive", "negative", "predicts", "where", "exclude_columns", "exclude_tables"),
+    *("times", "known_later"),
 )
 
 
@@ -51,9 +52,42 @@ def task_from_options(schema: Schema, task: Task | None, options: Mapping[str, A
         # the schema's two sides are still all that there is; the user says which of them is looked for
         sides = (*task.positive, *task.negative)
         changes["negative"] = tuple(value for value in sides if value not in changes["positive"])
+    if changes.get("table", task.table) != task.table or changes.get("table", task.table) in times_option(given):
+        changes["time"] = None  # the table says it
     changed = replace(task, **changes)
     replace(schema, target=changed, tasks=(), location=schema.location).validate()
     return changed
+
+
+def times_option(options: Mapping[str, Any]) -> dict[str, str]:
+    """The option `times`: for tables the column with the time of each row."""
+    times = options.get("times") or {}
+    if not isinstance(times, Mapping) or not all(isinstance(column, str) for column in times.values()):
+        raise DataError(f"times: {_shown(times)} is not understood; write {{'table': 'column'}}")
+    return {str(table): column for table, column in times.items()}
+
+
+def known_later_option(options: Mapping[str, Any]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The option `known_later`: for tables the columns with a time, each with the columns that are filled in then."""
+    given = options.get("known_later") or {}
+    if not isinstance(given, Mapping) or not all(isinstance(dated, Mapping) for dated in given.values()):
+        way_out = "write {'table': {'column with the time': ['columns']}}"
+        raise DataError(f"known_later: {_shown(given)} is not understood; {way_out}")
+    return {
+        str(table): {str(column): listed(names) for column, names in dated.items()} for table, dated in given.items()
+    }
+
+
+def with_times(schema: Schema, options: Mapping[str, Any]) -> Schema:
+    """The schema with what the options say about times, instead of what it says about the same tables itself."""
+    times, later, tables = times_option(options), known_later_option(options), dict(schema.tables)
+    for option, names in (("times", times), ("known_later", later)):
+        for name in names:
+            if name not in tables:
+                raise DataError(f"{schema.location}: {option}: there is no table '{name}'{did_you_mean(name, tables)}")
+    for name, table in schema.tables.items():
+        tables[name] = replace(table, time=times.get(name, table.time), known_later=later.get(name, table.known_later))
+    return replace(schema, tables=tables)
 
 
 def conditions(where: Any) -> dict[str, tuple[str, ...]]:

@@ -67,8 +67,9 @@ def _about_others(options: Mapping[str, Any], known: Iterable[str], unread: Coll
         return "." not in str(reference) or split_reference(str(reference), known)[0] not in unread
 
     rest = dict(options)
-    if isinstance(rest.get("keys"), Mapping):
-        rest["keys"] = {table: columns for table, columns in rest["keys"].items() if table not in unread}
+    for option in ("keys", "times", "known_later"):
+        if isinstance(rest.get(option), Mapping):
+            rest[option] = {table: columns for table, columns in rest[option].items() if table not in unread}
     if isinstance(rest.get("types"), Mapping):
         rest["types"] = {column: kind for column, kind in rest["types"].items() if is_read(column)}
     if rest.get("foreign_keys") is not None:
@@ -80,7 +81,8 @@ def _mentioned(options: Mapping[str, Any], known: Iterable[str]) -> Iterator[str
     """The tables that options other than `tables` name."""
     if options.get("target") is not None:
         yield str(options["target"])
-    yield from map(str, options.get("keys") or ())
+    for option in ("keys", "times", "known_later"):
+        yield from map(str, options.get(option) or ())
     references = [*(options.get("types") or ()), *(end for pair in options.get("foreign_keys") or () for end in pair)]
     for reference in references:
         if "." in str(reference):

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hornboost.data.readers.inside import inside
+from hornboost.data.readers.options import check_options, with_times
 from hornboost.data.readers.prolog import Mode, build_tables, parse_mode, parse_program, read_text
 from hornboost.errors import DataError
 
 
 def read_srlearn(
-    folder: str | Path, modes: Iterable[str] | None, part: str, allow_outside: bool = False
+    folder: str | Path,
+    modes: Iterable[str] | None,
+    part: str,
+    allow_outside: bool,
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The arguments of `Database` for a folder with facts, pos and neg, or one with a subfolder `part` of them."""
+    check_options(options, ("times", "known_later"))
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"there is no folder '{folder}'; give the folder that holds facts.txt, pos.txt and neg.txt")
@@ -34,6 +40,7 @@ def read_srlearn(
     schema, task, sources, warnings = build_tables(
         programs["facts"], given, programs["pos"], programs["neg"], paths["facts"].name
     )
+    schema = with_times(schema, options).validate()
     return {"schema": schema, "task": task, "sources": sources, "warnings": warnings}
 
 

@@ -1,0 +1,133 @@
+"""Times of rows and cutoffs of examples: how they are declared, read, checked and handed on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hornboost as hb
+from hornboost.data import parse_schema
+
+TIMES = {"trans": "date", "loan": "granted"}
+
+
+def frames() -> dict[str, pd.DataFrame]:
+    return {
+        "loan": pd.DataFrame(
+            {
+                "loan_id": [1, 2, 3],
+                "account_id": [7, 7, 8],
+                "granted": pd.to_datetime(["2024-01-05", "2024-02-01", "2024-03-01"]),
+                "ok": ["yes", "no", "yes"],
+            }
+        ),
+        "account": pd.DataFrame({"account_id": [7, 8], "region": ["north", "south"]}),
+        "trans": pd.DataFrame(
+            {
+                "account_id": [7, 7, 8, 8],
+                "date": pd.to_datetime(["2024-01-04", "2024-01-05", "2024-02-01", None]),
+                "amount": [1.0, 2.0, 3.0, 4.0],
+                "closed": pd.to_datetime(["2024-01-06", None, "2024-02-02", None]),
+                "reason": ["a", None, "b", None],
+            }
+        ),
+    }
+
+
+def database(**options: Any) -> hb.Database:
+    given = {"key": "loan_id", "label": "ok", "positive": "yes", "times": TIMES, **options}
+    return hb.Database.from_frames(given.pop("frames", frames()), "loan", **given)
+
+
+def test_a_time_is_no_column_that_rules_could_look_at() -> None:
+    db = database()
+    assert db.times == {"loan": "granted", "trans": "date"}
+    assert "date" not in db.tables["trans"].columns
+    assert "granted" not in db.tables["loan"].columns
+    times = db.tables["trans"].times
+    assert times is not None
+    assert times.is_date
+    assert times.numbers[0] == pd.Timestamp("2024-01-04").value / 1000
+    assert np.isnan(times.numbers[3])
+
+
+def test_the_columns_that_are_known_later_are_kept_with_the_column_that_says_when() -> None:
+    db = database(known_later={"trans": {"closed": "reason"}})
+    assert db.tables["trans"].late == {"reason": "closed", "closed": "closed"}
+    assert db.known_later == {"trans": {"closed": ("reason",)}}
+
+
+def test_examples_have_their_cutoffs_and_other_ones_may_be_passed_in() -> None:
+    db = database()
+    X, _ = db.examples()
+    cutoffs = db.encode(X).times
+    assert cutoffs is not None
+    assert cutoffs.numbers.tolist() == (X["granted"].astype("datetime64[us]").astype(np.int64)).tolist()
+    later = db.encode(X.assign(granted="2025-06-30")).times
+    assert later is not None
+    assert set(later.numbers) == {pd.Timestamp("2025-06-30").value / 1000}
+
+
+def test_without_declarations_nothing_has_a_time() -> None:
+    db = database(times=None)
+    assert db.times == {}
+    assert db.known_later == {}
+    assert db.encode(db.examples()[0]).times is None
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"times": {"trans": "dat", "loan": "granted"}}, "table 'trans' has no column 'dat'; did you mean 'date'?"),
+        ({"times": {"tran": "date", "loan": "granted"}}, "there is no table 'tran'; did you mean 'trans'?"),
+        ({"times": {"trans": "date"}}, "table 'trans' has a time, but the target 'loan' has none"),
+        ({"times": {"loan": "loan_id"}}, "'loan.loan_id' is a key, which says no time"),
+        ({"times": {"loan": "ok"}}, "'loan.ok' is named both as the time and as the label"),
+        ({"times": {"loan": "account_id"}, "keys": {"loan": ["account_id"]}}, "is a key, which says no time"),
+        ({"times": ["loan"]}, "times: ['loan'] is not understood"),
+        ({"known_later": {"trans": "closed"}}, "known_later: {'trans': 'closed'} is not understood"),
+        ({"known_later": {"trans": {"close": ["reason"]}}}, "has no column 'close'; did you mean 'closed'?"),
+        ({"known_later": {"trans": {"closed": ["reson"]}}}, "has no column 'reson'; did you mean 'reason'?"),
+        ({"known_later": {"trans": {"date": ["reason"]}}}, "'date' is the time of the row itself"),
+        ({"known_later": {"trans": {"closed": ["account_id"]}}}, "'trans.account_id' is a key, which cannot be filled"),
+        ({"times": None, "known_later": {"trans": {"closed": ["reason"]}}}, "columns that are known later, but"),
+    ],
+)
+def test_what_cannot_be_a_time_is_refused_in_a_sentence(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(hb.HornBoostError) as error:
+        database(**options)
+    assert sentence in str(error.value)
+
+
+def test_rows_without_a_time_are_counted() -> None:
+    assert "1 of 4 rows of trans have no time in 'date': they count for no example" in database().warnings
+
+
+def test_a_row_of_the_target_without_a_cutoff_is_no_example() -> None:
+    tables = frames()
+    tables["loan"].loc[1, "granted"] = pd.NaT
+    db = database(frames=tables)
+    assert list(db.examples()[0]["loan_id"]) == [1, 3]
+    assert "1 of 3 rows of loan have no time in 'granted': they count for no example and are none" in db.warnings
+
+
+def test_examples_passed_in_without_a_cutoff_are_refused() -> None:
+    db = database()
+    X, _ = db.examples()
+    with pytest.raises(hb.HornBoostError, match="have no column 'granted', which says up to when each may look"):
+        db.encode(X.drop(columns="granted"))
+    with pytest.raises(hb.HornBoostError, match="row 2 has no time"):
+        db.encode(X.assign(granted=["2024-01-01", None, "2024-01-02"]))
+    with pytest.raises(hb.HornBoostError, match="these are numbers where the database holds dates"):
+        db.encode(X.assign(granted=5))
+
+
+def test_a_schema_is_written_with_its_times_and_read_again() -> None:
+    text = database(known_later={"trans": {"closed": ["reason"]}}).to_schema_toml()
+    schema = parse_schema(text)
+    assert schema.tables["trans"].time == "date"
+    assert schema.tables["loan"].time == "granted"
+    assert schema.tables["trans"].known_later == {"closed": ("reason",)}
