@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import hornboost as hb
 from hornboost.data import parse_schema
+from hornboost.estimators.fitted import fitted as fitted_model
 
 TIMES = {"trans": "date", "loan": "granted"}
 
@@ -131,3 +133,90 @@ def test_a_schema_is_written_with_its_times_and_read_again() -> None:
     assert schema.tables["trans"].time == "date"
     assert schema.tables["loan"].time == "granted"
     assert schema.tables["trans"].known_later == {"closed": ("reason",)}
+
+
+def fitted(db: hb.Database) -> hb.C2RIBClassifier:
+    X, y = db.examples()
+    return hb.C2RIBClassifier(db, rounds=3, random_state=0).fit(X, y)
+
+
+def bank() -> dict[str, pd.DataFrame]:
+    """Forty loans, bad if a transaction of more than 100 came before them; half of the others have one after."""
+    numbers = np.arange(40)
+    start = pd.Timestamp("2024-01-01")
+    granted = start + pd.to_timedelta(numbers % 7 + 10, unit="D")
+    loan = pd.DataFrame({"loan_id": numbers, "account_id": numbers, "granted": granted})
+    loan["ok"] = np.where(numbers % 2, "yes", "no")
+    loan["checked"] = granted + pd.to_timedelta(numbers % 2 * 2 - 1, unit="D")
+    loan["grade"] = np.where(numbers % 4 < 2, "A", "B")
+    before = numbers % 2 == 0
+    date = granted + pd.to_timedelta(np.where(before, -3, 0), unit="D")
+    trans = pd.DataFrame({"account_id": numbers, "date": date, "amount": np.where(numbers % 4 == 3, 7.0, 200.0)})
+    return {"loan": loan, "account": pd.DataFrame({"account_id": numbers}), "trans": trans}
+
+
+LATER = {"loan": {"checked": ["grade"]}}
+
+
+def test_a_model_file_keeps_times_late_columns_and_the_names_of_ages(tmp_path: Path) -> None:
+    db = database(frames=bank(), known_later=LATER)
+    model = fitted(db)
+    model.save(tmp_path / "model.json")
+    saved = hb.load(tmp_path / "model.json").model
+    assert {table: (time.column, time.type, time.age) for table, time in saved.times.items()} == {
+        "loan": ("granted", "date", "age"),
+        "trans": ("date", "date", "age"),
+    }
+    assert saved.late == {"loan": {"grade": "checked", "checked": "checked"}}
+
+
+def test_a_database_without_times_is_read_with_those_of_the_model(tmp_path: Path) -> None:
+    db = database(frames=bank(), known_later=LATER)
+    model = fitted(db)
+    model.save(tmp_path / "model.json")
+    X, _ = db.examples()
+    tables = bank()
+    tables["trans"]["date"] = tables["trans"]["date"].astype(str)
+    tables["loan"]["checked"] = tables["loan"]["checked"].astype(str)
+    plain = database(frames=tables, times=None)
+    assert plain.times == {}
+    loaded = hb.load(tmp_path / "model.json", plain)
+    assert loaded.database.times == db.times
+    assert loaded.database.known_later == db.known_later
+    assert (loaded.decision_function(X) == model.decision_function(X)).all()
+    assert (hb.load(tmp_path / "model.json", db).decision_function(X) == model.decision_function(X)).all()
+
+
+def test_cutoffs_may_come_with_the_examples_alone(tmp_path: Path) -> None:
+    db = database(frames=bank())
+    model = fitted(db)
+    model.save(tmp_path / "model.json")
+    X, _ = db.examples()
+    tables = bank()
+    del tables["loan"]["granted"]
+    loaded = hb.load(tmp_path / "model.json", database(frames=tables, times=None))
+    assert (loaded.decision_function(X) == model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"times": {"loan": "granted"}}, "learned with the time 'date' of table 'trans', and this database has none"),
+        (
+            {"times": {"loan": "checked", "trans": "date"}, "known_later": None},
+            "learned with the time 'granted' of table 'loan', and this database has 'checked'",
+        ),
+        ({"known_later": None}, "for the model 'grade' of table 'loan' is known with 'checked', and this database"),
+    ],
+)
+def test_other_times_than_the_models_are_refused(tmp_path: Path, options: dict[str, Any], sentence: str) -> None:
+    fitted(database(frames=bank(), known_later=LATER)).save(tmp_path / "model.json")
+    with pytest.raises(hb.HornBoostError) as error:
+        hb.load(tmp_path / "model.json", database(**{"frames": bank(), "known_later": LATER, **options}))
+    assert sentence in str(error.value)
+
+
+def test_times_are_refused_by_a_model_that_was_learned_without() -> None:
+    model = fitted(database(frames=bank(), times=None, exclude_columns=["trans.date", "loan.granted", "loan.checked"]))
+    with pytest.raises(hb.HornBoostError, match="learned without a time of table 'loan'"):
+        fitted_model(model._saved(), database(frames=bank()))

@@ -15,7 +15,7 @@ from hornboost.data.labels import MANY, LabelKind, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
-from hornboost.data.times import check_comparable, check_cutoff, encode_time, late_columns, times_of
+from hornboost.data.times import about_undated, check_comparable, check_cutoff, encode_time, late_columns, times_of
 from hornboost.data.values import natural_type, stored_type
 from hornboost.errors import DataError, did_you_mean
 
@@ -116,7 +116,7 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     times = {table: _encode_time(name, sources[table]) for table, name in times_of(schema, task).items()}
     asked = _example_rows(task, target)
     asked, undated = _with_cutoff(asked, times.get(task.table), target)
-    warnings += _untimed(times, task, undated)
+    warnings += about_undated(times, task.table, undated.size > 0)
     labelled = _labels(schema, task, target, asked)
     hidden = hidden_columns(schema, task)
     visible = [table for table in schema.tables.values() if table.name not in task.exclude_tables]
@@ -151,15 +151,6 @@ def _with_cutoff(
             "fill the column in or name another"
         )
     return rows[~missing], rows[missing]
-
-
-def _untimed(times: Mapping[str, Column], task: Task, undated: NDArray[np.int64]) -> Iterable[str]:
-    """A sentence for each table with rows that never count, because they have no time."""
-    for table, column in times.items():
-        missing = int(column.missing.sum())
-        if missing:
-            what = "they count for no example" + (" and are none" if table == task.table and undated.size else "")
-            yield f"{missing:,} of {len(column.values):,} rows of {table} have no time in '{column.name}': {what}"
 
 
 def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Iterable[str]:

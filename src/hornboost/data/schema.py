@@ -291,6 +291,11 @@ class Schema:
         if time is None:
             return
         self._validate_time(table, time, f"the time of {place}")
+        if any(time in (dating, *names) for dating, names in table.known_later.items()):
+            raise DataError(
+                f"{self.location}: {place}: '{task.table}.{time}' is the time up to which examples may look, and "
+                "cannot stand in known_later as well; exclude the columns that are not known then"
+            )
         if time == task.label:
             raise DataError(
                 f"{self.location}: {place}: '{task.table}.{time}' is named both as the time and as the label; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,3 +126,12 @@ def check_comparable(tables: Mapping[str, Table], target: str, location: str) ->
                     f"{location}: the times '{table.name}.{column.name}' are {kinds[0]} and the cutoffs "
                     f"'{target}.{cutoffs.name}' are {kinds[1]}, which cannot be compared; convert one of them"
                 )
+
+
+def about_undated(times: Mapping[str, Column], target: str, are_examples: bool) -> Iterable[str]:
+    """A sentence for each table with rows that never count, because they have no time."""
+    for table, column in times.items():
+        missing = int(column.missing.sum())
+        if missing:
+            what = "they count for no example" + (" and are none" if table == target and are_examples else "")
+            yield f"{missing:,} of {len(column.values):,} rows of {table} have no time in '{column.name}': {what}"

@@ -18,6 +18,7 @@ from hornboost.estimators.classifier import RelationalClassifier
 from hornboost.estimators.regressor import RelationalRegressor
 from hornboost.estimators.relational import RelationalModel
 from hornboost.model import file, tuning
+from hornboost.model.times import dated_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,7 @@ class _Fitted(RelationalModel):
         self.database = database
         self.ensemble_ = model.ensemble
         self.training_ = dict(model.training)
-        self.n_features_in_ = len(model.schema[model.target.table])
+        self.n_features_in_ = len(model.schema[model.target.table]) + (model.target.table in model.times)
         if database is not None and not model.is_relational and not database.is_single_table:
             raise ModelError(
                 "the model was fitted on a single table; load it without a database and pass that table's rows"
@@ -74,7 +75,7 @@ class _Fitted(RelationalModel):
         if database is None and not model.is_relational:
             self._database = _of_constants(model)
         elif database is not None:
-            self.database = database.read_as(model.columns())
+            self.database = dated_by(model, database.read_as(model.columns()))
             model.check_schema(self.database)
             self._database = mirrored(
                 self.database, {name: pair for name, pair in model.symmetric.items() if name in model.schema}
@@ -84,8 +85,9 @@ class _Fitted(RelationalModel):
     def _prepare(self) -> None:
         """Score one row, so that indexes and dictionaries are there before the first example that someone waits for."""
         table = self._database.tables[self.model.target.table]
-        if not any(column.given for column in self.model.schema[table.name]):
-            self._scores(decode_table(table, self._database.domains, np.zeros(1, np.int64)))
+        rows = np.arange(table.n_rows) if table.times is None else np.flatnonzero(~table.times.missing)
+        if rows.size and not any(column.given for column in self.model.schema[table.name]):
+            self._scores(decode_table(table, self._database.domains, rows[:1]))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NoReturn:
         """A model from a file is not fitted again."""
@@ -199,7 +201,7 @@ def _of_constants(model: file.SavedModel) -> Database:
                 constants[test.column][str(test.value)] = None
     height = max([1, *map(len, constants.values())])
     columns = {column.name: _typed(column.type, constants[column.name], height) for column in model.schema[table]}
-    return Database.from_single(pa.table(columns), table)
+    return dated_by(model, Database.from_single(pa.table(columns), table))
 
 
 def _typed(kind: str, constants: Iterable[str], height: int) -> pa.Array:

@@ -197,10 +197,12 @@ class RelationalModel(RelationalExamples):
         from hornboost.model import tuning
         from hornboost.model.file import SavedModel, saved_schema
         from hornboost.model.routes import routes_in
+        from hornboost.model.times import saved_late, saved_times
 
         self._check_rules()
         target = self._database.target
         routes = routes_in(self._database, self.ensemble_.rules)
+        schema = saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database), routes)
         training = {
             "hornboost": __version__,
             "estimator": type(self).__name__,
@@ -212,13 +214,15 @@ class RelationalModel(RelationalExamples):
             self.ensemble_,
             np.asarray(getattr(self, "classes_", ())),
             target,
-            saved_schema(self.ensemble_, self._database, _given(self.ensemble_, self._database), routes),
+            schema,
             self.database is not None and not self.database.is_single_table,
             training,
             self._database.schema.home,
             {table: (one, other) for table, (one, other) in (getattr(self, "symmetric", None) or {}).items()},
             () if target.key else self._database.hidden_columns,
             routes,
+            saved_times(self._database, schema),
+            saved_late(self._database, schema),
         )
 
 

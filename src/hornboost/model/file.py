@@ -22,11 +22,13 @@ from hornboost.errors import ClauseError, ModelError
 from hornboost.logic.aggregate import columns_of
 from hornboost.logic.clause import Clause
 from hornboost.logic.text import print_path
+from hornboost.model import times
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.part import ParsedPart
 from hornboost.model.routes import Routes, aggregates_of, check_aggregates, check_routes, read, written
 from hornboost.model.scale import Link
 from hornboost.model.seal import digest, read_bytes, sealed, unsealed
+from hornboost.model.times import Late, SavedTime
 from hornboost.model.tuning import check as check_tuning
 from hornboost.model.whole import write_whole
 from hornboost.sql.dialects import DIALECTS
@@ -34,8 +36,8 @@ from hornboost.sql.dialects import DIALECTS
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-VERSION = 3
-"""Version 1 did not tell how columns are stored, and version 2 knew no aggregates; both are read as well."""
+VERSION = 4
+"""Version 1 did not tell how columns are stored, version 2 knew no aggregates, and version 3 no times; all are read."""
 
 TYPES = frozenset({"key", "nominal", "numeric", "date"})
 LINKS: dict[str, Link] = {"sigmoid": "sigmoid", "softmax": "softmax", "identity": "identity", "log": "log"}
@@ -74,7 +76,8 @@ class SavedModel:
     `training` is what a reader may want to know about the fit. `home` is the database that the tables were read from,
     if it has schemas; `symmetric` names two keys of each relation that holds in both directions. `hidden` are
     the columns of a target without a key that the model was not shown, whose names a statement that hands out all
-    columns must not take. `routes` are the joins of each path of an aggregate.
+    columns must not take. `routes` are the joins of each path of an aggregate. `times` says of tables from when on
+    their rows are known (of the target, up to when an example may look), `late` which columns are filled in later.
     """
 
     ensemble: Ensemble
@@ -87,6 +90,8 @@ class SavedModel:
     symmetric: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     routes: Routes = field(default_factory=dict)
+    times: Mapping[str, SavedTime] = field(default_factory=dict)
+    late: Late = field(default_factory=dict)
 
     def used(self) -> dict[str, dict[str, str]]:
         """The columns that predicting needs, by table, with their types: those of the rules and the target's key."""
@@ -99,6 +104,9 @@ class SavedModel:
         for aggregate in aggregates_of(self.ensemble.rules):
             for table, name in columns_of(aggregate, self.target.table, self.routes[print_path(aggregate.path)]):
                 names.setdefault(table, set()).add(name)
+        for table, late in self.late.items():
+            columns = names.get(table, set())
+            columns.update([dating for column, dating in late.items() if column in columns])
         return {
             table: {
                 column.name: column.type for column in self.schema[table] if column.name in columns and not column.given
@@ -122,7 +130,7 @@ class SavedModel:
     @property
     def fingerprint(self) -> str:
         """A digest of the tables, columns and types that predicting needs."""
-        return digest(self.used())
+        return digest({"columns": self.used(), **times.written(self)} if self.times else self.used())
 
     def check_schema(self, database: Database) -> None:
         """Refuse a database that lacks something the model needs, naming it."""
@@ -152,6 +160,7 @@ class SavedModel:
                     raise ModelError(
                         f"the model needs the column '{name}' of table '{table}' as {kind}, and here it is {found}"
                     )
+        times.check_same(self, database)
         self._check_domains(database)
         check_routes(self, database)
 
@@ -256,6 +265,7 @@ def _payload(model: SavedModel) -> dict[str, Any]:
         **({"home": model.home._asdict()} if model.home is not None else {}),
         **({"symmetric": {table: list(pair) for table, pair in model.symmetric.items()}} if model.symmetric else {}),
         **({"hidden": list(model.hidden)} if model.hidden else {}),
+        **times.written(model),
     }
 
 
@@ -294,7 +304,10 @@ def _model(content: ParsedPart) -> SavedModel:
         else {name: _key_pair(part) for name, part in symmetric.record().items()},
         () if (hidden := content.get("hidden")) is None else hidden.texts(),
         read(content.get("routes")),
+        times.read_times(content.get("times")),
+        times.read_late(content.get("late")),
     )
+    times.check_times(model)
     _check_names(model)
     check_aggregates(model)
     if model.fingerprint != content["fingerprint"].value:
@@ -359,7 +372,9 @@ def _check_names(model: SavedModel) -> None:
         for literal in rule.clause.body:
             names = [column for column, _ in literal.bindings]
             names += [test.column for test in literal.tests if isinstance(test.column, str)]
-            if literal.table not in known or not known[literal.table].keys() >= set(names):
+            aged = {model.times[literal.table].age} if literal.table in model.times else set()
+            present = known.get(literal.table, {}).keys() | (aged if literal is not rule.clause.body[0] else set())
+            if literal.table not in known or not present >= set(names):
                 raise ModelError(f"a rule names a column of table '{literal.table}' that the schema does not hold")
             for column, variable in literal.bindings:
                 if known[literal.table][column].type != "key":
