@@ -76,6 +76,66 @@ def test_predicates_of_one_name_and_several_arities_are_several_tables(tmp_path)
     assert {"shape_1", "shape_2"} <= set(Database.from_aleph(aleph(tmp_path, BACKGROUND + more)).tables)
 
 
+RULES = """
+:- modeb(*, behind(+car, -car)).
+:- modeb(*, heavy(+car)).
+:- modeb(*, lteq(+float, #float)).
+behind(X, Y) :- before(Y, X).
+behind(X, Z) :- before(Y, X), behind(Y, Z).
+heavy(X) :- weight(X, W), W > 0, \\+ shape(X, rectangle).
+lteq(X, Y) :- not(var(Y)), !, number(X), X =< Y.
+portray(X) :- write(X), nl.
+refine(false, (east(_) :- true)).
+"""
+
+
+def test_rules_of_declared_predicates_are_worked_out_and_others_left_out(tmp_path):
+    more = RULES + "before('C 2', c3).\n"
+    db = Database.from_aleph(aleph(tmp_path, BACKGROUND + more))
+    behind = db.tables["behind"]
+    one, two = (db.domains["car"].values.take(behind.columns[name].codes).to_pylist() for name in ("car1", "car2"))
+    assert sorted(zip(one, two, strict=True)) == [("C 2", "c1"), ("c3", "C 2"), ("c3", "c1")]
+    heavy = db.tables["heavy"].columns["car"].codes
+    assert db.domains["car"].values.take(heavy).to_pylist() == ["C 2"]
+    said = "\n".join(db.warnings)
+    assert "3 facts of 'behind/2' are derived by rules" in said
+    assert "the rules of 'lteq/2' are left out: trains.b: line" in said
+    for control in ("portray/1", "refine/2"):
+        assert f"the rules of '{control}' are left out: no declared predicate needs them" in said
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("behind(X, Y) :- X = Y.", "the variable X of a rule is bound by no goal of its body"),
+        ("behind(X, Y) :- before(X, Y) ; before(Y, X).", "has the goal"),
+        ("behind(X, Y) :- before(X, Y), !.", "has the goal '!'"),
+        ("behind(X, Y) :- before(X, Z), Y is Z + 1.", "has the goal"),
+        ("behind(X, Y) :- before(X, Y), \\+ behind(Y, X).", "the rule negates 'behind/2', which rules derive"),
+        ("behind(f(X), Y) :- before(X, Y).", "has the term 'f\\(X\\)'"),
+        ("behind(X, Y) --> before(X, Y).", "has the"),
+    ],
+)
+def test_rules_that_cannot_be_worked_out_are_refused(tmp_path, rule, message):
+    more = ":- modeb(*, behind(+car, -car)).\n"
+    with pytest.raises(DataError, match=message):
+        Database.from_aleph(aleph(tmp_path, BACKGROUND + more + rule + "\n"))
+
+
+def test_one_file_with_sections(tmp_path):
+    body, negative = BACKGROUND.replace(":- modeh(1, east(+train)).", ""), "east(t2).\neast(t3).\n"
+    head = ":- use_module(library(aleph)).\n:- aleph.\n:- modeh(1, east(+train)).\n"
+    parts = [("bg", body), ("in_pos", "east(t1).\n"), ("in_neg", negative)]
+    text = head + "".join(f":- begin_{name}.\n{part}:- end_{name}.\n" for name, part in parts)
+    (tmp_path / "trains.pl").write_text(text + ":- induce(P).\n")
+    X, y = Database.from_aleph(tmp_path / "trains.pl").examples()
+    assert X["train"].tolist() == ["t1", "t2", "t3"]
+    assert y.tolist() == ["true", "false", "false"]
+    (tmp_path / "trains.pl").write_text(head)
+    with pytest.raises(DataError, match=r"there is no section ':- begin_bg\.' to ':- end_bg.'"):
+        Database.from_aleph(tmp_path / "trains.pl")
+
+
 def test_a_compound_argument_is_one_constant():
     facts = parse_program("p(f(a, [b, c]), -2, x-1).", "t").facts
     assert facts == {("p", 3): [["f(a,[b,c])"], ["-2"], ["x-1"]]}
@@ -85,8 +145,8 @@ def test_a_compound_argument_is_one_constant():
     ("files", "message"),
     [
         (
-            {"background": BACKGROUND + "long(C) :- wheels(C, 3).\n"},
-            r"trains.b: line 19: 'long\(C\) :- wheels\(C, 3\).' is a rule, not a fact",
+            {"background": BACKGROUND + "has_car(T, C) :- member(C, [c1|T]).\n"},
+            r"line 19: the rule 'has_car\(T, C\) :- .*' has the list '\[c1\|T\]'.*replace the rule by the facts",
         ),
         (
             {"background": BACKGROUND + "shape(X, y).\n"},
@@ -106,7 +166,7 @@ def test_a_compound_argument_is_one_constant():
         ),
         ({"positive": ""}, r"trains.f: there are no examples"),
         ({"negative": ""}, r"trains.n: there are no examples"),
-        ({"negative": None}, r"there is no file '.*trains.n'"),
+        ({"negative": None}, r"there is 'trains.b' and 'trains.f' but no file '.*trains.n'"),
         ({"negative": "west(t2).\n"}, r"positive examples are 'east/1', negative ones 'west/1'; use one predicate"),
         (
             {"positive": "east(t1).\nwest(t1).\n"},
@@ -270,3 +330,31 @@ def test_what_is_imported_lies_in_the_folder_unless_asked_otherwise(tmp_path, na
     with pytest.raises(DataError, match=r"modes.txt: import: '.*' lies outside the folder 'folder'"):
         Database.from_srlearn(folder)
     check_srlearn(Database.from_srlearn(folder, allow_outside=True))
+
+
+def test_srlearn_takes_modes_from_the_folder_above_the_folds(tmp_path):
+    (tmp_path / "background.txt").write_text("\n".join(f"mode: {mode}" for mode in MODES))
+    srlearn(tmp_path / "fold1")
+    check_srlearn(Database.from_srlearn(tmp_path / "fold1"))
+
+
+def test_srlearn_chooses_one_of_several_targets(tmp_path):
+    more = {"pos": "cancer(ann).\nsmokes(ann).\n", "neg": "cancer(bob).\nsmokes(bob).\n"}
+    folder = srlearn(tmp_path, **more)
+    with pytest.raises(DataError, match="there are examples of cancer, smokes; choose one with target='cancer'"):
+        Database.from_srlearn(folder, modes=MODES)
+    check_srlearn(Database.from_srlearn(folder, modes=MODES, target="cancer"))
+    with pytest.raises(DataError, match="there are no examples of 'canser'; did you mean 'cancer'"):
+        Database.from_srlearn(folder, modes=MODES, target="canser")
+
+
+@pytest.mark.parametrize(
+    ("positive", "message"),
+    [
+        ("regressionExample(medv(id1), 24.0).\n", "this is a regression set"),
+        ("kind(a, x).\nkind(b, y).\nkind(c, x).\nkind(d, y).\n", "has the values x, y: a set of many classes"),
+    ],
+)
+def test_srlearn_says_what_a_set_is_that_is_not_of_two_classes(tmp_path, positive, message):
+    with pytest.raises(DataError, match=message):
+        Database.from_srlearn(srlearn(tmp_path, pos=positive, neg=""), modes=MODES)

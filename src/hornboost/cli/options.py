@@ -55,8 +55,8 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="A folder of CSV or Parquet files, a DuckDB or SQLite file, postgresql://…, an Aleph or srlearn "
-        "folder, one CSV or ARFF file.",
+        help="A folder of CSV or Parquet files, a DuckDB or SQLite file, postgresql://…, a folder of Aleph, Popper or "
+        "srlearn, one CSV or ARFF file.",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that 'fit' wrote.")]

@@ -175,6 +175,8 @@ def likely_identifiers(database: Database) -> list[str]:
 
 def _open_folder(path: Path, options: TaskOptions) -> Database:
     from hornboost.data import Database
+    from hornboost.data.readers.folder import table_files
+    from hornboost.data.readers.popper import is_popper
 
     if (path / "schema.toml").exists():
         if options.links:
@@ -182,22 +184,25 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
                 f"{path.name}: schema.toml states the links, so --link has no use here; add a [[foreign_keys]] to it"
             )
         return Database.from_folder(path, options.task, allow_outside=options.allow_outside, **options.reader())
-    stems = sorted(
-        file for file in path.glob("*.b") if file.with_suffix(".f").exists() and file.with_suffix(".n").exists()
-    )
+    if is_popper(path):
+        _refuse_options(options, path.name)
+        return Database.from_popper(path)
+    stems = sorted(path.glob("*.b"))
+    whole = [file for file in stems if file.with_suffix(".f").exists() and file.with_suffix(".n").exists()]
+    stems = whole or ([] if table_files(path) else stems)
     if stems:
         _refuse_options(options, stems[0].name)
         return Database.from_aleph(stems[0].with_suffix(""))
     if any(path.glob("*facts.txt")) or any(path.glob("train/*facts.txt")):
-        _refuse_options(options, path.name)
-        return Database.from_srlearn(path, allow_outside=options.allow_outside)
+        _refuse_options(replace(options, target=None), path.name)
+        return Database.from_srlearn(path, target=options.target, allow_outside=options.allow_outside)
     return Database.from_folder(path, options.task, **options.inferring())
 
 
 def _open_file(path: Path, options: TaskOptions) -> Database:
     from hornboost.data import Database
 
-    if path.suffix in (".b", ".f", ".n") or not path.exists():
+    if path.suffix in (".b", ".f", ".n", ".pl") or not path.exists():
         _refuse_options(options, path.name)
         return Database.from_aleph(path)
     if path.suffix.lower() == ".arff":

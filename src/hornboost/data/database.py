@@ -34,7 +34,7 @@ class Database:
     """The tables that rules are learned from, with the rows to predict. It never changes, so copies of it are itself.
 
     Make one by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`,
-    `from_srlearn` or `from_arff`.
+    `from_popper`, `from_srlearn` or `from_arff`.
 
     Examples
     --------
@@ -572,18 +572,39 @@ class Database:
         return cls(**read_aleph(stem, options))
 
     @classmethod
+    def from_popper(cls, folder: str | Path, **options: Any) -> Database:
+        """Read a folder of Popper: background in `bk.pl`, examples in `exs.pl`, predicates in `bias.pl`.
+
+        Arguments of one type, or without types those that share a constant, are keys that can be joined; an argument
+        that can be joined with no other is an attribute. Facts that rules of the background derive are added where
+        these are plain Datalog. Lists and terms are refused.
+
+        Parameters
+        ----------
+        folder : path
+            The folder.
+        **options
+            `times` and `known_later`, as in `from_frames`.
+        """
+        from hornboost.data.readers.popper import read_popper
+
+        return cls(**read_popper(folder, options))
+
+    @classmethod
     def from_srlearn(
         cls,
         folder: str | Path,
         modes: Sequence[str] | None = None,
         part: str = "train",
         *,
+        target: str | None = None,
         allow_outside: bool = False,
         **options: Any,
     ) -> Database:
         """Read a folder of srlearn or BoostSRL: `facts.txt`, `pos.txt`, `neg.txt` and modes.
 
-        The files may also be called `train/train_facts.txt` and so on.
+        The files may also be called `train/train_facts.txt` and so on; modes are taken from the folder, or from
+        `background.txt` in the folder above, where the folds of a set share it.
 
         Parameters
         ----------
@@ -593,6 +614,8 @@ class Database:
             Modes that replace the background file.
         part : {"train", "test"}
             What to read where the folder has both.
+        target : str or None
+            The predicate to learn, where there are examples of several.
         allow_outside : bool
             Whether what a background file imports may lie outside the folder.
         **options
@@ -600,7 +623,7 @@ class Database:
         """
         from hornboost.data.readers.srlearn import read_srlearn
 
-        return cls(**read_srlearn(folder, modes, part, allow_outside, options))
+        return cls(**read_srlearn(folder, modes, part, allow_outside, options, target))
 
     @classmethod
     def from_arff(cls, path: str | Path, label: str | None = None, **options: Any) -> Database:

@@ -81,8 +81,13 @@ def _about_tables(problem: Problem) -> list[str]:
             "the keys of the examples occur in no row of another table; "
             f"check how the keys of '{examples.name}' are spelled"
         )
-    if not attributes:
+    if not attributes and not joined:
         reasons.append("no table that the examples reach has an attribute; add columns that are not keys")
+    elif not attributes:
+        reasons.append(
+            "the tables hold keys only, and no join that rules may follow tells the examples apart; raise max_depth, "
+            "or add columns that are not keys"
+        )
     elif not any(_varies(column) for column in attributes):
         reasons.append("no attribute varies: every visible column has one value (or none) on all examples' rows")
     return reasons

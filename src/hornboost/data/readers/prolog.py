@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornboost.data.readers.typed import convert_text
-from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
+from hornboost.data.schema import ColumnKind, ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean
 
@@ -53,19 +53,73 @@ Token = tuple[str, str]
 
 @dataclass(frozen=True)
 class Mode:
-    """`bond(+drug, -atom, #type)`: for each argument its sign and type."""
+    """`bond(+drug, -atom, #type)`: for each argument its sign and type.
+
+    `kinds` and `names` say which columns they become where signs, types and values do not decide that.
+    """
 
     predicate: str
     signs: tuple[str, ...]
     types: tuple[str, ...]
+    kinds: tuple[ColumnKind, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns are called by their types, numbered where a type recurs.
+
+        >>> Mode("bond", ("+", "-", "-"), ("drug", "atom", "atom")).columns
+        ['drug', 'atom1', 'atom2']
+        """
+        if self.names:
+            return list(self.names)
+        seen: dict[str, int] = {}
+        names = []
+        for kind in self.types:
+            seen[kind] = seen.get(kind, 0) + 1
+            names.append(f"{kind}{seen[kind]}" if self.types.count(kind) > 1 else kind)
+        return names
+
+
+Predicate = tuple[str, int]
+"""A name and a number of arguments."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramRule:
+    """A clause with a body, or a fact with variables; `place` says where it stands, for messages."""
+
+    head: list[Token]
+    body: list[Token]
+    place: str
+
+    @property
+    def predicate(self) -> Predicate:
+        """What it is about."""
+        return predicate(self.head)
+
+    def __str__(self) -> str:
+        is_plain = bool(self.body) and self.body[0] != ("symbol", "-->")
+        return text_of([*self.head, *([("symbol", ":-")] if is_plain else []), *self.body])[:80] + "."
 
 
 @dataclass(eq=False)
 class Program:
-    """The facts of each predicate and arity, column-wise, and the clauses that are directives."""
+    """The facts of each predicate and arity, column-wise, the rules, and the clauses that are directives.
 
-    facts: dict[tuple[str, int], list[list[str]]] = field(default_factory=dict)
+    `terms` shows the first fact of a predicate with an argument that is a list or a term.
+    """
+
+    facts: dict[Predicate, list[list[str]]] = field(default_factory=dict)
+    rules: list[ProgramRule] = field(default_factory=list)
     directives: list[str] = field(default_factory=list)
+    terms: dict[Predicate, str] = field(default_factory=dict)
+
+    def add(self, name: str, arguments: Sequence[str]) -> None:
+        """One more fact."""
+        columns = self.facts.setdefault((name, len(arguments)), [[] for _ in arguments])
+        for column, argument in zip(columns, arguments, strict=True):
+            column.append(argument)
 
 
 def read_text(path: Path) -> str:
@@ -80,10 +134,11 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path.name}: the file cannot be read ({error.strerror}); check the path") from None
 
 
-def clauses(text: str, location: str) -> Iterator[tuple[int, list[Token]]]:
+def clauses(text: str, location: str) -> Iterator[tuple[str, list[Token]]]:
     """The clauses of a text as tokens, each with the place where it begins."""
     current: list[Token] = []
-    start = position = 0
+    start = position = counted = 0
+    line = 1
     while position < len(text):
         found = TOKEN.match(text, position)
         if found is None:
@@ -97,7 +152,8 @@ def clauses(text: str, location: str) -> Iterator[tuple[int, list[Token]]]:
         if kind == "end":
             if not current:
                 raise _error(location, text, position, "there is no clause before the full stop; remove it")
-            yield start, current
+            line, counted = line + text.count("\n", counted, start), start
+            yield f"{location}: line {line}", current
             current = []
         elif kind != "skip":
             if not current:
@@ -105,45 +161,67 @@ def clauses(text: str, location: str) -> Iterator[tuple[int, list[Token]]]:
             current.append((kind, found.group()))
         position = found.end()
     if current:
-        raise _error(location, text, start, f"the clause '{_text(current)[:60]}' does not end in a full stop; add one")
+        raise _error(
+            location, text, start, f"the clause '{text_of(current)[:60]}' does not end in a full stop; add one"
+        )
 
 
-def parse_program(text: str, location: str) -> Program:
-    """Facts and directives; a rule or a fact with variables is an error that names it."""
+def parse_program(text: str, location: str, *, rules: bool = False) -> Program:
+    """Facts and directives; a rule or a fact with variables is an error that names it, unless `rules` are wanted."""
     program = Program()
-    for start, tokens in clauses(text, location):
+    for place, tokens in clauses(text, location):
         if tokens[0] in (("symbol", ":-"), ("symbol", "?-")):
-            program.directives.append(_text(tokens[1:]))
+            program.directives.append(text_of(tokens[1:]))
         elif ("symbol", ":-") in tokens or ("symbol", "-->") in tokens:
-            problem = f"'{_text(tokens)[:80]}.' is a rule, not a fact; replace it by the facts that it derives"
-            raise _error(location, text, start, problem)
+            rule = _rule(tokens, place)
+            if not rules:
+                raise DataError(f"{place}: '{rule}' is a rule, not a fact; replace it by the facts that it derives")
+            program.rules.append(rule)
+        elif rules and any(kind == "variable" for kind, _ in tokens):
+            program.rules.append(ProgramRule(tokens, [], place))
         else:
-            name, arguments = _fact(tokens, location, text, start)
-            columns = program.facts.setdefault((name, len(arguments)), [[] for _ in arguments])
-            for column, argument in zip(columns, arguments, strict=True):
-                column.append(argument)
+            program.add(*parse_fact(tokens, place))
+            if tokens.count(("punctuation", "(")) > 1 or ("punctuation", "[") in tokens:
+                program.terms.setdefault(predicate(tokens), f"{place}: '{text_of(tokens)[:80]}.'")
     return program
 
 
-def _fact(tokens: list[Token], location: str, text: str, start: int) -> tuple[str, list[str]]:
+def _rule(tokens: list[Token], place: str) -> ProgramRule:
+    arrow = next(k for k, token in enumerate(tokens) if token in (("symbol", ":-"), ("symbol", "-->")))
+    is_grammar = tokens[arrow][1] == "-->"  # the arrow stays, so that its goals are taken for no others
+    return ProgramRule(tokens[:arrow], tokens[arrow + (not is_grammar) :], place)
+
+
+def parse_fact(tokens: Sequence[Token], place: str) -> tuple[str, list[str]]:
+    """The predicate of a fact and its arguments."""
+    shown = text_of(tokens)[:80]
     variable = next((token for kind, token in tokens if kind == "variable"), None)
     if variable is not None:
-        problem = f"the fact '{_text(tokens)[:80]}.' has the variable {variable}"
-        raise _error(location, text, start, f"{problem}; facts must be ground, so quote it or write it in lower case")
+        problem = f"the fact '{shown}.' has the variable {variable}"
+        raise DataError(f"{place}: {problem}; facts must be ground, so quote it or write it in lower case")
     if tokens[0][0] not in ("atom", "quoted") or (len(tokens) > 1 and (tokens[1][1] != "(" or tokens[-1][1] != ")")):
-        raise _error(location, text, start, f"'{_text(tokens)[:80]}.' is no fact; write predicate(constant, ...).")
-    parts = list(_arguments(tokens[2:-1])) if len(tokens) > 1 else []
+        raise DataError(f"{place}: '{shown}.' is no fact; write predicate(constant, ...).")
+    parts = arguments_of(tokens)
     if not all(parts):
-        raise _error(
-            location, text, start, f"'{_text(tokens)[:80]}.' lacks an argument; write predicate(constant, ...)."
-        )
+        raise DataError(f"{place}: '{shown}.' lacks an argument; write predicate(constant, ...).")
     try:
-        return _constant(tokens[:1]), [_constant(part) for part in parts]
+        return constant(tokens[:1]), [constant(part) for part in parts]
     except ValueError as error:
-        raise _error(location, text, start, f"{error}; write '\\\\\\\\' for a backslash") from None
+        raise DataError(f"{place}: {error}; write '\\\\\\\\' for a backslash") from None
 
 
-def _arguments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+def predicate(tokens: Sequence[Token]) -> Predicate:
+    """The name and arity of a term."""
+    return (constant(tokens[:1]), len(arguments_of(tokens))) if tokens else ("", 0)
+
+
+def arguments_of(tokens: Sequence[Token]) -> list[list[Token]]:
+    """The arguments of a term."""
+    return list(split_at_commas(tokens[2:-1])) if len(tokens) > 1 else []
+
+
+def split_at_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Parts of a sequence of tokens, at the commas outside brackets."""
     depth = 0
     part: list[Token] = []
     for kind, token in tokens:
@@ -156,12 +234,12 @@ def _arguments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     yield part
 
 
-def _constant(tokens: Sequence[Token]) -> str:
+def constant(tokens: Sequence[Token]) -> str:
     """A constant as plain text: quotes are taken off, a compound term stays as it is written."""
     if len(tokens) == 1 and tokens[0][0] == "quoted":
         token = tokens[0][1]
         return QUOTED.sub(lambda found: _character(found.group(), token[0]), token[1:-1])
-    return _text(tokens)
+    return text_of(tokens)
 
 
 def _character(written: str, quote: str) -> str:
@@ -179,7 +257,17 @@ def _character(written: str, quote: str) -> str:
         raise ValueError(f"{written!r} is no escape of Prolog") from None
 
 
-def _text(tokens: Sequence[Token]) -> str:
+def is_number(text: str) -> bool:
+    """Whether a constant is a number.
+
+    >>> is_number("-1.5e3"), is_number("c1")
+    (True, False)
+    """
+    return re.fullmatch(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", text, re.ASCII) is not None
+
+
+def text_of(tokens: Sequence[Token]) -> str:
+    """Tokens as they are written."""
     text = "".join(f" {token} " if kind == "symbol" and token in (":-", "-->") else token for kind, token in tokens)
     return text.replace(",", ", ") if " :- " in text or " --> " in text else text
 
@@ -220,12 +308,15 @@ def build_tables(
         raise DataError(
             f"{location}: there is no mode of the target '{head}/{arity}'{did_you_mean(f'{head}/{arity}', known)}"
         )
-    warnings = []
+    from hornboost.data.readers.derive import derive
+
+    others = [mode for mode in modes if (mode.predicate, len(mode.signs)) != (head, arity)]
+    warnings = [f"{location}: {note}" for note in derive(background, others)]
     tables: dict[str, TableSchema] = {}
     sources: dict[str, Source] = {}
     examples = [pos + neg for pos, neg in zip(positive.facts[head, arity], negative.facts[head, arity], strict=True)]
     count = len(positive.facts[head, arity][0])
-    label = head if head not in _column_names(by_predicate[head, arity][0].types) else head + "_label"
+    label = head if head not in by_predicate[head, arity][0].columns else head + "_label"
     facts = {(head, arity): examples} | {
         place: columns for place, columns in background.facts.items() if place != (head, arity)
     }
@@ -283,10 +374,15 @@ def _table_columns(
     """
     arrow: dict[str, Any] = {}
     schemas = []
-    names = _column_names(modes[0].types)
+    names = modes[0].columns
     for position, (name, kind, values) in enumerate(zip(names, modes[0].types, columns, strict=True)):
         constant = all(mode.signs[position] == "#" for mode in modes)
         text = _column(values)
+        if modes[0].kinds:
+            column = ColumnSchema(name, modes[0].kinds[position], kind if modes[0].kinds[position] == "key" else None)
+            arrow[name] = convert_text(text, name, []) if column.type == "numeric" else text
+            schemas.append(column)
+            continue
         number = convert_text(text, name, [])
         numeric = number.type == "double" or (number.type == "int64" and not constant and kind in NUMBER_TYPES)
         if not numeric or (kind in inputs and not constant):
@@ -302,17 +398,3 @@ def _column(values: Sequence[str]) -> pa.ChunkedArray:
     import pyarrow as pa
 
     return pa.chunked_array([pa.array(values, type=pa.string())])
-
-
-def _column_names(types: Sequence[str]) -> list[str]:
-    """Columns are called by their types, numbered where a type recurs.
-
-    >>> _column_names(["drug", "atom", "atom"])
-    ['drug', 'atom1', 'atom2']
-    """
-    seen: dict[str, int] = {}
-    names = []
-    for kind in types:
-        seen[kind] = seen.get(kind, 0) + 1
-        names.append(f"{kind}{seen[kind]}" if list(types).count(kind) > 1 else kind)
-    return names

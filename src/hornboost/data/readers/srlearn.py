@@ -10,8 +10,8 @@ from typing import Any
 
 from hornboost.data.readers.inside import inside
 from hornboost.data.readers.options import check_options, with_times
-from hornboost.data.readers.prolog import Mode, build_tables, parse_mode, parse_program, read_text
-from hornboost.errors import DataError
+from hornboost.data.readers.prolog import Mode, Program, build_tables, parse_mode, parse_program, read_text
+from hornboost.errors import DataError, did_you_mean
 
 
 def read_srlearn(
@@ -20,6 +20,7 @@ def read_srlearn(
     part: str,
     allow_outside: bool,
     options: Mapping[str, Any],
+    target: str | None = None,
 ) -> dict[str, Any]:
     """The arguments of `Database` for a folder with facts, pos and neg, or one with a subfolder `part` of them."""
     check_options(options, ("times", "known_later"))
@@ -29,6 +30,9 @@ def read_srlearn(
     inner = folder / part if (folder / part).is_dir() else folder
     paths = {name: _find(inner, name, part) for name in ("facts", "pos", "neg")}
     programs = {name: parse_program(read_text(path), path.name) for name, path in paths.items()}
+    for name in ("pos", "neg"):
+        _refuse_others(programs[name], programs["neg"], paths[name].name)
+        programs[name] = _of_target(programs[name], target, paths[name].name)
     for name in ("pos", "neg"):
         if not programs[name].facts:
             raise DataError(f"{paths[name].name}: there are no examples; write a fact of the target predicate for each")
@@ -42,6 +46,40 @@ def read_srlearn(
     )
     schema = with_times(schema, options).validate()
     return {"schema": schema, "task": task, "sources": sources, "warnings": warnings}
+
+
+def _refuse_others(examples: Program, negative: Program, location: str) -> None:
+    """Say what a set is that is not of two classes."""
+    if ("regressionExample", 2) in examples.facts:
+        raise DataError(
+            f"{location}: this is a regression set (regressionExample(target, number)); put its numbers beside the "
+            "examples in a table and read it with from_frames"
+        )
+    several = len(examples.facts) == 1 and not negative.facts and next(iter(examples.facts))[1] > 1
+    if several:
+        (name, size), columns = next(iter(examples.facts.items()))
+        values = sorted(set(columns[-1]))
+        if 1 < len(values) <= max(2, len(columns[-1]) // 2):
+            shown = ", ".join(values[:5])
+            raise DataError(
+                f"{location}: there are no negative examples, and the last argument of '{name}/{size}' has the values "
+                f"{shown}: a set of many classes; make that argument the label of a table and read it with from_frames"
+            )
+
+
+def _of_target(program: Program, target: str | None, location: str) -> Program:
+    """The examples of one predicate, where there are several and one is named."""
+    names = list(dict.fromkeys(name for name, _ in program.facts))
+    if target is None:
+        if len(names) > 1:
+            raise DataError(
+                f"{location}: there are examples of {', '.join(names)}; choose one with target='{names[0]}'"
+            )
+        return program
+    kept = {place: columns for place, columns in program.facts.items() if place[0] == target}
+    if program.facts and not kept:
+        raise DataError(f"{location}: there are no examples of '{target}'{did_you_mean(target, names)}")
+    return Program(kept)
 
 
 def _find(folder: Path, name: str, part: str) -> Path:
@@ -60,6 +98,10 @@ def _read_modes(inner: Path, outer: Path, allow_outside: bool) -> list[Mode]:
         modes = [mode for path in files if path.is_file() for mode in _file_modes(path, outer, allow_outside, seen)]
         if modes:
             return modes
+    above = outer.resolve().parent / "background.txt"  # where the folds of a set share it
+    modes = _file_modes(above, above.parent, allow_outside, set()) if above.is_file() else []
+    if modes:
+        return modes
     raise DataError(
         f"{outer.name}: there are no modes; pass modes=['target(+type).', ...] or add them to a file modes.txt"
     )
