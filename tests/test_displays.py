@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -126,3 +128,30 @@ def test_hostile_and_huge_constants_stay_short_text_in_notebooks() -> None:
     assert "<b>" not in shown
     assert len(shown) < 2000
     assert "characters)" in shown
+
+
+def test_explanations_show_as_tables_and_print_as_text(fitted: hb.C2RIBClassifier) -> None:
+    X, _ = fitted.database.examples()
+    explained = fitted.explain(X[:25])
+    page = explained._repr_html_()
+    assert page.count("<div>") == 20
+    assert "and 5 more examples" in page
+    assert "because of" in page
+    assert "&quot;" in page
+    assert repr(explained[:1]) != repr(explained)
+    assert repr(explained) == str(explained), "no dataclasses on a terminal"
+    assert fitted.explain(X[:0])._repr_html_() == "<p>no examples</p>"
+
+
+def test_subgroups_show_as_a_table() -> None:
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 10)
+    found = hb.KBSSubgroups(n_subgroups=3).fit(X, np.where(X[:, 0] == 1, "<b>", "no")).subgroups_
+    assert found._repr_html_().count("<tr>") == len(found) + 1
+    assert "<b>" not in found._repr_html_()
+    assert repr(found).splitlines()[0] == str(found[0])
+
+
+def test_plots_without_matplotlib_say_what_to_install(fitted: hb.C2RIBClassifier, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(DataError, match=r"pip install 'hornboost\[plots\]'"):
+        MarginDisplay.from_estimator(fitted)

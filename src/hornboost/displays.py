@@ -54,10 +54,10 @@ class MarginDisplay:
 
     def plot(self, ax: Axes | None = None, **line: Any) -> MarginDisplay:
         """Draw the curves and keep `ax_`, `figure_` and `lines_`, as the displays of scikit-learn do."""
-        import matplotlib.pyplot as plt
+        plt = _pyplot()
 
         axes = plt.subplots()[1] if ax is None else ax
-        self.lines_ = []
+        self.lines_: list[Any] = []
         for name, values in self.margins.items():
             self.lines_ += axes.plot(range(1, len(values) + 1), values, **{"label": f"class {name}", **line})
         for at, features in self.entered.items():
@@ -122,7 +122,7 @@ class FeatureTimelineDisplay:
 
     def plot(self, ax: Axes | None = None, **bar: Any) -> FeatureTimelineDisplay:
         """Draw a bar for each stretch of rounds and keep `ax_`, `figure_` and `bars_`."""
-        import matplotlib.pyplot as plt
+        plt = _pyplot()
 
         axes = plt.subplots()[1] if ax is None else ax
         self.bars_ = [
@@ -272,7 +272,7 @@ class RecallPrecisionDisplay:
         self, ax: Axes | None = None, *, name: str | None = None, plot_chance_level: bool = False, **line: Any
     ) -> RecallPrecisionDisplay:
         """Draw the curve and keep `ax_`, `figure_` and `line_`, as the displays of scikit-learn do."""
-        import matplotlib.pyplot as plt
+        plt = _pyplot()
 
         axes = plt.subplots()[1] if ax is None else ax
         name = self.name if name is None else name
@@ -344,10 +344,10 @@ class LearningCurveDisplay:
 
     def plot(self, ax: Axes | None = None, **line: Any) -> LearningCurveDisplay:
         """Draw the curves and keep `ax_`, `figure_` and `lines_`, as the displays of scikit-learn do."""
-        import matplotlib.pyplot as plt
+        plt = _pyplot()
 
         axes = plt.subplots()[1] if ax is None else ax
-        self.lines_ = []
+        self.lines_: list[Any] = []
         for name, curve in self.curves.groupby("model", sort=False):
             self.lines_ += axes.plot(curve["clauses_evaluated"], curve["aurpc"], **{"label": name, **line})
         axes.set(xlabel="Clauses evaluated", ylabel="AURPC", ylim=(0.0, 1.02))
@@ -411,10 +411,10 @@ class PathDisplay:
 
     def plot(self, ax: Axes | None = None, **line: Any) -> PathDisplay:
         """Draw the curves and keep `ax_`, `figure_` and `lines_`, as the displays of scikit-learn do."""
-        import matplotlib.pyplot as plt
+        plt = _pyplot()
 
         axes = plt.subplots()[1] if ax is None else ax
-        self.lines_ = []
+        self.lines_: list[Any] = []
         kinds = [("training_loss", "training examples", "--"), ("held_out_loss", "held-out examples", "-")]
         for column, label, style in kinds:
             if self.path[column].notna().any():
@@ -424,3 +424,11 @@ class PathDisplay:
         axes.legend(loc="best")
         self.ax_, self.figure_ = axes, axes.figure
         return self
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError:
+        raise DataError("plots need the package matplotlib; install it with: pip install 'hornboost[plots]'") from None
+    return plt

@@ -30,6 +30,7 @@ from hornboost.learners.hypotheses import Floats
 from hornboost.learners.objectives import QUALITIES
 from hornboost.learners.problem import Problem
 from hornboost.logic.clause import Clause
+from hornboost.model.notebook import MOST_SHOWN, code, table
 from hornboost.stopping import learning
 
 if TYPE_CHECKING:
@@ -57,6 +58,22 @@ class SubgroupRule:
 
     def __str__(self) -> str:
         return f"{self.wracc:+.4f} (now {self.current_wracc:+.4f})  lift {self.lift:.2f}  {self.clause}"
+
+
+class Subgroups(list[SubgroupRule]):
+    """Subgroups in the order in which they were found: lines of figures and clauses, a table in a notebook."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) or "no subgroups"
+
+    def _repr_html_(self) -> str:
+        rows = (
+            [code(one.clause), f"{one.coverage:.1%}", f"{one.precision:.1%}"]
+            + [f"{figure:.4g}" for figure in (one.wracc, one.current_wracc, one.lift, one.current_lift)]
+            for one in self[:MOST_SHOWN]
+        )
+        titles = ["subgroup", "covers", "precision", "WRAcc", "WRAcc now", "lift", "lift now"]
+        return table(titles, rows, len(self))
 
 
 @dataclass(eq=False, repr=False)
@@ -87,8 +104,8 @@ class KBSSubgroups(RelationalExamples):
 
     Attributes
     ----------
-    subgroups_ : list
-        The subgroups, in the order in which they were found.
+    subgroups_ : Subgroups
+        The subgroups, a list in the order in which they were found.
     classes_, target_
         All classes, and the one that the subgroups are about.
     stopped_ : str
@@ -144,7 +161,7 @@ class KBSSubgroups(RelationalExamples):
             for subgroup in self._subgroups(problem, target):
                 found.append(subgroup)
         self.stopped_ = keep(ending.reason, found, "all subgroups found")
-        self.subgroups_ = found
+        self.subgroups_ = Subgroups(found)
         self.refused_ = dict(problem.engine.refused)
         return self
 

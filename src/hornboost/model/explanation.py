@@ -153,6 +153,13 @@ class Explanations(tuple[Explanation | NumberExplanation, ...]):
     def __str__(self) -> str:
         return "\n\n".join(map(str, self))
 
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from hornboost.model.notebook import explanations_html
+
+        return explanations_html(self)
+
     def frame(self) -> pd.DataFrame:
         """A row for each example and rule.
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 from typing import SupportsIndex, overload
 
 from hornboost.model.ensemble import Rule
-
-MOST_SHOWN, MOST_CHARACTERS = 100, 600
+from hornboost.model.notebook import MOST_SHOWN, code, table
 
 
 class Rules(list[Rule]):
@@ -39,33 +37,15 @@ class Rules(list[Rule]):
 
     def _repr_html_(self) -> str:
         titles = [f"covers {name}" for name in self.classes] or ["covers", "mean", "mean of others"]
-        head = "".join(f"<th>{_text(title)}</th>" for title in ("vote", "rule", *titles))
-        rows = "".join(self._row(rule) for rule in self[:MOST_SHOWN])
-        more = f"<p>and {len(self) - MOST_SHOWN:,} more</p>" if len(self) > MOST_SHOWN else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+        return table(["vote", "rule", *titles], map(self._row, self[:MOST_SHOWN]), len(self))
 
-    def _row(self, rule: Rule) -> str:
-        cells = [
-            f"<td>{rule.confidence(self.classes):+.3f}</td>",
-            f'<td style="text-align:left"><code>{_text(rule.clause)}</code></td>',
-        ]
-        cells += [f"<td>{figure:,.6g}</td>" for figure in (*rule.coverage, *rule.means)]
-        return f"<tr>{''.join(cells)}</tr>"
+    def _row(self, rule: Rule) -> list[str]:
+        figures = [f"{figure:,.6g}" for figure in (*rule.coverage, *rule.means)]
+        return [f"{rule.confidence(self.classes):+.3f}", code(rule.clause), *figures]
 
 
 def rule_html(rule: Rule) -> str:
     """One rule for a notebook: its clause, its votes, and the weight that it covers."""
     votes = ", ".join(f"{vote:+.3f}" for vote in rule.votes)
     covered = ", ".join(f"{weight:,.6g}" for weight in rule.coverage)
-    return (
-        f"<div><code>{_text(rule.clause)}</code><br>votes {votes}"
-        + (f"; covers {covered}" if covered else "")
-        + "</div>"
-    )
-
-
-def _text(value: object) -> str:
-    text = str(value)
-    return html.escape(
-        text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}… ({len(text):,} characters)"
-    )
+    return f"<div>{code(rule.clause)}<br>votes {votes}" + (f"; covers {covered}" if covered else "") + "</div>"
