@@ -277,7 +277,7 @@ class RecallPrecisionDisplay:
         axes = plt.subplots()[1] if ax is None else ax
         name = self.name if name is None else name
         label = f"AURPC = {self.aurpc:.3f}" if name is None else f"{name} (AURPC = {self.aurpc:.3f})"
-        (self.line_,) = axes.plot(self.recall, self.precision, **{"label": label, **line})
+        self.line_ = axes.plot(self.recall, self.precision, **{"label": label, **line})[0]
         if plot_chance_level:
             axes.axhline(
                 self.prevalence, color="k", linestyle="--", label=f"Chance level (AURPC = {self.prevalence:.3f})"
