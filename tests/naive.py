@@ -10,6 +10,9 @@ from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.clause import Clause, Literal
 from hornboost.logic.clause import Test as Condition
 
+TIME = " time"
+"""The cell of a row that holds its time as a number."""
+
 Row = Mapping[str, Any]
 Binding = dict[str, Any]
 
@@ -67,13 +70,25 @@ def aggregated(
     rows = [example]
     for before, table, column in route:
         rows = [row for one in rows for row in tables[table] if row[column] is not None and one[before] == row[column]]
-    chosen = (
-        rows if aggregate.where is None else [row for row in rows if str(row[aggregate.where[0]]) == aggregate.where[1]]
-    )
+    if aggregate.within is not None:
+        recent = [row for row in rows if row[aggregate.within[0]] <= length_of(aggregate.within[1])]
+        # a share of recent rows is one of all rows, unless a value is counted among the recent ones
+        rows = rows if aggregate.function == "share" and aggregate.where is None else recent
+    else:
+        recent = rows
+    chosen = recent
+    if aggregate.where is not None:
+        chosen = [row for row in recent if str(row[aggregate.where[0]]) == aggregate.where[1]]
     if aggregate.function == "count":
         return len(chosen)
     if aggregate.function == "share":
         return len(chosen) / len(rows) if rows else None
+    if aggregate.function == "last":
+        chosen = [row for row in chosen if row[aggregate.column] is not None]
+        chosen = [row for row in chosen if row[aggregate.column] == row[aggregate.column]]
+        found = [row[aggregate.column] for row in chosen if row[TIME] == max(other[TIME] for other in chosen)]
+        is_text = found and isinstance(found[0], str)
+        return max(found, key=str.encode if is_text else None, default=None)
     found = [row[aggregate.column] for row in chosen]
     values = [value for value in found if value is not None and value == value]
     if aggregate.function == "distinct":
@@ -93,6 +108,14 @@ def aggregated(
         variance = (square - rounded_sum(values) * rounded_sum(values) / len(values)) / (len(values) - 1)
         return math.sqrt(max(variance, 0.0))
     return rounded_sum(values) / (len(values) if aggregate.function == "mean" else 1)
+
+
+def length_of(length: str | float) -> float:
+    """How old rows are at most."""
+    if not isinstance(length, str):
+        return length
+    unit = next(unit for unit in ("min", "d", "h", "s") if length.endswith(unit))
+    return float(length.removesuffix(unit)) * {"d": 86_400e6, "h": 3_600e6, "min": 60e6, "s": 1e6}[unit]
 
 
 def rounded_sum(values: Sequence[float]) -> float:

@@ -348,5 +348,5 @@ def test_the_rows_that_a_path_reaches_are_those_that_it_joins():
     counts = found.transform(X)
     for aggregate in found.aggregates_:
         if aggregate.function == "count":
-            assert rows_reached(db.encode(X), db.tables, aggregate.path.steps) == counts[aggregate.name].sum()
+            assert rows_reached(db, db.encode(X), aggregate.path.steps) == counts[aggregate.name].sum()
     assert not found.refused_

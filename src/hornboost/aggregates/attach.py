@@ -12,6 +12,7 @@ from hornboost.aggregates.meaning import meaning
 from hornboost.aggregates.reach import rows_reached
 from hornboost.aggregates.reached import RowsReached
 from hornboost.data.table import Column, Table
+from hornboost.dtypes import CODE
 from hornboost.errors import LimitError
 from hornboost.logic.aggregate import Aggregate
 
@@ -35,7 +36,7 @@ def computed(database: Database, examples: Table, aggregates: Sequence[Aggregate
     """Aggregates of the examples as columns."""
     meanings = [meaning(database, aggregate) for aggregate in aggregates]
     for path in dict.fromkeys(found.path for found in meanings):
-        count = rows_reached(examples, database.tables, path.steps)
+        count = rows_reached(database, examples, path.steps)
         if count > MOST_ROWS:
             raise LimitError(f"the examples reach {count:,} rows of '{path.label}', too many to aggregate; pass fewer")
     reached = RowsReached(database, examples)
@@ -46,9 +47,4 @@ def computed(database: Database, examples: Table, aggregates: Sequence[Aggregate
 def aggregate_type(database: Database, aggregate: Aggregate) -> Column:
     """The column that an aggregate is, without values."""
     found = meaning(database, aggregate)
-    column = None if found.column is None else database.tables[found.path.table].columns[found.column]
-    if found.function == "mode":
-        assert column is not None
-        return replace(column, name=found.name, values=column.values[:0])
-    is_date = column is not None and column.is_date and found.function in ("min", "max")
-    return Column(found.name, "numeric", np.empty(0), is_date=is_date)
+    return found.typed(database.tables[found.path.table], np.empty(0, CODE))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,18 @@ from hornboost.aggregates.meaning import Paths, meaning
 from hornboost.aggregates.paths import TablePath, find_paths, is_unique
 from hornboost.aggregates.reach import rows_reached
 from hornboost.aggregates.reached import RowsReached
+from hornboost.aggregates.windows import windows
 from hornboost.data.table import Column, Table
 from hornboost.errors import DataError, did_you_mean
-from hornboost.logic.aggregate import FUNCTIONS, MOMENTS, ROWS, SPREAD, Aggregate
+from hornboost.logic.aggregate import FUNCTIONS, LAST, MOMENTS, ROWS, SPREAD, Aggregate
 from hornboost.logic.text import print_path
 from hornboost.sql.sums import LARGEST, LARGEST_SQUARED
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+
+Window = tuple[str, str | float]
+"""The name of the rows' age, and how old they are at most."""
 
 VALUES = 8
 """Values of a nominal column whose rows are counted apart: those that most examples reach."""
@@ -52,9 +56,11 @@ class AggregateChoice:
         reached = RowsReached(self.database, examples)
         wanted = list(dict.fromkeys(self._plain(paths)))
         has_room = len(wanted) < room
+        within = {path: windows(reached, path) for path in paths} if has_room and self._is_conditional else {}
+        wanted += self._windowed(within)
         examined = self._examined(paths) if has_room else ()
         reached.look([meaning(self.database, one) for one in (*wanted[:room], *examined)])
-        wanted += self._conditional(paths, reached) if has_room else ()
+        wanted += self._conditional(paths, reached, within) if has_room else ()
         reached.look([meaning(self.database, one) for one in wanted[:room]])
         for aggregate in wanted[room:]:
             self.left_out[str(aggregate)] = f"there are more than {room:,} aggregates of so many examples"
@@ -76,7 +82,7 @@ class AggregateChoice:
             if path.single:
                 continue  # a condition on the row itself says the same
             path = replace(path, label=print_path(names.name(path.steps)))
-            count = rows_reached(examples, tables, path.steps)
+            count = rows_reached(self.database, examples, path.steps)
             if count > self.max_entries:
                 self.left_out[path.label] = f"it reaches {count:,} rows, more than max_entries={self.max_entries:,}"
             elif count > 0:
@@ -92,6 +98,19 @@ class AggregateChoice:
             for column in self.database.tables[path.table].columns.values():
                 for function in self._of_column(path, column):
                     yield Aggregate(function, steps, column.name)
+            age = self.database.tables[path.table].age
+            yield from (Aggregate(name, steps, age) for name in ("min", "max") if age and name in self.functions)
+
+    def _windowed(self, within: Mapping[TablePath, Sequence[Window]]) -> Iterator[Aggregate]:
+        """Functions of the rows of each window: their number first, then their columns."""
+        for path, lengths in within.items():
+            steps = Paths.of(self.database).name(path.steps)
+            for length in lengths:
+                found = [name for name in ROWS if name in self.functions]
+                yield from (Aggregate(name, steps, None, None, length) for name in found)
+            for column in self.database.tables[path.table].attributes:
+                functions = [name for name in CONDITIONAL if name in self._of_column(path, column)]
+                yield from (Aggregate(name, steps, column.name, None, to) for to in lengths for name in functions)
 
     def _examined(self, paths: Sequence[TablePath]) -> Iterator[Aggregate]:
         """What tells which values of nominal columns are frequent, and how many rows have each."""
@@ -100,8 +119,10 @@ class AggregateChoice:
         if "share" in self.functions:
             yield from (Aggregate("count", Paths.of(self.database).name(path.steps)) for path in paths)
 
-    def _conditional(self, paths: Sequence[TablePath], reached: RowsReached) -> Iterator[Aggregate]:
-        """Functions of the rows with frequent values: their number first, then their columns."""
+    def _conditional(
+        self, paths: Sequence[TablePath], reached: RowsReached, within: Mapping[TablePath, Sequence[Window]]
+    ) -> Iterator[Aggregate]:
+        """Functions of the rows with frequent values: their number, also in each window, then their columns."""
         found = []
         for path, column in self._nominal(paths):
             steps = Paths.of(self.database).name(path.steps)
@@ -113,22 +134,30 @@ class AggregateChoice:
             for column in self.database.tables[path.table].attributes:
                 functions = set(CONDITIONAL) & set(self._of_column(path, column))
                 yield from (Aggregate(name, steps, column.name, where) for name in CONDITIONAL if name in functions)
+        if "count" in self.functions:
+            for path, steps, where in found:
+                yield from (Aggregate("count", steps, None, where, length) for length in within.get(path, ()))
+
+    @property
+    def _is_conditional(self) -> bool:
+        return bool({*ROWS, *CONDITIONAL} & set(self.functions))
 
     def _nominal(self, paths: Sequence[TablePath]) -> list[tuple[TablePath, Column]]:
-        if not {*ROWS, *CONDITIONAL} & set(self.functions):
+        if not self._is_conditional:
             return []
         return [(path, c) for path in paths for c in self.database.tables[path.table].attributes if c.kind == "nominal"]
 
     def _of_column(self, path: TablePath, column: Column) -> list[str]:
+        last = [] if self.database.tables[path.table].times is None else [LAST]
         if column.kind == "key":
             repeats = column.name != path.steps[-1].to_column and not is_unique(column)
             found = ["distinct"] if repeats else []
         elif column.kind == "nominal":
-            found = list(SPREAD)
+            found = [*SPREAD, *last]
         elif column.is_date:
             found = ["min", "max"]
         else:
-            found = ["mean", "sum", "min", "max", "std"]
+            found = ["mean", "sum", "min", "max", "std", *last]
         return [name for name in found if name in self.functions and self._is_exact(path, column, name)]
 
     def _is_exact(self, path: TablePath, column: Column, function: str) -> bool:

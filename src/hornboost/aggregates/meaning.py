@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 
 from hornboost.aggregates import plan
 from hornboost.aggregates.paths import Hop, TablePath, hops
-from hornboost.data.table import Column
+from hornboost.data.table import Table
 from hornboost.errors import ClauseError, DataError
-from hornboost.logic.aggregate import MOMENTS, Aggregate, TableStep
+from hornboost.logic.aggregate import LAST, MOMENTS, Aggregate, TableStep
+from hornboost.logic.duration import microseconds_of
 from hornboost.logic.text import print_path
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Paths of equal length that are told apart, and named in errors."""
+
+DECLARE = "declare one (times=)"
 
 
 class Paths:
@@ -106,34 +109,67 @@ class Paths:
 def meaning(database: Database, aggregate: Aggregate) -> plan.AggregateColumn:
     """What is to be computed, or an error that names what does not fit."""
     path = Paths.of(database).meant(aggregate.path)
-    columns = database.tables[path.table].columns
-    for name in (aggregate.column, None if aggregate.where is None else aggregate.where[0]):
-        if name is not None and name not in columns:
-            raise DataError.unknown_column(path.table, name, columns)
+    table = database.tables[path.table]
     if aggregate.column is not None:
-        _check_kind(aggregate, columns[aggregate.column])
-    if aggregate.where is not None and columns[aggregate.where[0]].kind != "nominal":
-        raise ClauseError(
-            f"the condition of '{aggregate}' looks at a {columns[aggregate.where[0]].kind} column; name a nominal one"
-        )
+        _check_kind(aggregate, table)
+    if aggregate.where is not None:
+        column = table.columns.get(aggregate.where[0])
+        if column is None:
+            raise DataError.unknown_column(path.table, aggregate.where[0], table.columns)
+        if column.kind != "nominal":
+            raise ClauseError(f"the condition of '{aggregate}' looks at a {column.kind} column; name a nominal one")
+    if aggregate.function == LAST and table.times is None:
+        raise ClauseError(f"'{aggregate}': table '{path.table}' has no time, so none of its rows is the last; {DECLARE}")
     # also one row at most is aggregated, not taken as it is
     steps = tuple(replace(hop, single=False) for hop in path.steps)
     return plan.AggregateColumn(
-        str(aggregate), aggregate.function, replace(path, steps=steps), aggregate.column, aggregate.where
+        str(aggregate),
+        aggregate.function,
+        replace(path, steps=steps),
+        aggregate.column,
+        aggregate.where,
+        _length(aggregate, table),
     )
 
 
-def _check_kind(aggregate: Aggregate, column: Column) -> None:
-    fits = {
-        "min": column.kind == "numeric",
-        "max": column.kind == "numeric",
-        "distinct": column.kind != "numeric",
-        "mode": column.kind == "nominal",
-        "mode_share": column.kind == "nominal",
-    } | dict.fromkeys(MOMENTS, column.kind == "numeric" and not column.is_date)
-    if not fits[aggregate.function]:
-        kind = "a date" if column.is_date else "a key" if column.kind == "key" else column.kind
+def _length(aggregate: Aggregate, table: Table) -> float | None:
+    """How old rows are at most, in microseconds or in the numbers of their times."""
+    if aggregate.within is None:
+        return None
+    name, length = aggregate.within
+    if table.times is None:
+        raise ClauseError(f"'{aggregate}': table '{table.name}' has no time, so its rows have no age; {DECLARE}")
+    if name != table.age:
+        raise ClauseError(f"'{aggregate}': an aggregate is limited by the age of rows, which is '{table.age}' here")
+    if isinstance(length, str) != table.times.is_date:
+        way = "dates; write a length of time such as 90d" if table.times.is_date else "numbers; write a number"
+        raise ClauseError(f"'{aggregate}': the times of '{table.name}' are {way}")
+    return microseconds_of(length) if isinstance(length, str) else float(length)
+
+
+def _check_kind(aggregate: Aggregate, table: Table) -> None:
+    column = table.columns.get(str(aggregate.column))
+    if column is None and aggregate.column != table.age:
+        raise DataError.unknown_column(table.name, str(aggregate.column), table.columns)
+    if not fits(aggregate.function, "age" if column is None else column.kind, column is not None and column.is_date):
+        kind = "an age" if column is None else "a date" if column.is_date else column.kind
+        kind = "a key" if kind == "key" else kind
         raise ClauseError(f"'{aggregate}': there is no {aggregate.function} of a column that is {kind}; choose another")
+
+
+def fits(function: str, kind: str, is_date: bool) -> bool:
+    """Whether there is such a function of a column of this kind, or of ages."""
+    if function in MOMENTS:
+        return kind == "numeric" and not is_date
+    kinds: dict[str, tuple[str, ...]] = {
+        "min": ("numeric", "age"),
+        "max": ("numeric", "age"),
+        "distinct": ("nominal", "key"),
+        "mode": ("nominal",),
+        "mode_share": ("nominal",),
+        LAST: ("numeric", "nominal"),
+    }
+    return kind in kinds[function]
 
 
 _known: WeakKeyDictionary[Database, Paths] = WeakKeyDictionary()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hornboost.aggregates.paths import TablePath, is_unique
 from hornboost.data.table import Column, Table
@@ -13,15 +17,42 @@ SPREAD = ("distinct", "mode", "mode_share")
 FUNCTIONS = ("count", "share", *NUMERIC, *SPREAD)
 
 
+class RowFilter(NamedTuple):
+    """Which rows an aggregate looks at: those with a value of a column, and those of some age at most."""
+
+    where: tuple[str, str] | None = None
+    within: float | None = None
+
+
 @dataclass(frozen=True)
 class AggregateColumn:
-    """One column to compute: `function` is one of FUNCTIONS, or "value" on a path that leads to one row at most."""
+    """One column to compute: `function` is one of FUNCTIONS, or "value" on a path that leads to one row at most.
+
+    A `column` that the table does not hold is the age of its rows, of which `within` is the largest that counts.
+    """
 
     name: str
     function: str
     path: TablePath
     column: str | None = None
     where: tuple[str, str] | None = None
+    within: float | None = None
+
+    @property
+    def rows(self) -> RowFilter:
+        return RowFilter(self.where, self.within)
+
+    def typed(self, table: Table, values: NDArray[Any]) -> Column:
+        """The column that these values are, of an aggregate of rows of `table`."""
+        own = None if self.column is None else table.columns.get(self.column)
+        if own is not None and (self.function == "mode" or (self.function == "last" and own.kind == "nominal")):
+            return replace(own, name=self.name, values=values)
+        numbers = values.astype(np.float64)
+        if self.column is not None and own is None:
+            assert table.times is not None
+            return Column(self.name, "numeric", numbers, is_age=table.times.is_date)
+        is_date = own is not None and own.is_date and self.function in ("min", "max", "last")
+        return Column(self.name, "numeric", numbers, is_date=is_date)
 
 
 def plan(

@@ -5,19 +5,22 @@ All else is made of them by the operations that `sql.sums` writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.aggregates import plan
 from hornboost.aggregates.paths import TablePath
-from hornboost.aggregates.reach import rows_reached_by_each
+from hornboost.aggregates.plan import RowFilter
+from hornboost.aggregates.reach import blocks
+from hornboost.aggregates.view import View
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING
-from hornboost.logic.aggregate import MOMENTS
+from hornboost.logic.aggregate import LAST, MOMENTS
 from hornboost.sql import sums
 from hornboost.stopping import check
 
@@ -25,21 +28,30 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 Longs = NDArray[np.int64]
+Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
-Where = tuple[str, str] | None
-Part = tuple[Where, str, str]
-"""The condition on rows, a column, and what is summed up of it."""
+Part = tuple[RowFilter, str, str]
+"""Which rows, a column, and what is summed up of it."""
+
+Values = tuple[str, float | None]
+"""A column whose values are counted, in rows of some age at most."""
 
 COUNT = ""
 """Stands for the rows themselves among the columns of a path."""
 
 SMALL, SQUARES = " that may be squared", " of squares"
 
-BLOCK = 1 << 22
-"""Rows that are looked at together."""
-
 DENSE = 1 << 22
 """Pairs of an example and a value that are counted in an array."""
+
+
+class Lengths(NamedTuple):
+    """How many rows, and of how many examples the youngest row, are of some age at most; and how many there are."""
+
+    rows: Longs
+    examples: Longs
+    n_rows: int
+    n_examples: int
 
 
 @dataclass(eq=False)
@@ -48,100 +60,82 @@ class RowsReached:
 
     database: Database
     examples: Table
-    _sums: dict[tuple[TablePath, Where, str, str], NDArray[Any]] = field(default_factory=dict)
-    _values: dict[tuple[TablePath, str], tuple[Longs, Longs, Longs]] = field(default_factory=dict)
+    _sums: dict[tuple[TablePath, RowFilter, str, str], NDArray[Any]] = field(default_factory=dict)
+    _values: dict[tuple[TablePath, str, float | None], tuple[Longs, Longs, Longs]] = field(default_factory=dict)
+
+    @cached_property
+    def _view(self) -> View:
+        return View(self.database, self.examples)
 
     def look(self, aggregates: Iterable[plan.AggregateColumn]) -> None:
         """Follow the paths of aggregates and add up what these need, as far as that has not been done."""
-        wanted: dict[TablePath, tuple[dict[Part, None], dict[str, None]]] = {}
+        wanted: dict[TablePath, tuple[dict[Part, None], dict[Values, None]]] = {}
         for found in aggregates:
             parts, columns = wanted.setdefault(found.path, ({}, {}))
             if self._is_by_value(found):
-                column = found.where[0] if found.where is not None else str(found.column)
-                columns.update({} if (found.path, column) in self._values else {column: None})
+                values = self._counted_column(found), found.within
+                columns.update({} if (found.path, *values) in self._values else {values: None})
             parts.update({part: None for part in self._parts(found) if (found.path, *part) not in self._sums})
         for path, (parts, columns) in wanted.items():
             if parts or columns:
                 self._follow(path, list(parts), list(columns))
 
-    def _follow(self, path: TablePath, parts: list[Part], columns: list[str]) -> None:
-        table, n = self.database.tables[path.table], self.examples.n_rows
-        for where, column, part in parts:
-            self._sums[path, where, column, part] = np.full(n, np.nan) if part in EXTREMES else np.zeros(n, np.int64)
-        counts: dict[str, list[tuple[Longs, Longs, Longs]]] = {column: [] for column in columns}
-        for example, rows in self._blocks(path):
-            selected = {where: self._selected(path, where, example, rows) for where in {part[0] for part in parts}}
-            for where, column, part in parts:
+    def _follow(self, path: TablePath, parts: list[Part], columns: list[Values]) -> None:
+        n = self.examples.n_rows
+        for rows, column, part in parts:
+            is_sum = part not in EXTREMES and part != LAST
+            self._sums[path, rows, column, part] = np.zeros(n, np.int64) if is_sum else np.full(n, np.nan)
+        counts: dict[Values, list[tuple[Longs, Longs, Longs]]] = {column: [] for column in columns}
+        for start, stop in blocks(self.examples, self.database.tables, path.steps):
+            block = _Block(self._view, self.database.tables[path.table], *self._view.walk(path.steps, start, stop))
+            for which, column, part in parts:
                 check()
-                chosen, at = selected[where]
-                if not chosen.size:
-                    continue
-                starts = np.flatnonzero(np.append(True, chosen[1:] != chosen[:-1]))
-                values = None if column == COUNT else table.columns[column].values[at]
-                self._sums[path, where, column, part][chosen[starts]] = _summed(part, values, chosen, starts)
-            for column in columns:
+                example, found = block.summed(which, column, part)
+                self._sums[path, which, column, part][example] = found
+            for column, within in columns:
                 check()
-                codes = table.columns[column].codes[rows]
-                counts[column].append(_counted(example[codes >= 0], codes[codes >= 0]))
-        for column, found in counts.items():
+                counts[column, within].append(block.counted(column, within))
+        for values, blocks_of in counts.items():
             nothing = (np.empty(0, np.int64),) * 3
-            one, two, three = (np.concatenate(some) for some in zip(nothing, *found, strict=True))
-            self._values[path, column] = one, two, three
+            one, two, three = (np.concatenate(some) for some in zip(nothing, *blocks_of, strict=True))
+            self._values[path, *values] = one, two, three
 
-    def _blocks(self, path: TablePath) -> Iterator[tuple[Longs, NDArray[np.int32]]]:
-        """The rows at the end of a path and the examples that reach them, sorted by example, some at a time."""
-        each = rows_reached_by_each(self.examples, self.database.tables, path.steps)
-        block = (np.cumsum(each) // BLOCK).astype(np.int64)
-        starts = np.flatnonzero(np.append(True, block[1:] != block[:-1])) if block.size else block
-        for start, stop in zip(starts, np.append(starts[1:], block.size), strict=True):
-            check()
-            yield self._walked(path, int(start), int(stop))
+    def lengths(self, path: TablePath, ages: Floats) -> Lengths:
+        """How old the rows at the end of a path are, in comparison with some ages in rising order."""
+        rows, examples, n_rows, n_examples = np.zeros(ages.size + 1, np.int64), np.zeros(ages.size + 1, np.int64), 0, 0
+        table = self.database.tables[path.table]
+        for start, stop in blocks(self.examples, self.database.tables, path.steps):
+            example, found = self._view.walk(path.steps, start, stop)
+            counts = self._counts_once[example]
+            example, found = example[counts], found[counts]
+            if not example.size:
+                continue
+            places = np.searchsorted(ages, self._view.ages(table, example, found))
+            starts = _starts(example)
+            rows += np.bincount(places, minlength=rows.size)
+            examples += np.bincount(np.minimum.reduceat(places, starts), minlength=rows.size)
+            n_rows, n_examples = n_rows + example.size, n_examples + starts.size
+        return Lengths(np.cumsum(rows)[:-1], np.cumsum(examples)[:-1], n_rows, n_examples)
 
-    def _walked(self, path: TablePath, start: int, stop: int) -> tuple[Longs, NDArray[np.int32]]:
-        example, rows = np.arange(start, stop), np.arange(start, stop, dtype=np.int32)
-        table = self.examples
-        for hop in path.steps:
-            index = self.database.index(hop.to_table, hop.to_column)
-            codes = table.columns[hop.column].codes[rows]
-            known = (codes >= 0) & (codes < index.size)
-            example, codes = example[known], codes[known]
-            first = index.offsets[codes]
-            lengths = index.offsets[codes + 1] - first
-            before = np.cumsum(lengths) - lengths
-            rows = index.rows[np.repeat(first - before, lengths) + np.arange(int(lengths.sum()))]
-            example, table = np.repeat(example, lengths), self.database.tables[hop.to_table]
-        return example, rows
-
-    def _selected(
-        self, path: TablePath, where: Where, example: Longs, rows: NDArray[np.int32]
-    ) -> tuple[Longs, NDArray[np.int32]]:
-        if where is None:
-            return example, rows
-        passes = self.database.tables[path.table].columns[where[0]].codes[rows] == self._code(path, *where)
-        return example[passes], rows[passes]
+    @cached_property
+    def _counts_once(self) -> NDArray[np.bool_]:
+        """Examples with the same keys and the same cutoff count once, as one of twice the weight does."""
+        parts: list[NDArray[Any]] = [key.codes for key in self.examples.keys]
+        parts += [] if self.examples.times is None else [self.examples.times.numbers]
+        found = np.zeros(self.examples.n_rows, np.bool_)
+        found[np.unique(np.column_stack(parts), axis=0, return_index=True)[1]] = True
+        return found
 
     def column(self, found: plan.AggregateColumn) -> Column:
         """An aggregate as a column of the examples."""
-        own = None if found.column is None else self.database.tables[found.path.table].columns[found.column]
-        values = self._value_of(found)
-        if found.function == "mode":
-            assert own is not None
-            return Column(found.name, "nominal", values, categories=own.categories)
-        is_date = own is not None and own.is_date and found.function in ("min", "max")
-        return Column(found.name, "numeric", values.astype(np.float64), is_date=is_date)
+        return found.typed(self.database.tables[found.path.table], self._value_of(found))
 
     def frequent(self, path: TablePath, column: str, limit: int) -> list[str]:
-        """The values of a nominal column that most examples reach, in that order and then by value.
-
-        Examples with the same keys count once, as one of twice the weight does.
-        """
-        keys = np.column_stack([key.codes for key in self.examples.keys])
-        counts_once = np.zeros(self.examples.n_rows, np.bool_)
-        counts_once[np.unique(keys, axis=0, return_index=True)[1]] = True
-        example, code, _ = self._values[path, column]
+        """The values of a nominal column that most examples reach, in that order and then by value."""
+        example, code, _ = self._values[path, column, None]
         categories = self.database.tables[path.table].columns[column].categories
         assert categories is not None
-        times = np.bincount(code[counts_once[example]], minlength=len(categories))
+        times = np.bincount(code[self._counts_once[example]], minlength=len(categories))
         order = np.argsort(-times, kind="stable")[:limit]
         return [str(categories[k]) for k in order[times[order] > 0]]
 
@@ -156,24 +150,35 @@ class RowsReached:
     def _is_of_keys(self, found: plan.AggregateColumn) -> bool:
         return self.database.tables[found.path.table].columns[str(found.column)].kind == "key"
 
-    def _parts(self, found: plan.AggregateColumn) -> list[tuple[Where, str, str]]:
-        """The sums that an aggregate is made of: the condition, the column, and what of it."""
+    def _counted_column(self, found: plan.AggregateColumn) -> str:
+        return found.where[0] if found.where is not None else str(found.column)
+
+    def _parts(self, found: plan.AggregateColumn) -> list[Part]:
+        """The sums that an aggregate is made of: which rows, the column, and what of it."""
         if found.column is None:
-            is_by_value = self._is_by_value(found)
-            return [] if is_by_value and found.function == "count" else [(None, COUNT, "count")]
+            every = RowFilter(None, found.within)
+            if self._is_by_value(found):
+                return [] if found.function == "count" else [(every, COUNT, "count")]
+            parts = [(every, COUNT, "count")]
+            return parts if found.function == "count" else [*parts, (RowFilter(), COUNT, "count")]
         if self._is_by_value(found):
             return []
-        parts: tuple[str, ...] = ("present", "whole", "units")
+        names: tuple[str, ...] = ("present", "whole", "units")
         if found.function == "std":
-            parts = (*(part + SMALL for part in parts), "whole" + SQUARES, "units" + SQUARES)
+            names = (*(part + SMALL for part in names), "whole" + SQUARES, "units" + SQUARES)
         elif found.function not in MOMENTS:
-            parts = (found.function,)
-        return [(found.where, found.column, part) for part in parts]
+            names = (found.function,)
+        return [(found.rows, found.column, part) for part in names]
 
     def _value_of(self, found: plan.AggregateColumn) -> NDArray[Any]:
         if self._is_by_value(found):
             return self._of_values(found)
-        of = {part: self._sums[found.path, where, column, part] for where, column, part in self._parts(found)}
+        if found.function == "share":
+            some, every = (self._sums[found.path, *part] for part in self._parts(found))
+            return _divided(some, every)
+        of = {part: self._sums[found.path, rows, column, part] for rows, column, part in self._parts(found)}
+        if found.function == LAST and self.database.tables[found.path.table].columns[str(found.column)].kind == "nominal":
+            return np.where(np.isnan(of[LAST]), MISSING, np.nan_to_num(of[LAST])).astype(CODE)
         if found.function not in MOMENTS:
             return of[found.function]
         small = SMALL if found.function == "std" else ""
@@ -189,7 +194,7 @@ class RowsReached:
 
     def _of_values(self, found: plan.AggregateColumn) -> NDArray[Any]:
         n = self.examples.n_rows
-        example, code, times = self._values[found.path, found.where[0] if found.where else str(found.column)]
+        example, code, times = self._values[found.path, self._counted_column(found), found.within]
         if found.function == "distinct":
             return np.bincount(example, minlength=n)
         if found.where is not None:
@@ -198,8 +203,7 @@ class RowsReached:
             some[example[here]] = times[here]
             if found.function == "count":
                 return some
-            every = self._sums[found.path, None, COUNT, "count"].astype(np.float64)
-            return np.asarray(np.divide(some, every, out=np.full(n, np.nan), where=every > 0))
+            return _divided(some, self._sums[found.path, RowFilter(None, found.within), COUNT, "count"])
         order = np.lexsort((code, -times, example))
         example, code, times = example[order], code[order], times[order]
         first = np.flatnonzero(np.append(True, example[1:] != example[:-1])) if len(example) else example
@@ -212,16 +216,91 @@ class RowsReached:
         return share
 
     def _code(self, path: TablePath, column: str, value: str) -> int:
-        categories = self.database.tables[path.table].columns[column].categories
-        assert categories is not None
-        found = np.flatnonzero(categories == value)
-        return int(found[0]) if len(found) else -1
+        return code_of(self.database.tables[path.table], column, value)
 
 
-def _summed(part: str, values: NDArray[Any] | None, example: Longs, starts: Longs) -> NDArray[Any]:
+@dataclass(eq=False)
+class _Block:
+    """Rows at the end of a path, which are of `table`, and the examples that reach them, sorted by example."""
+
+    view: View
+    table: Table
+    example: Longs
+    rows: Rows
+    _chosen: dict[RowFilter, tuple[Longs, Rows]] = field(default_factory=dict)
+
+    def summed(self, which: RowFilter, column: str, part: str) -> tuple[Longs, NDArray[Any]]:
+        """The examples that reach such rows, and what these sum up to."""
+        example, rows = self.chosen(which)
+        if not example.size:
+            return example, np.empty(0)
+        starts = _starts(example)
+        if column == COUNT:
+            return example[starts], np.diff(np.append(starts, example.size))
+        if part == LAST:
+            return example[starts], self._last(example, rows, column, starts)
+        return example[starts], _summed(part, self._values(column, example, rows), example, starts)
+
+    def counted(self, column: str, within: float | None) -> tuple[Longs, Longs, Longs]:
+        """Examples, the values of a column that their rows have, and how often."""
+        example, rows = self.chosen(RowFilter(None, within))
+        codes = self._values(column, example, rows)
+        return _counted(example[codes >= 0], codes[codes >= 0])
+
+    def chosen(self, which: RowFilter) -> tuple[Longs, Rows]:
+        """The rows with a value, and of some age at most, with their examples."""
+        if which == RowFilter():
+            return self.example, self.rows
+        if which not in self._chosen:
+            if which.where is not None and which.within is not None:
+                example, rows = self.chosen(RowFilter(None, which.within))
+            else:
+                example, rows = self.example, self.rows
+            if which.where is not None:
+                passes = self._values(which.where[0], example, rows) == code_of(self.table, *which.where)
+            else:
+                passes = self.view.ages(self.table, example, rows) <= which.within
+            self._chosen[which] = example[passes], rows[passes]
+        return self._chosen[which]
+
+    def _values(self, column: str, example: Longs, rows: Rows) -> NDArray[Any]:
+        if column not in self.table.columns:
+            return self.view.ages(self.table, example, rows)
+        return self.view.values(self.table, column, example, rows)
+
+    def _last(self, example: Longs, rows: Rows, column: str, starts: Longs) -> Floats:
+        """The largest value in the rows of the latest time at which some row of an example has one."""
+        assert self.table.times is not None
+        values = self._values(column, example, rows)
+        present = ~np.isnan(values) if values.dtype.kind == "f" else values != MISSING
+        times = np.where(present, self.table.times.numbers[rows], np.nan)
+        latest = np.repeat(np.fmax.reduceat(times, starts), np.diff(np.append(starts, example.size)))
+        return np.asarray(np.fmax.reduceat(np.where(times == latest, values.astype(np.float64), np.nan), starts))
+
+
+def code_of(table: Table, column: str, value: str) -> int:
+    """The code of a value of a nominal column, or one that no row has."""
+    categories = table.columns[column].categories
+    assert categories is not None
+    found = np.flatnonzero(categories == value)
+    return int(found[0]) if len(found) else NO_CODE
+
+
+NO_CODE = -2
+
+
+def _starts(example: Longs) -> Longs:
+    """Where the rows of each example begin."""
+    return np.flatnonzero(np.append(True, example[1:] != example[:-1]))
+
+
+def _divided(some: NDArray[Any], every: NDArray[Any]) -> Floats:
+    some, every = some.astype(np.float64), every.astype(np.float64)
+    return np.asarray(np.divide(some, every, out=np.full(every.size, np.nan), where=every > 0))
+
+
+def _summed(part: str, values: NDArray[Any], example: Longs, starts: Longs) -> NDArray[Any]:
     """A sum over the rows of each example: of a column's numbers, or of those that may be squared."""
-    if values is None:
-        return np.diff(np.append(starts, example.size))
     if part in EXTREMES:
         return np.asarray(EXTREMES[part].reduceat(values, starts))
     if part == "distinct":

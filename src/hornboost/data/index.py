@@ -28,6 +28,18 @@ class KeyIndex:
         """The number of keys in the domain."""
         return int(self.offsets.size - 1)
 
+    def stops(self, codes: NDArray[np.int32], cutoffs: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Where the rows of known codes end that are from strictly before a cutoff each; those without a time never are.
+
+        >>> index = KeyIndex.build(np.zeros(3, dtype=np.int32), 1, np.array([5.0, np.nan, 2.0]))
+        >>> index.stops(np.zeros(3, dtype=np.int32), np.array([2.0, 5.0, 9.0])).tolist()
+        [0, 1, 2]
+        """
+        from hornboost.data.index_kernels import prefix_ends
+
+        assert self.times is not None
+        return np.asarray(prefix_ends(self.offsets, self.times, codes, cutoffs))
+
     @classmethod
     def build(cls, codes: NDArray[np.int32], size: int, times: NDArray[np.float64] | None = None) -> KeyIndex:
         """Count and place, in time linear in rows and keys; times are sorted first.

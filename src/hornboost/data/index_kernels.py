@@ -1,4 +1,4 @@
-"""The compiled loop behind an index of keys."""
+"""The compiled loops behind an index of keys."""
 
 from __future__ import annotations
 
@@ -25,3 +25,21 @@ def counting_sort(codes: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64
             rows[place[code]] = row
             place[code] += 1
     return offsets, rows
+
+
+@jit
+def prefix_ends(
+    offsets: NDArray[np.int64], times: NDArray[np.float64], codes: NDArray[np.int32], cutoffs: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Where the rows of each code end that are from strictly before its cutoff; times rise within a code, NaN last."""
+    ends = np.empty(codes.size, dtype=np.int64)
+    for k in range(codes.size):
+        low, high, cutoff = offsets[codes[k]], offsets[codes[k] + 1], cutoffs[k]
+        while low < high:
+            middle = (low + high) // 2
+            if times[middle] < cutoff:
+                low = middle + 1
+            else:
+                high = middle
+        ends[k] = low
+    return ends

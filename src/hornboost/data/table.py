@@ -23,7 +23,8 @@ class Column:
 
     - key: `values` are int32 codes into the dictionary of `domain` (columns of one domain can be joined), -1 is null;
     - nominal: `values` are int32 codes into `categories` (sorted strings), -1 is missing;
-    - numeric: `values` are float64, NaN is missing; with `is_date`, microseconds since 1970-01-01 in UTC.
+    - numeric: `values` are float64, NaN is missing; with `is_date`, microseconds since 1970-01-01 in UTC, with
+      `is_age` microseconds up to the cutoff.
 
     `stored` is the type of the values that were read (`data.values.stored_type`), where that is known.
     """
@@ -35,6 +36,7 @@ class Column:
     categories: NDArray[np.object_] | None = None
     is_date: bool = False
     stored: str | None = None
+    is_age: bool = False
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -53,7 +55,9 @@ class Column:
 
     def holding(self, values: NDArray[np.int32] | NDArray[np.float64]) -> Column:
         """The same column of other rows; `dataclasses.replace` takes several times as long."""
-        return Column(self.name, self.kind, values, self.domain, self.categories, self.is_date, self.stored)
+        return Column(
+            self.name, self.kind, values, self.domain, self.categories, self.is_date, self.stored, self.is_age
+        )
 
 
 @dataclass(frozen=True, eq=False)

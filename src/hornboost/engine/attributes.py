@@ -16,6 +16,7 @@ from hornboost.dtypes import CODE, MISSING, UNSEEN
 from hornboost.engine.thresholds import Bins, binned
 from hornboost.logic.aggregate import Aggregate, Operand
 from hornboost.logic.clause import Test
+from hornboost.logic.duration import duration_text
 from hornboost.logic.moment import moment_text
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ class Attributes:
         if isinstance(operand, Aggregate):
             is_exact = column.is_date or operand.function not in BETWEEN
             value = self._bins[k].threshold(place, at_least=offset < size, exact=is_exact)
-        return Test(operand, ">=" if offset < size else "<=", moment_text(value) if column.is_date else value)
+        shown = moment_text(value) if column.is_date else duration_text(value) if column.is_age else value
+        return Test(operand, ">=" if offset < size else "<=", shown)
 
 
 def _running(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

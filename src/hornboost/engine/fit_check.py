@@ -63,7 +63,11 @@ def check_aggregate(database: Database, test: Test, *, is_root: bool) -> None:
             f"the aggregate '{test.column}' stands in another literal than that of the target table "
             f"'{database.target.table}'; move it there"
         )
-    check_test(database.target.table, aggregate_type(database, test.column), test)
+    column = aggregate_type(database, test.column)
+    if test.op in (">=", "<=") and column.is_age != (test.duration is not None):
+        what = "an age, so it is compared with a length of time such as 90d" if column.is_age else "no age of dates"
+        raise ClauseError(f"'{test}': the aggregate '{test.column}' is {what}")
+    check_test(database.target.table, column, test)
 
 
 def check_test(table: str, column: Column, test: Test) -> None:

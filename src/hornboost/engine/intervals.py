@@ -18,7 +18,8 @@ def interval(column: Column, test: Test, facts: Facts) -> tuple[float, float]:
     if test.op == "=":
         value = float(test.value) if column.kind == "numeric" else float(_code(column, str(test.value), facts))
         return value, value
-    bound = moment_of(test.value) if isinstance(test.value, str) else test.value
+    bound = test.value if isinstance(test.value, float) else test.duration
+    bound = moment_of(str(test.value)) if bound is None else bound
     return (bound, np.inf) if test.op == ">=" else (-np.inf, bound)
 
 

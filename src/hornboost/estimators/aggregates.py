@@ -154,7 +154,7 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _affordable(self, paths: Sequence[TablePath], examples: Table) -> list[TablePath]:
         """The paths within the limit, counted before anything is joined; the others are told of."""
-        reached = {path: rows_reached(examples, self.database.tables, path.steps) for path in paths}
+        reached = {path: rows_reached(self.database, examples, path.steps) for path in paths}
         self.refused_ = {path: count for path, count in reached.items() if count > self.max_entries}
         if self.refused_:
             named = [f"'{path.label}' ({count:,} rows)" for path, count in self.refused_.items()]

@@ -11,7 +11,10 @@ ROWS = ("count", "share")
 MOMENTS = ("mean", "sum", "std")
 NUMERIC = (*MOMENTS, "min", "max")
 SPREAD = ("distinct", "mode", "mode_share")
-FUNCTIONS = (*ROWS, *NUMERIC, *SPREAD)
+LAST = "last"
+"""The value in the latest row that has one."""
+
+FUNCTIONS = (*ROWS, *NUMERIC, *SPREAD, LAST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +33,22 @@ class TableStep:
 class Aggregate:
     """A function of a column, or of the rows, at the end of a path of foreign keys; `where` leaves rows out.
 
-    A path of one name leads there the shortest way, a longer one names all tables after the target.
+    So does `within`: the name of the rows' age, and how old they are at most, as a length of time or, where times are
+    numbers, a number. A path of one name leads there the shortest way, a longer one names all tables after the target.
 
     >>> str(Aggregate("mean", (TableStep("trans"),), "amount"))
     'mean(trans.amount)'
     >>> str(Aggregate("count", (TableStep("account"), TableStep("trans", ("id", "from"))), None, ("type", "in")))
     'count(account.trans[id=from] where type="in")'
+    >>> str(Aggregate("sum", (TableStep("trans"),), "amount", ("type", "in"), ("age", "90d")))
+    'sum(trans.amount where type="in", age<=90d)'
     """
 
     function: str
     path: tuple[TableStep, ...]
     column: str | None = None
     where: tuple[str, str] | None = None
+    within: tuple[str, str | float] | None = None
 
     @property
     def table(self) -> str:

@@ -6,8 +6,8 @@ Names and constants share the double quotes, since a constant stands only after 
 A name that is an identifier other than `is` and `missing` may go without them. A variable is an unquoted name that
 starts with an upper-case letter. Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have their
 usual meaning. The bound of an age is a length of time, `age<=90d`. A test may look at an aggregate:
-`function(table.table.column where column="constant")`, in which a table may be followed by the keys that lead to it,
-`[column=column]`.
+`function(table.table.column where column="constant", age<=90d)`, in which a table may be followed by the keys that lead
+to it, `[column=column]`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,13 @@ def print_operand(operand: Operand) -> str:
 
 def print_aggregate(aggregate: Aggregate) -> str:
     parts = [print_path(aggregate.path), *([] if aggregate.column is None else [_print_name(aggregate.column)])]
-    where = "" if aggregate.where is None else f" where {_print_name(aggregate.where[0])}={_quote(aggregate.where[1])}"
+    conditions = []
+    if aggregate.where is not None:
+        conditions.append(f"{_print_name(aggregate.where[0])}={_quote(aggregate.where[1])}")
+    if aggregate.within is not None:
+        age, length = aggregate.within
+        conditions.append(f"{_print_name(age)}<={length if isinstance(length, str) else print_number(length)}")
+    where = f" where {', '.join(conditions)}" if conditions else ""
     return f"{aggregate.function}({'.'.join(parts)}{where})"
 
 
@@ -311,16 +317,18 @@ class _Parser:
                     f"as in {function}(trans.amount)"
                 )
             column = steps.pop().table
-        where = self._where() if self.token == "where" else None
+        where, within = self._conditions() if self.token == "where" else (None, None)
         self._expect(")", f"')' after the aggregate '{function}'")
-        if where is None and function == "share":
+        if where is None and within is None and function == "share":
             raise ClauseError(
                 f"clause, position {start}: the aggregate 'share' needs a condition, as in "
                 'share(trans where type="x")'
             )
         if where is not None and function in SPREAD:
-            raise ClauseError(f"clause, position {start}: the aggregate '{function}' takes no condition; leave it out")
-        return Aggregate(function, tuple(steps), column, where)
+            raise ClauseError(
+                f"clause, position {start}: the aggregate '{function}' takes no condition on a value; leave it out"
+            )
+        return Aggregate(function, tuple(steps), column, where, within)
 
     def _step(self) -> TableStep:
         table = self._name("a table or column of an aggregate")
@@ -333,13 +341,30 @@ class _Parser:
         self._expect("]", "']' after the keys")
         return TableStep(table, keys)
 
-    def _where(self) -> tuple[str, str]:
-        self._next += 1
-        column = self._name("a column after 'where'")
-        self._expect("=", "'=' after the column of a condition")
-        if self.kind != "string":
-            self._fail("a constant in double quotes")
-        return column, self._string()
+    def _conditions(self) -> tuple[tuple[str, str] | None, tuple[str, str | float] | None]:
+        """A value of a column, how old rows are at most, or both."""
+        where: tuple[str, str] | None = None
+        within: tuple[str, str | float] | None = None
+        while self.token == ("where" if where is None and within is None else ","):
+            column = self._name(f"a column after '{self._take()}'")
+            if self.token == "<=" and within is None:
+                self._next += 1
+                within = column, self._length()
+            elif self.token == "=" and where is None:
+                self._next += 1
+                if self.kind != "string":
+                    self._fail("a constant in double quotes")
+                where = column, self._string()
+            elif self.token in ("=", "<="):
+                self._fail("one value and one age at most in the condition of an aggregate")
+            else:
+                self._fail("'=' after a column, or '<=' after the age, in the condition of an aggregate")
+        return where, within
+
+    def _length(self) -> str | float:
+        if self.kind not in ("duration", "number"):
+            self._fail("a length of time such as 90d, or a number")
+        return self._bound()
 
     def _bound(self) -> str | float:
         if self.kind == "number" or self.token == "inf":

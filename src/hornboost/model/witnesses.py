@@ -92,8 +92,10 @@ class _Records:
 
 
 def rows_behind(aggregate: Aggregate) -> Aggregate:
-    """The number of rows that an aggregate is of; of a share also those without the value."""
-    return Aggregate("count", aggregate.path, None, None if aggregate.function == "share" else aggregate.where)
+    """The number of rows that an aggregate is of; of a share also those that it does not count."""
+    if aggregate.function == "share":
+        return Aggregate("count", aggregate.path, None, None, aggregate.within if aggregate.where else None)
+    return Aggregate("count", aggregate.path, None, aggregate.where, aggregate.within)
 
 
 def _mentioned(literal: Literal) -> tuple[Operand, ...]:
