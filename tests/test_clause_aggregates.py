@@ -21,10 +21,12 @@ from hornboost.aggregates.paths import find_paths
 from hornboost.data.build import Target
 from hornboost.data.describe import type_name
 from hornboost.engine import Coverage
+from hornboost.errors import ClauseError
 from hornboost.logic import canonical
 from hornboost.logic.aggregate import FUNCTIONS, ROWS, SPREAD, Aggregate, KeyStep, Route, TableStep
 from hornboost.logic.clause import Head, Literal, Op
 from hornboost.logic.clause import Test as Condition
+from hornboost.logic.duration import duration_text
 from hornboost.logic.text import parse_aggregate, print_path
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.sql import ensemble_to_sql
@@ -47,16 +49,17 @@ names = st.one_of(
     st.sampled_from(["trans", "is", "where", "a.b", 'q"', "mean", "2nd", "Ünï"]), st.text(min_size=1, max_size=5)
 )
 keys = st.none() | st.tuples(names, names)
+lengths = st.one_of(st.integers(0, 2**53).map(duration_text), st.floats(allow_nan=False, allow_infinity=False))
+windows = st.none() | st.tuples(names, lengths)
 paths = st.lists(st.builds(TableStep, names, keys), min_size=1, max_size=3).map(tuple)
 
 
 @st.composite
 def aggregates(draw: st.DrawFn) -> Aggregate:
     function = draw(st.sampled_from(FUNCTIONS))
-    where = draw(st.tuples(names, st.text(max_size=4))) if function == "share" else None
-    if function not in SPREAD and where is None:
-        where = draw(st.none() | st.tuples(names, st.text(max_size=4)))
-    return Aggregate(function, draw(paths), None if function in ROWS else draw(names), where)
+    where = None if function in SPREAD else draw(st.none() | st.tuples(names, st.text(max_size=4)))
+    within = draw(st.tuples(names, lengths) if function == "share" and where is None else windows)
+    return Aggregate(function, draw(paths), None if function in ROWS else draw(names), where, within)
 
 
 @given(st.lists(aggregates(), min_size=1, max_size=3))
@@ -70,6 +73,29 @@ def test_a_clause_with_aggregates_reads_back_from_its_text(found: list[Aggregate
         replace(clause, body=(replace(clause.root, tests=tuple(tests[::-1])), clause.body[1]))
     )
     assert [parse_aggregate(str(one)) for one in found] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("count(trans where age<=90)", None),
+        ('count(trans where age<=90d, type="in")', None),
+        ("count(trans where age>=90d)", "expected '=' after a column, or '<=' after the age"),
+        ("count(trans where age<=90d, age<=7d)", "one value and one age at most"),
+        ('count(trans where type="in", kind="x")', "one value and one age at most"),
+        ('count(trans where age<="90d")', "expected a length of time such as 90d, or a number"),
+        ('count(trans where type="in" where age<=90d)', r"expected '\)' after the aggregate"),
+        ("count(trans, age<=90d)", r"expected '\)' after the aggregate"),
+        ("share(trans)", "'share' needs a condition"),
+        ('mode(trans.type where type="in")', "'mode' takes no condition on a value"),
+    ],
+)
+def test_a_condition_names_a_value_an_age_or_both(text: str, message: str | None) -> None:
+    if message is None:
+        assert parse_aggregate(str(parse_aggregate(text))) == parse_aggregate(text)
+    else:
+        with pytest.raises(ClauseError, match=message):
+            parse_aggregate(text)
 
 
 @dataclass(frozen=True)

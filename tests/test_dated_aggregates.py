@@ -1,4 +1,4 @@
-"""Aggregates look at what was known before the cutoff: against a naive interpreter over filtered copies of the tables."""
+"""Aggregates look at what was known before the cutoff: against a naive interpreter over copies of the tables."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import pandas as pd
 import pytest
 
+import hornboost as hb
 import naive
-from dated import DatedCase, TimeColumn, dated_case
+from dated_rows import DatedCase, TimeColumn, dated_case
 from hornboost.aggregates.attach import computed
 from hornboost.aggregates.meaning import Paths
 from hornboost.aggregates.paths import find_paths
 from hornboost.data.table import Column
+from hornboost.errors import HornBoostError
 from hornboost.logic.aggregate import SPREAD, Aggregate, KeyStep, Route, TableStep
 from hornboost.logic.moment import moment_text
 from hornboost.logic.text import print_path
@@ -116,3 +119,65 @@ def test_aggregates_are_those_of_what_each_example_may_know(seed: int) -> None:
 def test_moments_of_the_random_columns_read_back() -> None:
     column = TimeColumn("", "date", "timestamp")
     assert moment_text(column.number("2000-01-01 12:30:00.5") or 0.0) == "2000-01-01T12:30:00.500000"
+
+
+def shop() -> hb.Database:
+    """Two customers, asked about at two times each."""
+    customer = pd.DataFrame({"customer": [1, 1, 2, 2], "asked": pd.to_datetime(["2024-03-01", "2024-06-01"] * 2)})
+    customer["good"] = ["yes", "no", "yes", "no"]
+    days = pd.to_datetime(["2024-02-20", "2024-03-01", "2024-05-30", "2024-06-01", None, "2024-01-01"])
+    paid = pd.DataFrame({"customer": [1, 1, 1, 1, 1, 2], "day": days, "amount": [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]})
+    paid["way"] = ["cash", "card", "cash", "card", "card", None]
+    return hb.Database.from_frames(
+        {"customer": customer, "paid": paid, "card": paid[["customer", "amount"]]},
+        target="customer",
+        label="good",
+        positive="yes",
+        keys={"customer": {"customer": "c"}, "paid": {"customer": "c"}, "card": {"customer": "c"}},
+        foreign_keys=[],
+        times={"customer": "asked", "paid": "day"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("count(paid)>=1", [True, True, True, True]),
+        ("count(paid)>=3", [False, True, False, False]),
+        ("count(paid where age<=10d)>=1", [True, True, False, False]),
+        ("count(paid where age<=9d)>=1", [False, True, False, False]),
+        ("sum(paid.amount where age<=100d)>=6", [False, True, True, False]),
+        ('sum(paid.amount where way="cash", age<=100d)>=4', [False, True, False, False]),
+        ("share(paid where age<=30d)>=0.3", [True, True, False, False]),
+        ('share(paid where way="cash", age<=30d)>=1', [True, True, False, False]),
+        ("last(paid.amount)>=4", [False, True, True, True]),
+        ('last(paid.way)="cash"', [True, True, False, False]),
+        ("last(paid.way) is missing", [False, False, True, True]),
+        ("min(paid.age)<=10d", [True, True, False, False]),
+        ("max(paid.age)>=60d", [False, True, True, True]),
+        ("sum(card.amount)>=31", [True, True, True, True]),
+    ],
+)
+def test_conditions_look_at_each_example_s_own_past(condition: str, expected: list[bool]) -> None:
+    clause = hb.Clause.parse(f'good="yes" :- customer(customer=C, {condition}).')
+    assert shop().covers(clause).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("count(card where age<=9d)>=1", "table 'card' has no time, so its rows have no age; declare one"),
+        ("last(card.amount)>=1", "table 'card' has no time, so none of its rows is the last; declare one"),
+        ("min(card.age)<=9d", "no column 'age'"),
+        ("min(paid.day)<=9d", "no column 'day'"),
+        ("count(paid where amount<=9d)>=1", "is limited by the age of rows, which is 'age' here"),
+        ("count(paid where age<=9)>=1", "the times of 'paid' are dates; write a length of time such as 90d"),
+        ("mean(paid.age)<=9d", "there is no mean of a column that is an age"),
+        ("min(paid.age)<=9", "is an age, so it is compared with a length of time such as 90d"),
+        ("min(paid.amount)<=9d", "is no age of dates"),
+        ('last(paid.customer)="1"', "there is no last of a column that is a key"),
+    ],
+)
+def test_what_cannot_be_is_told(condition: str, message: str) -> None:
+    with pytest.raises(HornBoostError, match=message):
+        shop().covers(hb.Clause.parse(f'good="yes" :- customer(customer=C, {condition}).'))

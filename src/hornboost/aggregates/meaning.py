@@ -119,7 +119,9 @@ def meaning(database: Database, aggregate: Aggregate) -> plan.AggregateColumn:
         if column.kind != "nominal":
             raise ClauseError(f"the condition of '{aggregate}' looks at a {column.kind} column; name a nominal one")
     if aggregate.function == LAST and table.times is None:
-        raise ClauseError(f"'{aggregate}': table '{path.table}' has no time, so none of its rows is the last; {DECLARE}")
+        raise ClauseError(
+            f"'{aggregate}': table '{path.table}' has no time, so none of its rows is the last; {DECLARE}"
+        )
     # also one row at most is aggregated, not taken as it is
     steps = tuple(replace(hop, single=False) for hop in path.steps)
     return plan.AggregateColumn(
@@ -152,8 +154,8 @@ def _check_kind(aggregate: Aggregate, table: Table) -> None:
     if column is None and aggregate.column != table.age:
         raise DataError.unknown_column(table.name, str(aggregate.column), table.columns)
     if not fits(aggregate.function, "age" if column is None else column.kind, column is not None and column.is_date):
-        kind = "an age" if column is None else "a date" if column.is_date else column.kind
-        kind = "a key" if kind == "key" else kind
+        words = {"key": "a key"}
+        kind = "an age" if column is None else "a date" if column.is_date else words.get(column.kind, column.kind)
         raise ClauseError(f"'{aggregate}': there is no {aggregate.function} of a column that is {kind}; choose another")
 
 

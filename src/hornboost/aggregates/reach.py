@@ -26,8 +26,7 @@ FOLLOWED = 1 << 28
 def rows_reached(database: Database, examples: Table, steps: Sequence[Hop]) -> int:
     """The rows at the end of a path, each as often as examples reach it and see it."""
     at_most = int(rows_reached_by_each(examples, database.tables, steps).sum())
-    tables = [database.tables[step.to_table] for step in steps]
-    if at_most == 0 or all(table.times is None and not table.late for table in (examples, *tables)):
+    if at_most == 0 or all(database.tables[step.to_table].times is None for step in steps):
         return at_most
     on_the_way = steps[:-1]
     if on_the_way and rows_reached_by_each(examples, database.tables, on_the_way).sum() > FOLLOWED:

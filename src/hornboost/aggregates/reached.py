@@ -143,12 +143,10 @@ class RowsReached:
         """Whether the counts of a column's values tell it; those of keys are too many."""
         if found.function in ("count", "share"):
             return found.where is not None
-        return found.function in ("mode", "mode_share") or (
-            found.function == "distinct" and not self._is_of_keys(found)
-        )
+        return found.function in ("mode", "mode_share") or (found.function == "distinct" and self._kind(found) != "key")
 
-    def _is_of_keys(self, found: plan.AggregateColumn) -> bool:
-        return self.database.tables[found.path.table].columns[str(found.column)].kind == "key"
+    def _kind(self, found: plan.AggregateColumn) -> str:
+        return self.database.tables[found.path.table].columns[str(found.column)].kind
 
     def _counted_column(self, found: plan.AggregateColumn) -> str:
         return found.where[0] if found.where is not None else str(found.column)
@@ -177,7 +175,7 @@ class RowsReached:
             some, every = (self._sums[found.path, *part] for part in self._parts(found))
             return _divided(some, every)
         of = {part: self._sums[found.path, rows, column, part] for rows, column, part in self._parts(found)}
-        if found.function == LAST and self.database.tables[found.path.table].columns[str(found.column)].kind == "nominal":
+        if found.function == LAST and self._kind(found) == "nominal":
             return np.where(np.isnan(of[LAST]), MISSING, np.nan_to_num(of[LAST])).astype(CODE)
         if found.function not in MOMENTS:
             return of[found.function]
@@ -256,9 +254,10 @@ class _Block:
                 example, rows = self.chosen(RowFilter(None, which.within))
             else:
                 example, rows = self.example, self.rows
+            passes = np.ones(rows.size, np.bool_)
             if which.where is not None:
                 passes = self._values(which.where[0], example, rows) == code_of(self.table, *which.where)
-            else:
+            elif which.within is not None:
                 passes = self.view.ages(self.table, example, rows) <= which.within
             self._chosen[which] = example[passes], rows[passes]
         return self._chosen[which]

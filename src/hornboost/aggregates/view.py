@@ -39,21 +39,16 @@ class View:
         """The rows at the end of a path and the examples that reach them, for some examples, in their order."""
         example, rows, table = np.arange(start, stop), np.arange(start, stop, dtype=np.int32), self.examples
         for hop in steps:
-            index, to = self.database.index(hop.to_table, hop.to_column), self.database.tables[hop.to_table]
+            index = self.database.index(hop.to_table, hop.to_column)
             example, first, lengths = self._behind(hop, table, example, rows)
             before = np.cumsum(lengths) - lengths
             rows = index.rows[np.repeat(first - before, lengths) + np.arange(int(lengths.sum()))]
-            example, table = np.repeat(example, lengths), to
-            if hop.to_column in to.late:
-                known = self.is_known(to, hop.to_column, example, rows)
-                example, rows = example[known], rows[known]
+            example, table = np.repeat(example, lengths), self.database.tables[hop.to_table]
         return example, rows
 
     def count(self, steps: Sequence[Hop], start: int, stop: int) -> int:
         """The number of rows at the end of a path that some examples reach."""
         *others, last = steps
-        if last.to_column in self.database.tables[last.to_table].late:
-            return int(self.walk(steps, start, stop)[0].size)
         example, rows = self.walk(others, start, stop)
         table = self.database.tables[others[-1].to_table] if others else self.examples
         return int(self._behind(last, table, example, rows)[2].sum())
@@ -61,7 +56,7 @@ class View:
     def _behind(self, hop: Hop, table: Table, example: Longs, rows: Rows) -> tuple[Longs, Longs, Longs]:
         """The examples whose keys are known, and for each where in the index what it sees begins and how long it is."""
         index = self.database.index(hop.to_table, hop.to_column)
-        codes = self.values(table, hop.column, example, rows)
+        codes = table.columns[hop.column].codes[rows]
         known = (codes >= 0) & (codes < index.size)
         example, codes = example[known], codes[known]
         first = index.offsets[codes]
@@ -74,12 +69,8 @@ class View:
         if column not in table.late:
             return found
         missing = np.nan if table.columns[column].kind == "numeric" else MISSING
-        return np.where(self.is_known(table, column, example, rows), found, found.dtype.type(missing))
-
-    def is_known(self, table: Table, column: str, example: Longs, rows: Rows) -> NDArray[np.bool_]:
-        """Whether the value of a late column has been filled in."""
-        dating = table.columns[table.late[column]]
-        return np.asarray(dating.numbers[rows] < self.cutoffs[example])
+        is_known = table.columns[table.late[column]].numbers[rows] < self.cutoffs[example]
+        return np.where(is_known, found, found.dtype.type(missing))
 
     def ages(self, table: Table, example: Longs, rows: Rows) -> Floats:
         """The times from rows, which are seen, to the cutoffs."""

@@ -29,7 +29,7 @@ class KeyIndex:
         return int(self.offsets.size - 1)
 
     def stops(self, codes: NDArray[np.int32], cutoffs: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Where the rows of known codes end that are from strictly before a cutoff each; those without a time never are.
+        """Where the rows of known codes end that are from strictly before a cutoff each.
 
         >>> index = KeyIndex.build(np.zeros(3, dtype=np.int32), 1, np.array([5.0, np.nan, 2.0]))
         >>> index.stops(np.zeros(3, dtype=np.int32), np.array([2.0, 5.0, 9.0])).tolist()

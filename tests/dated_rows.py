@@ -42,7 +42,7 @@ class TimeColumn(RandomColumn):
 
 @dataclass(frozen=True)
 class DatedCase:
-    """A random case whose target, and some of whose other tables, have times; `late` are columns that are known later."""
+    """A random case whose target, and some of whose other tables, have times; `late` columns are known later."""
 
     case: RandomCase
     times: Mapping[str, str]
@@ -121,8 +121,10 @@ def dated_case(rng: Random, n_tables: int, max_rows: int) -> DatedCase:
         columns, rows = table.columns, [dict(row) for row in table.rows]
         if is_target or rng.random() < 0.75:
             times[table.name] = WHEN
-            columns = with_times(rng, columns, rows, TimeColumn(WHEN, kind, rng.choice(storages)), 0 if is_target else 0.15)
-        others = [column.name for column in table.columns if column.name not in case.key or not is_target]
+            columns = with_times(
+                rng, columns, rows, TimeColumn(WHEN, kind, rng.choice(storages)), 0 if is_target else 0.15
+            )
+        others = [column.name for column in table.columns if column.kind != "key"]
         if rng.random() < 0.4:
             late[table.name] = tuple(rng.sample(others, rng.randint(0, len(others))))
             columns = with_times(rng, columns, rows, TimeColumn(CLOSED, kind, rng.choice(storages)), 0.2)
