@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hornboost.datasets.banking import bank, write_bank
 from hornboost.datasets.chemistry import molecules
+from hornboost.datasets.customers import churn
 from hornboost.datasets.generated import Generated
 from hornboost.datasets.pairs import skewed_pairs
 from hornboost.datasets.railway import trains
 from hornboost.datasets.spending import spending
 
-__all__ = ["Generated", "bank", "molecules", "skewed_pairs", "spending", "trains", "write_bank"]
+__all__ = ["Generated", "bank", "churn", "molecules", "skewed_pairs", "spending", "trains", "write_bank"]

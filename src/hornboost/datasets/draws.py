@@ -64,3 +64,8 @@ def flip(rng: np.random.Generator, truth: Mask, noise: float) -> Mask:
 def label_column(labels: Mask) -> pa.Array:
     """Labels as "1" and "0"."""
     return Nominal(labels.astype(np.int8), ("0", "1")).arrow()
+
+
+def dates(first: np.datetime64, days: Ints, missing: Mask | None = None) -> pa.Array:
+    """Days after a first one, as dates."""
+    return pa.array(first + days.astype("timedelta64[D]"), mask=missing)

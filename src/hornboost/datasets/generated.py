@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from typing import Literal as Choice
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 class ColumnSpec:
     """Type of a generated column; a key names the domain whose constants it shares with other keys."""
 
-    kind: Choice["key", "nominal", "numeric"]
+    kind: Choice["key", "nominal", "numeric", "date"]
     domain: str | None = None
 
 
 NOMINAL = ColumnSpec("nominal")
 NUMERIC = ColumnSpec("numeric")
+DATE = ColumnSpec("date")
 
 
 def key(domain: str) -> ColumnSpec:
@@ -38,7 +39,8 @@ def key(domain: str) -> ColumnSpec:
 class Plan:
     """The schema of a generated data set; the label is "1" for the examples that a planted rule covers, else "0".
 
-    Where it `is_of_numbers`, the heads of the rules tell how each changes the label.
+    Where it `is_of_numbers`, the heads of the rules tell how each changes the label. `times` and `known_later` are what
+    a reader is told about what was known when.
     """
 
     name: str
@@ -51,6 +53,12 @@ class Plan:
     foreign_keys: tuple[tuple[str, str], ...]
     rules: tuple[str, ...]
     is_of_numbers: bool = False
+    times: Mapping[str, str] = field(default_factory=dict)
+    known_later: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def without_times(self) -> Plan:
+        """The same schema, told by someone who does not think of time."""
+        return replace(self, times={}, known_later={})
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +100,14 @@ class Generated:
         label: NDArray[Any] = self.tables[self.plan.target].column(self.plan.label).to_numpy(zero_copy_only=False)
         return label if self.plan.is_of_numbers else label == "1"
 
-    def database(self) -> Database:
-        """Return the tables as a `Database`, with the planned keys and links; its examples come as pandas."""
+    def database(self, *, times: bool = True) -> Database:
+        """Return the tables as a `Database`, with the planned keys and links; its examples come as pandas.
+
+        Without `times` nothing is declared about what was known when, so that learners see all rows.
+        """
         from hornboost.data import Database
 
+        known = {"times": dict(self.plan.times), "known_later": dict(self.plan.known_later)} if times else {}
         keys = {
             table: {name: column.domain for name, column in columns.items() if column.kind == "key"}
             for table, columns in self.plan.tables.items()
@@ -108,11 +120,15 @@ class Generated:
             **({"predicts": "numbers"} if self.plan.is_of_numbers else {"positive": "1"}),
             foreign_keys=list(self.plan.foreign_keys),
             keys=keys,
+            **{option: declared for option, declared in known.items() if declared},
         )
 
-    def write(self, folder: str | Path) -> Path:
-        """Write a Parquet file per table and a `schema.toml`, for `Database.from_folder`, and return the folder."""
-        return write_parquet(self.plan, [self.tables], folder)
+    def write(self, folder: str | Path, *, times: bool = True) -> Path:
+        """Write a Parquet file per table and a `schema.toml`, for `Database.from_folder`, and return the folder.
+
+        Without `times` the schema says nothing about what was known when.
+        """
+        return write_parquet(self.plan if times else self.plan.without_times(), [self.tables], folder)
 
 
 def write_parquet(plan: Plan, chunks: Iterable[Mapping[str, pa.Table]], folder: str | Path) -> Path:
@@ -162,6 +178,11 @@ def _toml(plan: Plan, rows: Mapping[str, int], positives: int) -> str:
         lines += ["", f"[tables.{table}]", f'file = "{table}.parquet"', f"rows = {rows[table]}"]
         if table in plan.primary_keys:
             lines.append(f"primary_key = {json.dumps(plan.primary_keys[table])}")
+        if table in plan.times:
+            lines.append(f"time = {json.dumps(plan.times[table])}")
+        if table in plan.known_later:
+            late = ", ".join(f"{date} = {json.dumps(columns)}" for date, columns in plan.known_later[table].items())
+            lines.append(f"known_later = {{ {late} }}")
         lines.append("columns = [")
         for name, column in columns.items():
             domain = f", domain = {json.dumps(column.domain)}" if column.domain else ""
