@@ -34,7 +34,7 @@ class Database:
     """The tables that rules are learned from, with the rows to predict. It never changes, so copies of it are itself.
 
     Make one by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`,
-    `from_popper`, `from_srlearn` or `from_arff`.
+    `from_popper`, `from_srlearn`, `from_relbench` or `from_arff`.
 
     Examples
     --------
@@ -280,17 +280,51 @@ class Database:
         """The rows of the target table that `examples()` leaves out because their label is missing."""
         return self._built.unlabelled
 
-    def folds(self, name: str | None = None) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Return known folds as (train, test) positions in `examples()`.
+    def folds(
+        self, name: str | None = None, *, time: Any = None, rolling: int | None = None, horizon: Any = None
+    ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Return known folds, or splits in time, as (train, test) positions in `examples()`.
 
-        Folds with the values "train" and "test" are one split; an example without a fold is in no part. A part without
-        examples is an error.
+        Known folds with the values "train" and "test" (or "val") are one split; an example without a fold is in no
+        part. A split in time learns from the examples whose time is before a moment and predicts those from it on; with
+        several moments each split predicts those up to the next. A part without examples is an error.
 
         Parameters
         ----------
         name : str or None
             The folds, by their name in the schema; None for the first that belong to the rows of the target.
+        time : date, number or list of them
+            The moment to split at, such as "2024-01-01", or several in order.
+        rolling : int
+            The number of moments to split at, which divide the examples into as many parts and one more, of nearly
+            equal size.
+        horizon : str, timedelta or number
+            How long after its time the label of an example is known, such as "90d": examples whose label was not
+            known at the moment of the split are in neither part.
+
+        Returns
+        -------
+        list of pairs of arrays
+            The positions to learn from and those to predict.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> loan = pd.DataFrame({"loan": [1, 2, 3, 4], "granted": [10, 20, 30, 40], "paid": ["yes", "no", "no", "yes"]})
+        >>> db = Database.from_frames(
+        ...     {"loan": loan}, target="loan", key="loan", label="paid", times={"loan": "granted"}
+        ... )
+        >>> [(train.tolist(), test.tolist()) for train, test in db.folds(time=35)]
+        [([0, 1, 2], [3])]
+        >>> [(train.tolist(), test.tolist()) for train, test in db.folds(time=[30, 40], horizon=5)]
+        [([0, 1], [2]), ([0, 1, 2], [3])]
         """
+        if name is None and (time is not None or rolling is not None or horizon is not None):
+            from hornboost.data.splits import splits_in_time
+
+            return [(split.train, split.test) for split in splits_in_time(self, time, rolling, horizon)]
+        if time is not None or rolling is not None or horizon is not None:
+            raise DataError(f"the folds '{name}' are known, not made in time; leave out time, rolling and horizon")
         known = [folds.name for folds in self._schema.folds]
         if not known:
             raise DataError(
@@ -306,9 +340,8 @@ class Database:
         folds = self._built.folds[name]
         if folds.problem is not None:
             raise DataError(f"{self._schema.location}: {folds.problem}")
-        tests = (
-            [folds.values.index("test")] if set(folds.values) == {"train", "test"} else list(range(len(folds.values)))
-        )
+        is_one_split = set(folds.values) in ({"train", "test"}, {"train", "val"})
+        tests = [1 - folds.values.index("train")] if is_one_split else list(range(len(folds.values)))
         found = []
         for test in tests:
             parts = (
@@ -624,6 +657,26 @@ class Database:
         from hornboost.data.readers.srlearn import read_srlearn
 
         return cls(**read_srlearn(folder, modes, part, allow_outside, options, target))
+
+    @classmethod
+    def from_relbench(cls, dataset: Any, task: Any) -> Database:
+        """Read a dataset of RelBench and one of its entity tasks: its tables, keys, times and splits as they are.
+
+        The examples are those of the splits `train` and `val`, which `folds()` gives; those of `test`, whose labels
+        RelBench hides, are `examples(labelled=False)`, in the order in which the task's `evaluate` expects
+        predictions. RelBench lets an example see what happened at its timestamp, so its cutoff here is one microsecond
+        later. The package is needed to load a dataset by name: `pip install 'hornboost[relbench]'`.
+
+        Parameters
+        ----------
+        dataset : relbench.base.Dataset or str
+            The dataset, or the name by which `relbench.load_dataset` knows it.
+        task : relbench.base.EntityTask or str
+            The task, of binary or multi-class classification or regression, or its name.
+        """
+        from hornboost.data.readers.relbench import read_relbench
+
+        return cls(**read_relbench(dataset, task))
 
     @classmethod
     def from_arff(cls, path: str | Path, label: str | None = None, **options: Any) -> Database:
