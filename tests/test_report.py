@@ -17,7 +17,8 @@ from hornboost.cli.options import ESTIMATORS, make_estimator
 from hornboost.errors import ModelError
 from hornboost.report import report_html
 from hornboost.report.evaluation import bounded_folds, reliability, stratified_folds
-from hornboost.report.examples import choose, script_json
+from hornboost.report.examples import Payload, choose, script_json
+from hornboost.report.learning import learning_figures
 from hornboost.report.schema_graph import Graph
 from report_pages import HOSTILE, bank_model, hostile_model, tuned_model
 
@@ -267,7 +268,7 @@ def test_the_command_writes_the_page(bank: Any, tmp_path: Path) -> None:
         app, ["report", str(tmp_path / "model.json"), "--data", str(tmp_path / "data"), "-o", str(output), "--cv", "2"]
     )
     assert result.exit_code == 0, result.output
-    assert "risky of loan" in output.read_text(encoding="utf-8")
+    assert "Predicting risky in loan" in output.read_text(encoding="utf-8")
 
 
 def test_folds_are_bounded_and_keep_the_shares_of_the_classes() -> None:
@@ -354,3 +355,19 @@ def test_the_path_of_a_regressor_is_in_its_report() -> None:
     html = report_html(reg.fit(X, y), X, y, cv=0)
     assert "held-out squared error" in html
     assert html.count("<tr data-x=") == reg.path_["rules"].nunique()
+
+
+def test_the_examples_of_a_card_are_typical_ones_before_mistakes() -> None:
+    payload = Payload({})
+    payload.examples = [
+        {"right": False, "why": "mistake"},
+        {"right": True, "why": "close call"},
+        {"right": True, "why": "random"},
+    ]
+    payload.fired = {0: [0, 1, 2]}
+    assert payload.typical() == {0: [2, 1, 0]}
+
+
+def test_a_falling_margin_is_explained() -> None:
+    [figure, *_] = learning_figures([{"round": 1, "mean_margin": 0.5}, {"round": 2, "mean_margin": 0.4}])
+    assert "each further one takes part of their share" in figure.caption

@@ -101,6 +101,16 @@ class Payload:
         self.examples.append(entry)
         return True
 
+    def typical(self) -> dict[int, list[int]]:
+        """The examples of each rule, those first that were chosen for no reason and are predicted rightly."""
+        order = {"random": 0, "sure": 1, "close call": 2, "mistake": 3}
+
+        def place(k: int) -> tuple[bool, int]:
+            one = self.examples[k]
+            return not one["right"], order.get(one["why"], len(order))
+
+        return {rule: sorted(examples, key=place) for rule, examples in self.fired.items()}
+
     def _fired(self, fired: Fired) -> list[Any]:
         rows = []
         for witness in fired.witnesses:

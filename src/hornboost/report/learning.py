@@ -25,6 +25,12 @@ PROGRESS = (
 )
 """What a booster's rounds may record, and what it is called."""
 
+WHY = {
+    "mean_margin": "A margin is the votes for the right class less those against it, divided by all votes. It usually "
+    "falls: the first rules are right about many examples, and each further one takes part of their share of the votes."
+}
+"""What a curve would leave its reader wondering about."""
+
 
 def learning_figures(history: History, fold_histories: Sequence[History] = ()) -> list[Figure]:
     """Of a ranking booster the learning curves.
@@ -133,9 +139,10 @@ def _by_round(history: History, column: str, label: str, *, with_features: bool)
     )
     table = [[str(row["round"]), f"{float(row[column]):.4f}"] for row in history if column in row][:500]
     entered = [f"{k}. round {at}: {what}" for k, (at, what) in enumerate(marks, start=1)]
+    caption = f"On the training examples, after each of {max(rounds)} rounds."
     return Figure(
         label.capitalize(),
-        f"On the training examples, after each of {max(rounds)} rounds.",
+        f"{caption} {WHY[column]}" if column in WHY else caption,
         chart.svg(),
         legend,
         ("round", label),

@@ -122,7 +122,7 @@ def report_html(
     target = saved.target
     context |= {
         **_learning(saved, evaluation),
-        "title": shown(title, 120) if title else f"{name(target.label or 'class')} of {name(target.table)}",
+        "title": shown(title, 120) if title else f"Predicting {name(target.label or 'class')} in {name(target.table)}",
         "data": chosen_examples.script_json(
             {"label": context["label"], "examples": payload.examples, "rules": [card.text for card in context["cards"]]}
         ),
@@ -168,7 +168,7 @@ def _about_numbers(
         "n_scored": number(len(scored.rows)),
         "cards": cards,
         **_learning(saved, None),
-        "title": shown(title, 120) if title else f"{label} of {name(target.table)}",
+        "title": shown(title, 120) if title else f"Predicting {label} in {name(target.table)}",
         "data": chosen_examples.script_json(data),
     }
 
@@ -302,7 +302,7 @@ def _about_all(saved: Any, database: Database, payload: chosen_examples.Payload,
         "n_examples": number(n),
         "n_rows": number(sum(rows.values())),
         "n_tables": len(database.tables),
-        "fired": payload.fired,
+        "fired": payload.typical(),
         "examples": payload.examples,
         "graph": Graph.of(database, [rule.clause for rule in saved.ensemble.rules], rows),
         "warnings": [shown(text, 300) for text in (*_left_out(database), *database.warnings[:20])],

@@ -123,7 +123,7 @@ class Graph:
             ty=y + 20,
             ry=y + 36,
             cy=y + 52,
-            table=_cut(table, 20) + (" · target" if is_target else ""),
+            table=_cut(table, 12) + " · target" if is_target else _cut(table, 20),
             rows=number(self.rows[table]),
             tested=_cut(tested, 26),
         )
