@@ -36,6 +36,8 @@ def evaluate(
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
+    times: shared.Times = None,
+    known_later: shared.KnownLater = None,
     estimator: shared.Estimator = "hornboost",
     features: shared.Features = None,
     rounds: shared.Rounds = None,
@@ -66,6 +68,8 @@ def evaluate(
             where,
             allow_outside,
             predicts,
+            times,
+            known_later,
         ),
     )
     X, y, behind = examples(database)

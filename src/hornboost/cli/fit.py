@@ -40,6 +40,8 @@ def fit(
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
+    times: shared.Times = None,
+    known_later: shared.KnownLater = None,
     estimator: shared.Estimator = "hornboost",
     features: shared.Features = None,
     rounds: shared.Rounds = None,
@@ -71,6 +73,8 @@ def fit(
                 where,
                 allow_outside,
                 predicts,
+                times,
+                known_later,
             ),
         )
         X, y, behind = examples(database)

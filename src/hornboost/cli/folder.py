@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hornboost.data import Database
-    from hornboost.data.table import Column
+    from hornboost.data.table import Column, Table
 
 
 def write_folder(database: Database, folder: Path, suffix: str) -> None:
@@ -62,17 +62,21 @@ def _tables(database: Database) -> dict[str, pa.Table]:
     import pyarrow as pa
 
     columns = {
-        name: {column.name: _values(column, database) for column in table.columns.values()}
+        name: {column.name: _values(column, database) for column in _columns(table)}
         for name, table in database.tables.items()
     }
     target = database.target
     if target.label is not None:
         texts = np.full(database.tables[target.table].n_rows, None, dtype=object)
-        texts[database.example_rows] = [
-            None if value is None or value != value else value_text(value) for value in database.examples()[1]
-        ]
+        rows, labels = database.labels()
+        texts[rows] = [None if value is None or value != value else value_text(value) for value in labels]
         columns[target.table][target.label] = pa.array(texts, pa.string())
     return {name: pa.table(found) for name, found in columns.items()}
+
+
+def _columns(table: Table) -> list[Column]:
+    """All columns of a table, its time among them."""
+    return [*table.columns.values(), *([] if table.times is None else [table.times])]
 
 
 def _values(column: Column, database: Database) -> pa.Array:
@@ -93,13 +97,14 @@ def _schema(database: Database, suffix: str) -> Schema:
     target = database.target
     tables = {}
     for number, (name, table) in enumerate(database.tables.items()):
-        columns = [ColumnSchema(column.name, type_name(column), column.domain) for column in table.columns.values()]  # type: ignore[arg-type]
+        columns = [ColumnSchema(column.name, type_name(column), column.domain) for column in _columns(table)]  # type: ignore[arg-type]
         if name == target.table and target.label is not None:
             columns.append(ColumnSchema(target.label, "nominal"))
         known = {column.name for column in columns}
         primary = database.schema.tables[name].primary_key if name in database.schema.tables else ()
         key = primary if known.issuperset(primary) else ()
-        tables[name] = TableSchema(name, tuple(columns), key, _file(name, number, suffix), table.n_rows)
+        time, later = database.times.get(name), database.known_later.get(name, {})
+        tables[name] = TableSchema(name, tuple(columns), key, _file(name, number, suffix), table.n_rows, time, later)
     keys = {(table.name, column.name) for table in tables.values() for column in table.columns if column.type == "key"}
     links = tuple(
         link
@@ -111,7 +116,7 @@ def _schema(database: Database, suffix: str) -> Schema:
         task = replace(
             task, positive=(target.positive,), negative=(target.negative,) if target.negative is not None else ()
         )
-    if len(database.example_rows) + len(database.unlabelled_rows) < database.tables[target.table].n_rows:
+    if database.n_asked < database.tables[target.table].n_rows:
         task = replace(task, where=_where(database, tables[target.table]))
     return Schema(tables, links, task, name=database.schema.name, title=database.schema.title)
 

@@ -29,6 +29,8 @@ def inspect(
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
+    times: shared.Times = None,
+    known_later: shared.KnownLater = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print the schema as a schema.toml.")] = False,
     as_json: shared.Json = False,
 ) -> None:
@@ -51,6 +53,8 @@ def inspect(
             where,
             allow_outside,
             predicts,
+            times,
+            known_later,
         ),
     )
     if toml:
@@ -77,6 +81,8 @@ def convert(
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
+    times: shared.Times = None,
+    known_later: shared.KnownLater = None,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV files instead of Parquet.")] = False,
 ) -> None:
     """Write SOURCE as a folder with a file a table and a schema.toml, which every verb reads without guessing."""
@@ -100,6 +106,8 @@ def convert(
             where,
             allow_outside,
             predicts,
+            times,
+            known_later,
         ),
     )
     say_which_tables(database)
@@ -136,6 +144,7 @@ def _show(database: Database) -> None:
         say(f"predicts {target.table}.{target.label}: {counts or _numbers(database)}")
         if database.unlabelled_rows.size:
             say(f"left out, as they have no label: {database.unlabelled_rows.size:,} rows (they can be predicted)")
+    _show_times(database)
     identifiers = [
         f"{column} looks like an identifier: rules may learn it by heart" for column in likely_identifiers(database)
     ]
@@ -148,6 +157,52 @@ def _show(database: Database) -> None:
             say(f"{title}:")
         for line in lines:
             say(f"  {line}")
+
+
+def _show_times(database: Database) -> None:
+    """The tables with a time, the columns that are filled in later, and what could be declared as well."""
+    from hornboost.data.time_facts import about_facts, about_future, suggested_times, time_facts
+
+    facts = time_facts(database)
+    lines = [about_facts(found, found.table == database.target.table) for found in facts]
+    lines += [
+        f"{table}.{column} is known from {table}.{dating} on"
+        for table, dated in database.known_later.items()
+        for dating, columns in dated.items()
+        for column in (*columns, dating)
+    ]
+    for title, found in (("times", [*lines, *about_future(facts)]), ("could be times", suggested_times(database))):
+        if found:
+            say()
+            say(f"{title}:")
+        for line in found:
+            say(f"  {line}")
+
+
+def _times_json(database: Database) -> dict[str, Any]:
+    from hornboost.data.time_facts import suggested_times, time_facts
+    from hornboost.data.times import time_text
+
+    facts = [
+        {
+            "table": found.table,
+            "column": found.column,
+            "rows": found.rows,
+            "undated": found.undated,
+            "first": time_text(found.first, found.is_date) if found.undated < found.rows else None,
+            "last": time_text(found.last, found.is_date) if found.undated < found.rows else None,
+            "examples": found.examples,
+            "reached": found.reached,
+            "after_cutoff": found.after,
+            "path": list(found.path),
+        }
+        for found in time_facts(database)
+    ]
+    later = {
+        table: {dating: list(columns) for dating, columns in dated.items()}
+        for table, dated in database.known_later.items()
+    }
+    return {"times": facts, "known_later": later, "could_be_times": suggested_times(database)}
 
 
 def _domain(row: dict[str, Any]) -> str:
@@ -190,6 +245,7 @@ def _as_json(database: Database) -> dict[str, Any]:
             }
             for link in database.links
         ],
+        **_times_json(database),
         "inferred": list(database.inferred),
         "warnings": list(database.warnings),
     }

@@ -107,6 +107,25 @@ AllowOutside = Annotated[
         "--allow-outside", help="Also read files outside the folder that its schema.toml or background file names."
     ),
 ]
+Times = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--time",
+        help="The column with the time of a table's rows, as table.column; the target's is the cutoff of its examples, "
+        "which see only rows from before. Repeat it for more tables.",
+    ),
+]
+KnownLater = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--known-later",
+        help="Columns that are filled in after their row, with the column that says when, as table.when=column,column.",
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", help="The moment up to which all examples may look, such as 2024-06-30, not their own."),
+]
 SqlSchema = Annotated[str | None, typer.Option("--schema", help="The schema of a PostgreSQL or DuckDB database.")]
 Estimator = Annotated[str, typer.Option(help=f"One of {', '.join(ESTIMATORS)}.", autocompletion=_complete_estimator)]
 Features = Annotated[
@@ -146,6 +165,8 @@ def task_options(
     where: Sequence[str] | None = None,
     allow_outside: bool = False,
     predicts: str | None = None,
+    times: Sequence[str] | None = None,
+    known_later: Sequence[str] | None = None,
 ) -> TaskOptions:
     return TaskOptions(
         target,
@@ -156,14 +177,49 @@ def task_options(
         exclude or (),
         link or (),
         schema,
-        tables=[
-            name.strip() for text in tables or () for row in csv.reader([text], skipinitialspace=True) for name in row
-        ],
+        tables=[name for text in tables or () for name in _names(text)],
         exclude_tables=exclude_table or (),
         where=_conditions(where or ()),
         allow_outside=allow_outside,
         predicts=predicts,
+        times=_times(times or ()),
+        known_later=_known_later(known_later or ()),
     )
+
+
+def _names(text: str) -> list[str]:
+    """Names with commas between them, as in CSV."""
+    return [name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row]
+
+
+def _times(texts: Sequence[str]) -> dict[str, str]:
+    """`table.column` texts as the readers take them."""
+    found: dict[str, str] = {}
+    for text in texts:
+        table, dot, column = (part.strip() for part in text.partition("."))
+        if not dot or not table or not column:
+            raise DataError(f"--time: '{text}' is not of the form table.column; write for example --time orders.date")
+        if found.setdefault(table, column) != column:
+            raise DataError(
+                f"--time: table '{table}' has both '{found[table]}' and '{column}'; name the one from which on its "
+                "rows are known, and the other with --known-later"
+            )
+    return found
+
+
+def _known_later(texts: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+    """`table.when=column,column` texts as the readers take them."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for text in texts:
+        place, equals, columns = text.partition("=")
+        table, dot, dating = (part.strip() for part in place.partition("."))
+        if not (dot and table and dating) or (equals and not columns.strip()):
+            raise DataError(
+                f"--known-later: '{text}' is not of the form table.when=column,column; "
+                "write for example --known-later orders.paid=method"
+            )
+        found.setdefault(table, {}).setdefault(dating, []).extend(_names(columns) if equals else [])
+    return found
 
 
 def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:

@@ -36,27 +36,37 @@ def predict(
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
+    times: shared.Times = None,
+    known_later: shared.KnownLater = None,
+    as_of: shared.AsOf = None,
     unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Only rows whose label is missing.")] = False,
     label: shared.Label = None,
     as_json: shared.Json = False,
 ) -> None:
     """Predict every row of SOURCE's target table, with a label or without: keys, score, probability, prediction.
 
+    Where the model was learned with times, each row is predicted from what was known at its own cutoff, which stands
+    beside its key, or from what was known at the moment that --as-of names.
+
     The output is CSV, or Parquet by its name. With two classes the score and the probability are those of the positive
     class, which their columns name. Of a number there is the prediction alone.
     """
     check_output(output, model, source)
     options = shared.task_options(
-        target, None, label, None, task, None, link, schema, tables, exclude_table, where, allow_outside
+        *(target, None, label, None, task, None, link, schema, tables, exclude_table, where, allow_outside),
+        times=times,
+        known_later=known_later,
     )
-    fitted, X, keys = load_with_examples(model, source, options, unlabelled)
+    fitted, X, keys = load_with_examples(model, source, options, unlabelled, as_of)
     frame = predictions(fitted, X, keys)
-    if as_json:
-        show_json([{name: _cell(value) for name, value in row.items()} for row in frame.to_dict("records")])
-    elif output is not None and output.suffix == ".parquet":
+    if output is not None and output.suffix == ".parquet" and not as_json:
         _write_parquet(output, frame)
     else:
-        write_text(output, frame.to_csv(index=False))
+        frame = _with_moments_as_text(frame)
+        if as_json:
+            show_json([{name: _cell(value) for name, value in row.items()} for row in frame.to_dict("records")])
+        else:
+            write_text(output, frame.to_csv(index=False))
     if output is not None:
         note(f"wrote {len(frame):,} predictions to {output}")
 
@@ -79,6 +89,9 @@ def explain(
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
+    times: shared.Times = None,
+    known_later: shared.KnownLater = None,
+    as_of: shared.AsOf = None,
     as_json: shared.Json = False,
 ) -> None:
     """Say why an example is predicted as it is.
@@ -88,14 +101,16 @@ def explain(
     from hornboost.model.explanation import Explanations
 
     options = shared.task_options(
-        target, None, None, None, task, None, link, schema, tables, exclude_table, where, allow_outside
+        *(target, None, None, None, task, None, link, schema, tables, exclude_table, where, allow_outside),
+        times=times,
+        known_later=known_later,
     )
-    fitted, X, keys = load_with_examples(model, source, options)
-    rows = find_rows(keys, key)
+    fitted, X, keys = load_with_examples(model, source, options, as_of=as_of)
+    cutoff = fitted.model.times.get(fitted.model.target.table)
+    rows = find_rows(keys, key, None if cutoff is None else cutoff.column)
     found = fitted.explain(X.iloc[rows], missed)
-    names = [
-        {str(name): _cell(value) for name, value in record.items()} for record in keys.iloc[rows].to_dict("records")
-    ]
+    records = _with_moments_as_text(keys.iloc[rows]).to_dict("records")
+    names = [{str(name): _cell(value) for name, value in record.items()} for record in records]
     found = Explanations(replace(one, keys=name) for one, name in zip(found, names, strict=True))
     if as_json:
         show_json(found.to_json())
@@ -127,12 +142,12 @@ def predictions(fitted: FittedModel | FittedRegressor, X: Any, keys: pd.DataFram
 
 
 def load_with_examples(
-    model: Path, source: str, options: TaskOptions, unlabelled: bool = False
+    model: Path, source: str, options: TaskOptions, unlabelled: bool = False, as_of: str | None = None
 ) -> tuple[FittedModel | FittedRegressor, Any, pd.DataFrame]:
     """The model bound to a source, all of the source's rows to predict or
     those without a label, and what identifies them.
     """
-    from hornboost.cli.source import open_for_model, shown
+    from hornboost.cli.source import open_for_model, say_what_is_undated, shown
     from hornboost.estimators.fitted import fitted
     from hornboost.model import file
 
@@ -145,7 +160,14 @@ def load_with_examples(
             f"{model}: the model does not know the name of its label; "
             "name it with --label, so that rows without one are known"
         )
-    X, _ = database.examples(labelled=False if unlabelled else None)
+    say_what_is_undated(database)
+    X, _ = database.examples(labelled=False if unlabelled else None, as_of=as_of)
+    cutoff = database.times.get(database.target.table)
+    if cutoff is not None and cutoff not in X.columns:
+        raise DataError(
+            f"{shown(source)}: the rows of '{database.target.table}' have no '{cutoff}', up to which they may look; "
+            "add the column, or name a moment for all with --as-of"
+        )
     if len(X) == 0:
         raise DataError(
             f"{shown(source)}: every row of '{database.target.table}' has a value of '{database.target.label}'; "
@@ -158,41 +180,66 @@ def load_with_examples(
 
 
 def _keys(database: Database, X: Any, wanted: Sequence[str]) -> pd.DataFrame:
-    names = [name for name in (wanted or database.target.key) if name in X.columns]
-    if names:
-        return X[names].reset_index(drop=True)
+    """What identifies the rows: their keys, or else their numbers, and the cutoff where they have one."""
     import pandas as pd
 
-    return pd.DataFrame({"row": np.arange(1, len(X) + 1)})
+    names = [name for name in (wanted or database.target.key) if name in X.columns]
+    keys = X[names].reset_index(drop=True) if names else pd.DataFrame({"row": np.arange(1, len(X) + 1)})
+    cutoff = database.times.get(database.target.table)
+    return keys if cutoff is None else keys.assign(**{cutoff: X[cutoff].to_numpy()})
 
 
-def find_rows(keys: pd.DataFrame, wanted: Sequence[str]) -> list[int]:
+def _with_moments_as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Dates and times in ISO 8601, midnight left out."""
+    from hornboost.logic.moment import moment_text
+
+    texts = {}
+    for name in frame.columns:
+        values = frame[name].to_numpy()
+        if values.dtype.kind == "M":
+            distinct, codes = np.unique(values.astype("datetime64[us]"), return_inverse=True)
+            shown = [None if np.isnat(moment) else moment_text(moment.astype(np.int64)) for moment in distinct]
+            texts[name] = np.array(shown, object)[codes]
+    return frame.assign(**texts)
+
+
+def find_rows(keys: pd.DataFrame, wanted: Sequence[str], cutoff: str | None = None) -> list[int]:
     """The positions of the examples with these keys.
 
-    A part of a compound key that holds a comma stands in quotes, as in CSV.
+    A part of a compound key that holds a comma stands in quotes, as in CSV. Where one key has several cutoffs, the one
+    that is meant follows it.
     """
-    parts = list(keys.astype(str).itertuples(index=False, name=None))
+    keys = _with_moments_as_text(keys)
     place: dict[tuple[str, ...], int] = {}
-    by_text: dict[str, set[tuple[str, ...]]] = {}
-    for position, key in enumerate(parts):
+    by_text: dict[str, dict[tuple[str, ...], None]] = {}
+    for position, key in enumerate(keys.astype(str).itertuples(index=False, name=None)):
         place.setdefault(key, position)
-        by_text.setdefault(",".join(key), set()).add(key)
+        for parts in (key, key[:-1]) if cutoff is not None else (key,):
+            by_text.setdefault(",".join(parts), {})[key] = None
     found = []
     for text in wanted:
-        alike = by_text.get(text, set())
-        if len(alike) > 1:
-            raise DataError(
-                f"--key {text}: {len(alike)} examples are called so; "
-                "put quotes around parts that hold commas, as in CSV"
-            )
-        key = next(iter(alike)) if alike else tuple(next(csv.reader([text]), []))
-        if key not in place:
+        alike = list(by_text.get(text, {}))
+        if not alike:
+            parts = tuple(next(csv.reader([text]), []))
+            alike = [key for key in place if parts in ((key, key[:-1]) if cutoff is not None else (key,))]
+        if not alike:
             raise DataError(
                 f"there is no example with {', '.join(keys.columns)} = "
                 f"'{text}'{did_you_mean(text, list(by_text)[:1000])}"
             )
-        found.append(place[key])
+        if len(alike) > 1:
+            raise DataError(_ambiguous(text, alike, cutoff))
+        found.append(place[alike[0]])
     return found
+
+
+def _ambiguous(text: str, alike: Sequence[tuple[str, ...]], cutoff: str | None) -> str:
+    if cutoff is not None and len({key[:-1] for key in alike}) == 1:
+        return (
+            f"--key {text}: there are {len(alike)} examples of it, with different values of '{cutoff}'; name one as "
+            f"--key {text},{alike[0][-1]}"
+        )
+    return f"--key {text}: {len(alike)} examples are called so; put quotes around parts that hold commas, as in CSV"
 
 
 def _write_parquet(output: Path, frame: pd.DataFrame) -> None:

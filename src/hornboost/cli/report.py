@@ -38,6 +38,8 @@ def report(
     exclude_table: shared.ExcludeTable = None,
     where: shared.Where = None,
     allow_outside: shared.AllowOutside = False,
+    times: shared.Times = None,
+    known_later: shared.KnownLater = None,
 ) -> None:
     """Write one HTML page about MODEL: its rules, how good they are, how they were learned, and explanations."""
     from hornboost.cli.source import as_read_by, open_for_model, open_task, say_what_was_read
@@ -51,7 +53,9 @@ def report(
     stated = label or known.label, positive or _positive(known)
     predicts = "numbers" if saved.ensemble.is_of_numbers else None
     options = shared.task_options(
-        target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside, predicts
+        *(target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside, predicts),
+        times=times,
+        known_later=known_later,
     )
     if positive is None and label is None:
         options = replace(options, negative=_negative(known))

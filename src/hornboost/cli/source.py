@@ -18,7 +18,10 @@ TABLE_FILES = (".csv", ".csv.gz", ".parquet")
 LABELS = ("label", "class", "target", "y", "outcome", "response", "survived", "churn", "default", "active", "status")
 """Names by which a column is taken for the label when none is given, the likeliest first."""
 
-OPTION_NAMES = {"exclude_columns": "exclude", "exclude_tables": "exclude-table"}
+OPTION_NAMES = {
+    "exclude_columns": "exclude",
+    "exclude_tables": "exclude-table",
+}
 """What options of the readers are called on the command line, where it is something else."""
 
 MANY = 100
@@ -44,6 +47,8 @@ class TaskOptions:
     allow_outside: bool = False
     hints: Mapping[str, Any] = field(default_factory=dict)
     predicts: str | None = None
+    times: Mapping[str, str] = field(default_factory=dict)
+    known_later: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
     def reader(self) -> dict[str, Any]:
         """The options as every reader takes them."""
@@ -59,7 +64,12 @@ class TaskOptions:
             "exclude_tables": list(self.exclude_tables) or None,
             "where": {column: list(values) for column, values in self.where.items()} or None,
         }
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in given.items() if value is not None} | self.dating()
+
+    def dating(self) -> dict[str, Any]:
+        """What they say about times."""
+        given = {"times": self.times, "known_later": self.known_later}
+        return {name: value for name, value in given.items() if value}
 
     def inferring(self) -> dict[str, Any]:
         """The options of a reader that finds links and types by itself."""
@@ -112,9 +122,18 @@ def say_what_was_read(database: Database) -> None:
     from hornboost.cli.output import note
 
     say_which_tables(database)
+    say_what_is_undated(database)
     if database.unlabelled_rows.size:
         n, rows = database.unlabelled_rows.size, database.tables[database.target.table].n_rows
         note(f"left out {n:,} of {rows:,} rows of '{database.target.table}' whose '{database.target.label}' is missing")
+
+
+def say_what_is_undated(database: Database) -> None:
+    """Which rows count for nobody, and other things that times make worth knowing."""
+    from hornboost.cli.output import note
+
+    for sentence in database.time_warnings:
+        note(sentence)
 
 
 def say_which_tables(database: Database) -> None:
@@ -130,6 +149,8 @@ def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Data
     """A database to predict on: the target, keys and types of the model where the source does not state them itself."""
     if not model.is_relational:
         return as_read_by(model, open_source(source, options))
+    from hornboost.model.times import dated_by
+
     used = model.used()
     domains = {(table, column.name): column.domain for table, columns in model.schema.items() for column in columns}
     hints = {
@@ -146,16 +167,18 @@ def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Data
         "target": model.target.table,
         "key": list(model.target.key),
     }
-    return open_source(source, replace(options, hints={**hints, **options.hints})).read_as(model.columns())
+    database = open_source(source, replace(options, hints={**hints, **options.hints}))
+    return dated_by(model, database.read_as(model.columns()))
 
 
 def as_read_by(model: SavedModel, database: Database) -> Database:
     """The one table of a database in the types of a model of a single table; what is a key here stays one."""
+    from hornboost.model.times import dated_by
+
     table = database.tables[database.target.table]
     keys = {column.name for column in table.keys}
-    return database.read_as(
-        {place: column for place, column in model.columns(table.name).items() if column.name not in keys}
-    )
+    columns = {place: column for place, column in model.columns(table.name).items() if column.name not in keys}
+    return dated_by(model, database.read_as(columns))
 
 
 def likely_identifiers(database: Database) -> list[str]:
@@ -186,16 +209,18 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
         return Database.from_folder(path, options.task, allow_outside=options.allow_outside, **options.reader())
     if is_popper(path):
         _refuse_options(options, path.name)
-        return Database.from_popper(path)
+        return Database.from_popper(path, **options.dating())
     stems = sorted(path.glob("*.b"))
     whole = [file for file in stems if file.with_suffix(".f").exists() and file.with_suffix(".n").exists()]
     stems = whole or ([] if table_files(path) else stems)
     if stems:
         _refuse_options(options, stems[0].name)
-        return Database.from_aleph(stems[0].with_suffix(""))
+        return Database.from_aleph(stems[0].with_suffix(""), **options.dating())
     if any(path.glob("*facts.txt")) or any(path.glob("train/*facts.txt")):
         _refuse_options(replace(options, target=None), path.name)
-        return Database.from_srlearn(path, target=options.target, allow_outside=options.allow_outside)
+        return Database.from_srlearn(
+            path, target=options.target, allow_outside=options.allow_outside, **options.dating()
+        )
     return Database.from_folder(path, options.task, **options.inferring())
 
 
@@ -204,7 +229,7 @@ def _open_file(path: Path, options: TaskOptions) -> Database:
 
     if path.suffix in (".b", ".f", ".n", ".pl") or not path.exists():
         _refuse_options(options, path.name)
-        return Database.from_aleph(path)
+        return Database.from_aleph(path, **options.dating())
     if path.suffix.lower() == ".arff":
         given = options.reader()
         return Database.from_arff(
@@ -249,9 +274,8 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _refuse_options(options: TaskOptions, place: str) -> None:
-    given = [
-        name for name, value in (*options.reader().items(), ("task", options.task), ("link", options.links)) if value
-    ]
+    stated = replace(options, times={}, known_later={}).reader()
+    given = [name for name, value in (*stated.items(), ("task", options.task), ("link", options.links)) if value]
     if given:
         raise DataError(
             f"{place}: the modes and examples state the task, so --{OPTION_NAMES.get(given[0], given[0])} "

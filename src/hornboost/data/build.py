@@ -15,7 +15,7 @@ from hornboost.data.labels import MANY, LabelKind, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
-from hornboost.data.times import about_undated, check_comparable, check_cutoff, encode_time, late_columns, times_of
+from hornboost.data.times import check_comparable, check_cutoff, encode_time, late_columns, times_of
 from hornboost.data.values import natural_type, stored_type
 from hornboost.errors import DataError, did_you_mean
 
@@ -73,8 +73,8 @@ class Labelled:
 class Built:
     """What `Database` keeps.
 
-    `unlabelled` are the target's rows that would be examples if they had a label, `undated` those that would be if they
-    had a cutoff.
+    `unlabelled` are the target's rows that would be examples if they had a label; `whatever_time` has both kinds with
+    those that have no cutoff, if there are any.
     """
 
     tables: dict[str, Table]
@@ -83,7 +83,7 @@ class Built:
     unlabelled: NDArray[np.int64]
     folds: dict[str, FoldValues]
     warnings: tuple[str, ...]
-    undated: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    whatever_time: tuple[Labelled, NDArray[np.int64]] | None = None
 
 
 def hidden_columns(schema: Schema, task: Task) -> set[tuple[str, str]]:
@@ -114,10 +114,13 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
             f"{target.location}: the target table '{task.table}' has no rows; choose another target or add examples"
         )
     times = {table: _encode_time(name, sources[table]) for table, name in times_of(schema, task).items()}
-    asked = _example_rows(task, target)
-    asked, undated = _with_cutoff(asked, times.get(task.table), target)
-    warnings += about_undated(times, task.table, undated.size > 0)
+    wanted = _example_rows(task, target)
+    asked = _with_cutoff(wanted, times.get(task.table), target)
     labelled = _labels(schema, task, target, asked)
+    whatever_time = None
+    if asked.size < wanted.size:
+        undated = _labels(schema, task, target, wanted)
+        whatever_time = undated, np.setdiff1d(wanted, undated.rows, assume_unique=True)
     hidden = hidden_columns(schema, task)
     visible = [table for table in schema.tables.values() if table.name not in task.exclude_tables]
     fold_columns = _read_fold_columns(schema, sources)
@@ -131,26 +134,24 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
         if item.file is None
     }
     unlabelled = np.setdiff1d(asked, labelled.rows, assume_unique=True)
-    return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings), undated)
+    return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings), whatever_time)
 
 
 def _place(source: Source, column: str) -> str:
     return f"{source.location}: table '{source.name}', column '{column}'"
 
 
-def _with_cutoff(
-    rows: NDArray[np.int64], cutoffs: Column | None, source: Source
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows that can be examples, and those that cannot because nobody knows up to when they may look."""
+def _with_cutoff(rows: NDArray[np.int64], cutoffs: Column | None, source: Source) -> NDArray[np.int64]:
+    """The rows that can be examples, because it is known up to when they may look."""
     if cutoffs is None:
-        return rows, np.empty(0, dtype=np.int64)
+        return rows
     missing = cutoffs.missing[rows]
     if missing.all():
         raise DataError(
             f"{_place(source, cutoffs.name)}: none of {rows.size:,} examples has a time up to which it may look; "
             "fill the column in or name another"
         )
-    return rows[~missing], rows[missing]
+    return rows[~missing]
 
 
 def _check_columns(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Iterable[str]:

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from hornboost.data.build import Target, build, hidden_columns
 from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text, type_name
 from hornboost.data.domain import Domain
-from hornboost.data.frames import arrow_columns, encode_rows, examples_frame
+from hornboost.data.frames import arrow_columns, encode_rows, examples_frame, with_cutoff
 from hornboost.data.index import KeyIndex
 from hornboost.data.labels import LabelKind
 from hornboost.data.schema import Schema, Task
 from hornboost.data.schema_file import format_schema, write_schema
 from hornboost.data.source import Source
 from hornboost.data.table import Table
+from hornboost.data.times import about_times
 from hornboost.errors import DataError, did_you_mean
 from hornboost.stopping import working
 
@@ -86,13 +87,14 @@ class Database:
         self._lock = threading.Lock()
         self._indexes: dict[tuple[str, str], KeyIndex] = {}
         self._links: tuple[Link, ...] | None = None
+        self._time_warnings: tuple[str, ...] | None = None
         self._examples: dict[bool | None, tuple[Any, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_lock", "_indexes", "_links", "_examples")
+            if name not in ("_lock", "_indexes", "_links", "_time_warnings", "_examples")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -198,9 +200,18 @@ class Database:
             for link in self.links
             if link.dangling
         ]
-        return (*self._warnings, *dangling)
+        return (*self._warnings, *self.time_warnings, *dangling)
 
-    def examples(self, held_out: str | None = None, *, labelled: bool | None = True) -> tuple[Any, Any]:
+    @property
+    def time_warnings(self) -> tuple[str, ...]:
+        """Those of them that are about times: which rows count for no example."""
+        if self._time_warnings is None:
+            self._time_warnings = tuple(about_times(self._built.tables, self.target.table))
+        return self._time_warnings
+
+    def examples(
+        self, held_out: str | None = None, *, labelled: bool | None = True, as_of: Any = None
+    ) -> tuple[Any, Any]:
         """Return the examples, as a frame of keys and attributes, and their labels.
 
         Rows whose label is missing are no examples to learn from, but may be the ones to predict.
@@ -212,6 +223,8 @@ class Database:
         labelled : bool or None
             True for the rows with a label, False for those without one (with None for the labels), None for all rows in
             the order of the table, with missing labels. Where the target has no label, all rows are returned.
+        as_of : date, text or number
+            The cutoff of all of them, instead of their own; rows that have none of their own are examples then, too.
 
         Returns
         -------
@@ -229,17 +242,25 @@ class Database:
         [[1, 3], [2], [1, 2, 3]]
         """
         if held_out is not None:
-            return self._held_out(held_out).examples(labelled=labelled)
-        if labelled in self._examples:
+            return self._held_out(held_out).examples(labelled=labelled, as_of=as_of)
+        if labelled in self._examples and as_of is None:
             return self._examples[labelled]
-        found = examples_frame(self._built, self._hidden, self._frame, *self._chosen(labelled))
+        chosen = self._chosen(labelled, whatever_time=as_of is not None)
+        found = examples_frame(self._built, self._hidden, self._frame, *chosen)
+        if as_of is not None:
+            return with_cutoff(found[0], self._built.tables[self.target.table], as_of), found[1]
         if self._frame is not None:
             self._examples[labelled] = found
         return found
 
-    def _chosen(self, labelled: bool | None) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
-        """The rows of the target that are asked for, and their labels."""
-        rows, labels, unlabelled = self._built.labelled.rows, self._built.labelled.labels, self._built.unlabelled
+    def _chosen(
+        self, labelled: bool | None, whatever_time: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
+        """The rows of the target that are asked for, and their labels; also those without a cutoff, if that is said."""
+        among, unlabelled = self._built.labelled, self._built.unlabelled
+        if whatever_time and self._built.whatever_time is not None:
+            among, unlabelled = self._built.whatever_time
+        rows, labels = among.rows, among.labels
         if labels is None or (labelled and rows.size):
             return rows, labels
         if labelled:
@@ -267,6 +288,17 @@ class Database:
     def example_rows(self) -> NDArray[np.int64]:
         """The rows of the target table that are examples, in the order of `examples()`."""
         return self._built.labelled.rows
+
+    def labels(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The rows of the target table with a label, also those that are no examples for want of a cutoff, and it."""
+        among = self._built.labelled if self._built.whatever_time is None else self._built.whatever_time[0]
+        return among.rows, np.empty(among.rows.size, object) if among.labels is None else among.labels
+
+    @property
+    def n_asked(self) -> int:
+        """The number of the target's rows that could be examples, if each had a label and a cutoff."""
+        among, unlabelled = self._built.whatever_time or (self._built.labelled, self._built.unlabelled)
+        return len(among.rows) + len(unlabelled)
 
     @property
     def hidden_columns(self) -> tuple[str, ...]:

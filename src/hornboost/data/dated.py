@@ -12,7 +12,7 @@ from hornboost.data.build import Built
 from hornboost.data.domain import Domain
 from hornboost.data.readers.options import with_times
 from hornboost.data.table import Column, Table
-from hornboost.data.times import about_undated, check_comparable, encode_time
+from hornboost.data.times import check_comparable, encode_time
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -47,13 +47,10 @@ def dated(database: Database, times: Mapping[str, str], known_later: KnownLater,
     if all(any(column.name == time for column in schema.tables[name].columns) for name, time in times.items()):
         schema = with_times(schema, {"times": times, "known_later": known_later})
     other: Database = object.__new__(type(database))
-    built = _with_cutoffs(replace(database._built, tables=tables), target)
-    columns = {name: table.times for name, table in tables.items() if table.times is not None}
     state = {
-        "_built": built,
+        "_built": _with_cutoffs(replace(database._built, tables=tables), target),
         "_schema": schema,
         "_task": replace(database._task, time=times.get(target)),
-        "_warnings": (*database._warnings, *about_undated(columns, target, built.undated.size > 0)),
     }
     other.__setstate__(database.__getstate__() | state)
     return other
@@ -107,6 +104,6 @@ def _with_cutoffs(built: Built, target: str) -> Built:
         name: replace(found, of_example=found.of_example[keep]) if found.of_example.size else found
         for name, found in built.folds.items()
     }
-    without = np.sort(np.concatenate([labelled.rows[~keep], built.unlabelled[missing[built.unlabelled]]]))
     unlabelled = built.unlabelled[~missing[built.unlabelled]]
-    return replace(built, labelled=rest, unlabelled=unlabelled, folds=folds, undated=without)
+    whatever_time = labelled, built.unlabelled
+    return replace(built, labelled=rest, unlabelled=unlabelled, folds=folds, whatever_time=whatever_time)

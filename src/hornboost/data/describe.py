@@ -55,7 +55,7 @@ def describe_frame(database: Database) -> Any:
 
     rows = []
     for table in database.tables.values():
-        for column in table.columns.values():
+        for column in (*table.columns.values(), *([] if table.times is None else [table.times])):
             links = [link for link in database.links if (link.table, link.column) == (table.name, column.name)]
             rows.append(
                 {
@@ -66,7 +66,7 @@ def describe_frame(database: Database) -> Any:
                     "domain": column.domain or "",
                     "distinct": _distinct(column),
                     "missing": int(column.missing.sum()),
-                    "links": "; ".join(_link_text(link) for link in links),
+                    "links": "; ".join(_link_text(link) for link in links) or _about_time(table, column, database),
                 }
             )
     return pd.DataFrame(rows, columns=["table", "rows", "column", "type", "domain", "distinct", "missing", "links"])
@@ -76,6 +76,13 @@ def _distinct(column: Column) -> int:
     if column.kind == "numeric":
         return int(np.unique(column.numbers[~column.missing]).size)
     return int(np.count_nonzero(np.bincount(column.codes[column.codes >= 0])))
+
+
+def _about_time(table: Table, column: Column, database: Database) -> str:
+    """What times say about a column: that it is one, or when its values are known."""
+    if column is table.times:
+        return "cutoff of the examples" if table.name == database.target.table else "time of the row"
+    return f"known from {table.late[column.name]} on" if column.name in table.late else ""
 
 
 def _link_text(link: Link) -> str:
@@ -95,7 +102,8 @@ def headline(database: Database) -> str:
 
 def _columns_text(table: Table) -> str:
     names = [f"{column.name}:{type_name(column)}" for column in table.columns.values()]
-    return ", ".join(names[:12]) + (f", … ({len(names)} columns)" if len(names) > 12 else "")
+    time = "" if table.times is None else f"; time {table.times.name}"
+    return ", ".join(names[:12]) + (f", … ({len(names)} columns)" if len(names) > 12 else "") + time
 
 
 def summary_text(database: Database) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hornboost.data.build import Built, encode_attribute
 from hornboost.data.convert import factorize, known_codes, remap
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
-from hornboost.data.times import encode_time
+from hornboost.data.times import encode_time, one_time
 from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.moment import LAST, moment_text
@@ -244,7 +245,8 @@ def examples_frame(
     table = built.tables[target.table]
     known = table.columns  # without those that were left out, which nobody could pass in again
     names = [name for name in whole.columns if name in known and name not in hidden]
-    X = whole.select(names + ([] if table.times is None else [table.times.name])).to_native()
+    cutoff = [] if table.times is None or table.times.name not in whole.columns else [table.times.name]
+    X = whole.select(names + cutoff).to_native()
     if labels is None:
         return X, None
     y = whole[target.label]
@@ -253,6 +255,25 @@ def examples_frame(
         if nw.get_native_namespace(y).__name__ == "pandas":
             y = nw.maybe_set_index(y, index=nw.maybe_get_index(whole))
     return X, y.to_native()
+
+
+def with_cutoff(X: Any, table: Table, as_of: Any) -> Any:
+    """Examples with one cutoff for all."""
+    import narwhals as nw
+
+    if table.times is None:
+        raise DataError(
+            f"as_of: the examples of table '{table.name}' have no cutoff that could be another; declare the times of "
+            "the tables with times="
+        )
+    moment = one_time(as_of, table.times.is_date, "as_of")
+    value: Any = moment
+    if table.times.is_date:
+        try:
+            value = datetime(1970, 1, 1) + timedelta(microseconds=moment)
+        except (OverflowError, ValueError):
+            raise DataError(f"as_of: {as_of!r} is not between the years 1 and 9999; name such a moment") from None
+    return eager(X).with_columns(nw.lit(value).alias(table.times.name)).to_native()
 
 
 def _identifiers(values: pa.Array) -> Any:
@@ -282,7 +303,8 @@ def decode_table(
     import pandas as pd
 
     values: dict[str, Any] = {}
-    for column in (*table.columns.values(), *([] if table.times is None else [table.times])):
+    cutoff = [] if table.times is None or table.times.missing.all() else [table.times]
+    for column in (*table.columns.values(), *cutoff):
         if column.kind == "key":
             values[column.name] = _identifiers(domains[str(column.domain)].decode(column.codes[rows]))
         elif column.kind == "nominal":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from hornboost.data.schema import Schema, Task
 from hornboost.data.table import Column, Table
 from hornboost.data.values import is_text, stored_type
 from hornboost.errors import DataError
+from hornboost.logic.moment import moment_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,10 +129,54 @@ def check_comparable(tables: Mapping[str, Table], target: str, location: str) ->
                 )
 
 
-def about_undated(times: Mapping[str, Column], target: str, are_examples: bool) -> Iterable[str]:
-    """A sentence for each table with rows that never count, because they have no time."""
-    for table, column in times.items():
-        missing = int(column.missing.sum())
+def about_times(tables: Mapping[str, Table], target: str) -> Iterable[str]:
+    """Sentences about rows that never count: those without a time, those after every cutoff; and about zones."""
+    cutoffs = tables[target].times
+    if cutoffs is None:
+        return
+    last = cutoffs.numbers[~cutoffs.missing].max(initial=-np.inf)
+    for name, table in tables.items():
+        if table.times is None:
+            continue
+        times = table.times.numbers
+        missing = int(np.isnan(times).sum())
         if missing:
-            what = "they count for no example" + (" and are none" if table == target and are_examples else "")
-            yield f"{missing:,} of {len(column.values):,} rows of {table} have no time in '{column.name}': {what}"
+            is_part = name == target and missing < times.size
+            what = "they count for no example" + (", and are none themselves" if is_part else "")
+            yield f"{missing:,} of {times.size:,} rows of {name} have no time in '{table.times.name}': {what}"
+        first = times[~np.isnan(times)].min(initial=np.inf)
+        if name != target and last <= first < np.inf and last > -np.inf:
+            shown = [time_text(moment, cutoffs.is_date) for moment in (first, last)]
+            yield (
+                f"no row of {name} counts for any example: the first has '{table.times.name}' {shown[0]}, and the last "
+                f"cutoff is {shown[1]}"
+            )
+        zones = {column.stored == "timestamptz" for column in (table.times, cutoffs)}
+        if len(zones) > 1 and "text" not in (table.times.stored, cutoffs.stored):
+            places = [f"{name}.{table.times.name}", f"{target}.{cutoffs.name}"]
+            zoned, plain = places if table.times.stored == "timestamptz" else reversed(places)
+            yield f"{zoned} has a time zone and {plain} has none: the latter is taken for UTC"
+
+
+def time_text(moment: float, is_date: bool) -> str:
+    """A time as a sentence shows it."""
+    return moment_text(moment) if is_date else f"{moment:.10g}"
+
+
+def one_time(value: Any, is_date: bool, place: str) -> float:
+    """A single moment that a user names, as a date, as text or as a number.
+
+    >>> one_time("1970-01-02", True, "as_of"), one_time("7", False, "as_of")
+    (86400000000.0, 7.0)
+    """
+    import pyarrow as pa
+
+    value = value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
+    kind, example = ("dates", "2024-06-30") if is_date else ("numbers", "17")
+    try:
+        encoded = encode_time("", pa.chunked_array([pa.array([value], from_pandas=True)]), place)
+    except (ValueError, TypeError, pa.ArrowException):
+        raise DataError(f"{place}: {str(value)!r} is no time; write one such as {example}") from None
+    if encoded.missing[0] or encoded.is_date != is_date:
+        raise DataError(f"{place}: {str(value)!r} is no time where cutoffs are {kind}; write one such as {example}")
+    return float(encoded.numbers[0])

@@ -221,7 +221,8 @@ def row_content(X: Any, examples: Table) -> NDArray[np.uint64]:
     if isinstance(X, np.ndarray):
         return content_hash(X)
     frame = eager(X)
-    encoded = {name: examples.columns.get(str(name)) for name in frame.columns}
+    cutoff = {} if examples.times is None else {examples.times.name: replace(examples.times, is_date=False)}
+    encoded = {name: examples.columns.get(str(name)) or cutoff.get(str(name)) for name in frame.columns}
     others = [name for name, column in encoded.items() if column is None or column.kind == "key" or column.is_date]
     raw = arrow_columns(frame.select(others).to_native()) if others else {}
     columns = []

@@ -139,10 +139,12 @@ def identity(problem: Problem, settings: Iterable[tuple[str, Any]]) -> str:
 
 def _add(digest: Any, table: Table) -> None:
     digest.update(repr((table.name, table.n_rows)).encode())
-    for column in table.columns.values():
+    for column in (*table.columns.values(), *([] if table.times is None else [table.times])):
         categories = None if column.categories is None else column.categories.tolist()
         digest.update(repr((column.name, column.kind, column.domain, column.is_date, categories)).encode())
         digest.update(np.ascontiguousarray(column.values).view(np.uint8).data)
+    if table.times is not None or table.late:
+        digest.update(repr((table.age, sorted(table.late.items()))).encode())
 
 
 def _written(outcome: Outcome) -> dict[str, Any]:

@@ -1,0 +1,204 @@
+"""What there is to tell about the times of a database: how much of what examples reach came too late for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Column, Table
+from hornboost.data.times import time_text
+from hornboost.logic.moment import is_moment
+
+if TYPE_CHECKING:
+    from hornboost.data.database import Database
+
+SAMPLE = 2_000
+"""Examples at most whose rows are counted."""
+
+LIMIT = 5_000_000
+"""Pairs of an example and a row at most; beyond, fewer examples are counted."""
+
+_NAMED_AS_TIME = re.compile(r"(^|_|\b)(date|datetime|time|timestamp|ts)(_|\b|$)|_(at|on)$|[a-z](Date|Time|At)$")
+
+Step = tuple[str, str, str]
+"""From a key column of the table before to a column of a table: (column, table, its column)."""
+
+
+@dataclass(frozen=True)
+class TimeFacts:
+    """The times of a table's rows, and how many of the rows that examples reach are not before their cutoffs.
+
+    `reached` and `after` count pairs of an example and a row, over `examples` of the examples, along `path`.
+    """
+
+    table: str
+    column: str
+    is_date: bool
+    rows: int
+    undated: int
+    first: float
+    last: float
+    examples: int = 0
+    reached: int = 0
+    after: int = 0
+    path: tuple[str, ...] = ()
+
+    @property
+    def span(self) -> str:
+        """From the first time to the last."""
+        if self.undated == self.rows:
+            return "none has a time"
+        return f"from {time_text(self.first, self.is_date)} to {time_text(self.last, self.is_date)}"
+
+
+def time_facts(database: Database) -> list[TimeFacts]:
+    """A row of facts for each table with a time, the target's first."""
+    cutoffs = database.tables[database.target.table].times
+    if cutoffs is None:
+        return []
+    paths = _shortest_paths(database.tables, database.target.table)
+    found = [_plain_facts(database.tables[database.target.table], cutoffs)]
+    for table in database.tables.values():
+        if table.times is not None and table.name != database.target.table:
+            found.append(_reached_facts(database, table, table.times, paths.get(table.name)))
+    return found
+
+
+def _plain_facts(table: Table, times: Column) -> TimeFacts:
+    known = times.numbers[~times.missing]
+    first, last = float(known.min(initial=np.inf)), float(known.max(initial=-np.inf))
+    return TimeFacts(table.name, times.name, times.is_date, table.n_rows, table.n_rows - known.size, first, last)
+
+
+def _reached_facts(database: Database, table: Table, times: Column, path: tuple[Step, ...] | None) -> TimeFacts:
+    plain = _plain_facts(table, times)
+    target = database.tables[database.target.table]
+    if path is None or target.times is None:
+        return plain
+    examples = database.example_rows
+    examples = examples[np.linspace(0, examples.size - 1, min(SAMPLE, examples.size)).astype(np.int64)]
+    of_example, rows, counted = _reached(database, examples, path)
+    when, cutoff = times.numbers[rows], target.times.numbers[examples][of_example]
+    dated = ~np.isnan(when)
+    named = (target.name, *(step[1] for step in path))
+    after = int((when[dated] >= cutoff[dated]).sum())
+    facts = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
+    return TimeFacts(**facts | {"examples": counted, "reached": int(dated.sum()), "after": after, "path": named})
+
+
+def _reached(
+    database: Database, examples: NDArray[np.int64], path: tuple[Step, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """The pairs of an example (its position) and a row at the end of a path, each once, and how many were followed."""
+    before, counted = database.tables[database.target.table], examples.size
+    of_example, rows = np.arange(examples.size), examples
+    for column, name, to_column in path:
+        index = database.index(name, to_column)
+        codes = before.columns[column].codes[rows]
+        counts = np.where(codes >= 0, index.offsets[codes + 1] - index.offsets[codes], 0)
+        if counts.sum() > LIMIT:
+            counted = max(1, int(of_example[np.searchsorted(np.cumsum(counts), LIMIT)]))
+            keep = of_example < counted
+            of_example, codes, counts = of_example[keep], codes[keep], counts[keep]
+        starts = np.repeat(index.offsets[codes] - np.cumsum(counts) + counts, counts)
+        found = index.rows[starts + np.arange(counts.sum())].astype(np.int64)
+        height = max(database.tables[name].n_rows, 1)
+        pairs = np.unique(np.repeat(of_example, counts) * height + found)
+        of_example, rows, before = pairs // height, pairs % height, database.tables[name]
+    return of_example, rows, counted
+
+
+def _shortest_paths(tables: Mapping[str, Table], target: str) -> dict[str, tuple[Step, ...]]:
+    """One of the shortest ways over keys of one domain from the target to each table that it reaches."""
+    found: dict[str, tuple[Step, ...]] = {target: ()}
+    ahead = [target]
+    while ahead:
+        name = ahead.pop(0)
+        for key in tables[name].keys:
+            for table in tables.values():
+                other = next((column for column in table.keys if column.domain == key.domain), None)
+                if table.name not in found and other is not None:
+                    found[table.name] = (*found[name], (key.name, table.name, other.name))
+                    ahead.append(table.name)
+    return found
+
+
+def about_facts(facts: TimeFacts, is_target: bool) -> str:
+    """The facts about a table's time in a sentence."""
+    place = f"{facts.table}.{facts.column}"
+    if is_target:
+        return f"{place} is the cutoff of the examples, which see only what came strictly before: {facts.span}"
+    sentence = f"{place} says from when on a row is known: {facts.span}"
+    if facts.reached == 0:
+        return f"{sentence}; no example reaches a row with a time"
+    share = f"{facts.after:,} of {facts.reached:,} ({facts.after / facts.reached:.0%})"
+    return (
+        f"{sentence}; of the rows that {facts.examples:,} examples reach ({' > '.join(facts.path)}) {share} are not "
+        "before the cutoff, and not seen"
+    )
+
+
+def about_future(facts: list[TimeFacts]) -> Iterable[str]:
+    """That all examples look back at everything, where that is so."""
+    others = [found for found in facts[1:] if found.undated < found.rows]
+    if others and facts[0].first > max(found.last for found in others):
+        last = time_text(max(found.last for found in others), facts[0].is_date)
+        yield f"every cutoff comes after all rows with a time, of which the last is of {last}"
+
+
+def suggested_times(database: Database) -> list[str]:
+    """Columns that look like times and are not declared as such, with the option that declares them."""
+    found = []
+    for table in database.tables.values():
+        candidates = [column for column in table.attributes if column.name not in table.late and _looks_timed(column)]
+        if table.times is None:
+            found += [
+                f"{table.name}.{column.name} looks like a time: if it says "
+                f"{_what(table.name, database)}, declare it with --time {table.name}.{column.name}"
+                for column in candidates
+            ]
+            continue
+        for column in candidates:
+            later = _later(column, table.times)
+            if later:
+                with_it = [other.name for other in table.attributes if _is_filled_in_with(other, column, table)]
+                option = f"{table.name}.{column.name}" + ("=" + ",".join(with_it) if with_it else "")
+                found.append(
+                    f"{table.name}.{column.name} comes after {table.name}.{table.times.name} in {later:,} rows: if it "
+                    f"is filled in then, declare it with --known-later {option}"
+                )
+    return found
+
+
+def _what(table: str, database: Database) -> str:
+    if table == database.target.table:
+        return "up to when an example may look"
+    return "from when on a row is known"
+
+
+def _later(column: Column, times: Column) -> int:
+    if column.is_date != times.is_date:
+        return 0
+    return int((column.numbers > times.numbers).sum())
+
+
+def _is_filled_in_with(other: Column, column: Column, table: Table) -> bool:
+    """Whether a column has values in the very rows in which another has a time, and not in all."""
+    missing = column.missing
+    if other.name in (column.name, *table.late) or not missing.any():
+        return False
+    return bool((other.missing == missing).all())
+
+
+def _looks_timed(column: Column) -> bool:
+    if column.missing.all():
+        return False
+    if column.kind == "numeric":
+        return column.is_date or _NAMED_AS_TIME.search(column.name) is not None
+    assert column.categories is not None
+    return bool(column.categories.size) and all(is_moment(str(text)) for text in column.categories[:1000])
