@@ -163,7 +163,7 @@ def test_entries_die_with_their_parents_and_are_renumbered() -> None:
     assert (example.tolist(), rows.tolist(), up.tolist()) == ([2], [8], [1])
 
 
-HELD = np.array([[1], [1], [2], [2], [1], [1]], np.int32)
+HELD = query_kernels.HeldRows(np.array([[1], [1], [2], [2], [1], [1]], np.int32))
 """Bonds of two kinds."""
 
 
@@ -220,9 +220,9 @@ def test_bindings_follow_a_literal_and_a_condition_on_its_row() -> None:
     ]
     assert [found.tolist() for found in query_kernels.select(*extended, HELD, 0, 2)] == [[0], [[0, 1, 2]], [2]]
     assert [len(found) for found in query_kernels.extend(example, bound, shape, HELD, -1, 0, 0)] == [1, 1, 1]
-    assert query_kernels.count_reached(bound, shape.variable, shape.offsets) == 8
+    assert query_kernels.count_reached(example, bound, shape.variable, shape.offsets, None, None) == 8
     family = query_kernels.Slots(HELD, codes(-1, -1, -1), 0, 1)
-    assert query_kernels.reach_tests(codes(0, 1), codes(2, 4), *family, 2, 1).tolist() == [[[0b101], [0b011]]]
+    assert query_kernels.reach_tests(codes(0, 1), codes(2, 4), family, 2, 1).tolist() == [[[0b101], [0b011]]]
 
 
 def test_columns_share_what_both_have() -> None:

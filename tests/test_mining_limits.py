@@ -83,10 +83,13 @@ def test_the_columns_that_tell_most_are_kept_in_their_order() -> None:
     language, classes, weights = language_of(bags(n_columns=20))
     fewer = within_columns(language, 2, classes, weights, 2, 1000)
     assert {test.column for tests in fewer.relations[1].conditions for test in tests} == {"f10", "f17"}
-    assert fewer.relations[1].held.max() == fewer.relations[1].n_conditions - 1
+    assert fewer.relations[1].rows.held.max() == fewer.relations[1].n_conditions - 1
     for old, new, column in ((10, 0, "f10"), (17, 1, "f17")):
         before, after = language.relations[1], fewer.relations[1]
-        names = [before.conditions[c] for c in before.held[:, old]], [after.conditions[c] for c in after.held[:, new]]
+        names = (
+            [before.conditions[c] for c in before.rows.held[:, old]],
+            [after.conditions[c] for c in after.rows.held[:, new]],
+        )
         assert names[0] == names[1], column
     assert within_columns(language, 20, classes, weights, 2, 1000) is language
 

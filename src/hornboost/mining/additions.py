@@ -10,6 +10,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.index import KeyIndex
 from hornboost.mining import query_kernels as kernels
 from hornboost.mining.language import Language
 from hornboost.mining.structure import Skeleton, Structure
@@ -43,8 +44,16 @@ def _addition(language: Language, skeleton: Skeleton, shape: Shape) -> Addition:
     fresh = count(1 + max((v for _, variables in skeleton for v in variables), default=-1))
     variables = tuple([v if v >= 0 else next(fresh) for v in shape[1]])
     prepared = _prepared(language, skeleton, shape)
-    rows = np.diff(prepared.offsets).astype(np.float64)
+    rows = _rows_by_key(prepared, language.cutoffs)
     return Addition(shape, prepared, (*skeleton, (shape[0], variables)), float((rows**2).sum() / max(rows.sum(), 1.0)))
+
+
+def _rows_by_key(prepared: kernels.Prepared, cutoffs: kernels.Cutoffs) -> NDArray[np.float64]:
+    """How many rows each key leads to; rows that come after all cutoffs count for nobody."""
+    if cutoffs is None or prepared.times is None or not prepared.times.size:
+        return np.diff(prepared.offsets).astype(np.float64)
+    seen = np.append(0, np.cumsum(prepared.times < cutoffs.max(initial=-np.inf)))
+    return np.diff(seen[prepared.offsets]).astype(np.float64)
 
 
 def _prepared(language: Language, skeleton: Skeleton, shape: Shape) -> kernels.Prepared:
@@ -76,7 +85,15 @@ def _prepared(language: Language, skeleton: Skeleton, shape: Shape) -> kernels.P
         np.array(new, np.uint32),
         np.array(used, np.uint32),
         len(used) < len(free),
+        _times(language, index),
     )
+
+
+def _times(language: Language, index: KeyIndex) -> NDArray[np.float64] | None:
+    """The times of an index's rows: empty where they have none but others do, None where nothing has."""
+    if language.cutoffs is None:
+        return None
+    return np.empty(0) if index.times is None else index.times
 
 
 def _pairs(found: list[tuple[int, int]]) -> NDArray[np.uint32]:

@@ -70,16 +70,16 @@ class BindingCache:
     def _made(self, query: Query) -> Bindings:
         parent, added = query.parent, query.added
         if parent is None:
-            return Bindings.of_examples(self._language.relations[0].keys)
+            return Bindings.of_examples(self._language.relations[0].keys, self._language.cutoffs)
         if added is not None and (parent, added) not in self._kept:
             return self._extended(parent, added, query.condition)
         shared = self.shared(query)
         relation = self._language.relations[query.body[-1][0]]
-        return shared.with_condition(relation.held, int(relation.attribute[query.condition]), query.condition)
+        return shared.with_condition(relation.rows, int(relation.attribute[query.condition]), query.condition)
 
     def _extended(self, query: Query, added: Addition, condition: int) -> Bindings:
         """The bindings that a new literal gives, one more than `max_bindings` at most."""
         before, relation = self.bindings(query), self._language.relations[added.shape[0]]
         return before.extended(
-            added.prepared, relation.held, int(relation.attribute[condition]), condition, self._limits.max_bindings
+            added.prepared, relation.rows, int(relation.attribute[condition]), condition, self._limits.max_bindings
         )

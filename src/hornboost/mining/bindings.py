@@ -23,17 +23,21 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bindings:
-    """Every way to bind a query, sorted by example: the codes of its variables, and the row of its last literal."""
+    """Every way to bind a query, sorted by example: the codes of its variables, and the row of its last literal.
+
+    `cutoffs` are those of all examples, None where nothing has a time.
+    """
 
     example: Codes
     variables: Codes
     rows: Codes
+    cutoffs: kernels.Cutoffs = None
 
     @classmethod
-    def of_examples(cls, keys: Codes) -> Bindings:
+    def of_examples(cls, keys: Codes, cutoffs: kernels.Cutoffs = None) -> Bindings:
         """Each example with its own keys."""
         everyone = np.arange(len(keys), dtype=np.int32)
-        return cls(everyone, np.ascontiguousarray(keys), everyone)
+        return cls(everyone, np.ascontiguousarray(keys), everyone, cutoffs)
 
     def __len__(self) -> int:
         return len(self.example)
@@ -44,38 +48,44 @@ class Bindings:
 
     def count_reached(self, literal: kernels.Prepared) -> int:
         """The rows that a literal joins with all bindings."""
-        return int(kernels.count_reached(self.variables, literal.variable, literal.offsets))
+        return int(
+            kernels.count_reached(
+                self.example, self.variables, literal.variable, literal.offsets, literal.times, self.cutoffs
+            )
+        )
 
-    def reach(self, literal: kernels.Prepared, slots: kernels.Slots, held: Codes, known: Words) -> Words:
+    def reach(self, literal: kernels.Prepared, slots: kernels.Slots, rows: kernels.HeldRows, known: Words) -> Words:
         """The conditions of a new literal that each example reaches under each slot (see `kernels.reach_literal`)."""
         first, *others = (
-            kernels.reach_literal(part.example, part.variables, part.rows, slots, literal, held, known)
+            kernels.reach_literal(part.example, part.variables, part.rows, slots, literal, rows, known, self.cutoffs)
             for part in self._parts(literal)
         )
         for other in others:
             first |= other
         return first
 
-    def extended(self, literal: kernels.Prepared, held: Codes, attribute: int, condition: int, limit: int) -> Bindings:
+    def extended(
+        self, literal: kernels.Prepared, rows: kernels.HeldRows, attribute: int, condition: int, limit: int
+    ) -> Bindings:
         """The bindings that a new literal gives, one more than `limit` at most.
 
         An `attribute` of -1 asks for no condition.
         """
         made = []
         for part in self._parts(literal):
-            made.append(kernels.extend(part.example, part.variables, literal, held, attribute, condition, limit))
+            made.append(
+                kernels.extend(part.example, part.variables, literal, rows, attribute, condition, limit, self.cutoffs)
+            )
             limit -= len(made[-1][0])
             if limit < 0:
                 break
-        return (
-            Bindings(*made[0])
-            if len(made) == 1
-            else Bindings(*(np.concatenate(column) for column in zip(*made, strict=True)))
-        )
+        example, variables, last = made[0] if len(made) == 1 else map(np.concatenate, zip(*made, strict=True))
+        return Bindings(example, variables, last, self.cutoffs)
 
-    def with_condition(self, held: Codes, attribute: int, condition: int) -> Bindings:
+    def with_condition(self, rows: kernels.HeldRows, attribute: int, condition: int) -> Bindings:
         """The bindings whose last row holds a condition."""
-        return Bindings(*kernels.select(self.example, self.variables, self.rows, held, attribute, condition))
+        found = kernels.select(self.example, self.variables, self.rows, rows, attribute, condition, self.cutoffs)
+        return Bindings(*found, self.cutoffs)
 
     def _parts(self, literal: kernels.Prepared) -> Iterator[Bindings]:
         if len(self) * max(len(literal.rows), 1) <= AT_ONCE or self.count_reached(literal) <= AT_ONCE:
@@ -84,4 +94,4 @@ class Bindings:
         codes = np.ascontiguousarray(self.variables[:, literal.variable])
         for lo, hi in pairwise(cuts(self.example, codes, literal.offsets, AT_ONCE).tolist()):
             check()
-            yield Bindings(self.example[lo:hi], self.variables[lo:hi], self.rows[lo:hi])
+            yield Bindings(self.example[lo:hi], self.variables[lo:hi], self.rows[lo:hi], self.cutoffs)

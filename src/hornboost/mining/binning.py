@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.table import Column
-from hornboost.logic.clause import Test
+from hornboost.data.table import Column, Table
+from hornboost.logic.clause import Op, Test
+from hornboost.logic.duration import UNITS, duration_text
 from hornboost.logic.moment import DAY, moment_text
 
 Condition = tuple[Test, ...]
@@ -36,6 +37,46 @@ def conditions_of(
         low, high, _ = intervals[number]
         codes[(numbers >= low) & (numbers <= high)] = number
     return codes, [tests for _, _, tests in intervals]
+
+
+def ages_of(
+    table: Table, ages: NDArray[np.float64], weights: NDArray[np.float64], bins: int
+) -> tuple[NDArray[np.float64], list[Condition]]:
+    """The intervals of the ages of rows, both ends of each, and the conditions that say so."""
+    assert table.times is not None
+    assert table.age is not None
+    is_date = table.times.is_date
+    bounds, conditions = [], []
+    gaps = [
+        _units_apart(low, high) if is_date else (between(low, high),) * 2
+        for low, high in equal_frequency(ages, weights, bins)
+    ]
+    lows, highs = [-np.inf, *(begin for _, begin in gaps)], [*(end for end, _ in gaps), np.inf]
+    for low, high in zip(lows, highs, strict=True) if gaps else ():
+        ends: list[tuple[Op, float]] = [(">=", low)] if low > -np.inf else []
+        ends += [("<=", high)] if high < np.inf else []
+        bounds.append((low, high))
+        conditions.append(tuple(Test(table.age, op, duration_text(end) if is_date else float(end)) for op, end in ends))
+    return np.array(bounds, np.float64).reshape(-1, 2), conditions
+
+
+def _units_apart(low: float, high: float) -> tuple[float, float]:
+    """Where an interval of lengths of time ends and the next begins: at a whole number of the longest unit of which
+    there is one in between, or at the two lengths where they are neighbours.
+
+    >>> day = UNITS["d"]
+    >>> [end / day for end in _units_apart(88.2 * day, 93 * day)], [end / day for end in _units_apart(day, 2 * day)]
+    ([91.0, 91.0], [1.0, 2.0])
+    """
+    for unit in UNITS.values():
+        first = (np.floor(low / unit) + 1.0) * unit
+        if first < high:
+            middle = np.round((low + (high - low) / 2) / unit) * unit
+            chosen = middle if low < middle < high else first
+            return chosen, chosen
+        if low % unit == 0 and high % unit == 0:
+            break
+    return low, high
 
 
 def equal_frequency(numbers: NDArray[np.float64], weights: NDArray[np.float64], bins: int) -> list[tuple[float, float]]:

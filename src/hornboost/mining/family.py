@@ -30,11 +30,11 @@ class Family:
         """The place of each query, by its condition on the last literal."""
         slots = np.full(self.last.n_conditions, -1, np.int32)
         if len(self.queries) == 1:
-            return kernels.Slots(self.last.held, slots, 0, 1)
+            return kernels.Slots(self.last.rows, slots, 0, 1)
         for slot, query in enumerate(self.queries):
             slots[query.condition] = slot
         whole, slots[0] = int(slots[0]), -1
-        return kernels.Slots(self.last.held, slots, whole, len(self.queries))
+        return kernels.Slots(self.last.rows, slots, whole, len(self.queries))
 
     @property
     def shares(self) -> list[float]:

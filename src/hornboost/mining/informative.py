@@ -79,8 +79,9 @@ def _reached(language: Language, n: int, steps: int, max_bindings: int) -> Itera
     """
     root = language.relations[0]
     everyone, nothing = np.arange(n, dtype=np.int32), np.full(root.n_conditions, -1, np.int32)
-    yield 0, kernels.reach_tests(everyone, everyone, root.held, nothing, 0, 1, n, root.n_words)
-    ways: list[tuple[Skeleton, Bindings]] = [(((0, tuple(range(language.n_root))),), Bindings.of_examples(root.keys))]
+    yield 0, kernels.reach_tests(everyone, everyone, kernels.Slots(root.rows, nothing, 0, 1), n, root.n_words)
+    themselves = Bindings.of_examples(root.keys, language.cutoffs)
+    ways: list[tuple[Skeleton, Bindings]] = [(((0, tuple(range(language.n_root))),), themselves)]
     known = {0}
     for _ in range(steps):
         found: list[tuple[Addition, Bindings]] = []
@@ -97,10 +98,10 @@ def _reached(language: Language, n: int, steps: int, max_bindings: int) -> Itera
 
 def _reach(language: Language, skeleton: Skeleton, bindings: Bindings, added: Addition) -> Words:
     last, relation = language.relations[skeleton[-1][0]], language.relations[added.shape[0]]
-    slots = kernels.Slots(last.held, np.full(last.n_conditions, -1, np.int32), 0, 1)
+    slots = kernels.Slots(last.rows, np.full(last.n_conditions, -1, np.int32), 0, 1)
     unknown = np.full((len(language.relations[0].keys), relation.n_words), np.iinfo(np.uint64).max, np.uint64)
-    return bindings.reach(added.prepared, slots, relation.held, unknown)
+    return bindings.reach(added.prepared, slots, relation.rows, unknown)
 
 
 def _extended(language: Language, added: Addition, bindings: Bindings, max_bindings: int) -> Bindings:
-    return bindings.extended(added.prepared, language.relations[added.shape[0]].held, -1, 0, max_bindings)
+    return bindings.extended(added.prepared, language.relations[added.shape[0]].rows, -1, 0, max_bindings)

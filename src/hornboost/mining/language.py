@@ -16,7 +16,9 @@ from hornboost.data.table import Table
 from hornboost.engine.dependencies import value_of_key
 from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.logic.names import variable_name
-from hornboost.mining.relation import Relation, reached_rows, relation_of, row_numbers
+from hornboost.mining.query_kernels import Cutoffs
+from hornboost.mining.relation import Relation, relation_of, row_numbers, undated
+from hornboost.mining.sight import in_own_view, latest_cutoffs
 from hornboost.mining.structure import Body, Skeleton, Structure, canonical, skeleton_of
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class Language:
     oi: bool
     left_out: list[str]
     root_keys: NDArray[np.int32]
+    cutoffs: Cutoffs = None
     _included: dict[tuple[int, tuple[int, ...], int, tuple[int, ...]], bool] = field(default_factory=dict)
     _functions: dict[Place, NDArray[np.int32] | None] = field(default_factory=dict)
     _agreements: dict[tuple[Place, Place], bool] = field(default_factory=dict)
@@ -57,21 +60,28 @@ class Language:
     ) -> Language:
         """Cut the numbers of the rows that the examples reach within some steps, and number all conditions."""
         left_out: list[str] = []
-        reached = reached_rows(database, examples, steps)
-        relations = [relation_of(examples, None, weights, bins, left_out, ())]
+        cutoffs = None if examples.times is None else np.ascontiguousarray(examples.times.numbers)
+        seen = latest_cutoffs(database, examples, steps)
+        until = dict.fromkeys(seen) if cutoffs is None else seen
+        root = relation_of(in_own_view(examples), None, weights, None, bins, left_out, ())
+        relations = [root if cutoffs is None else replace(root, rows=undated(root.rows.held))]
         for name, table in database.tables.items():
-            # other rows of a target without attributes tell nothing
-            if not table.keys or not table.n_rows or (name == examples.name and not table.attributes):
+            # other rows of a target without attributes tell nothing, unless they have an age
+            tells_nothing = name == examples.name and not table.attributes and table.times is None
+            if not table.keys or not table.n_rows or tells_nothing:
                 continue
-            rows = reached[name].astype(np.float64)
-            relations.append(relation_of(table, database, rows, bins, left_out, symmetric.get(name, ())))
-        return cls(relations, oi, left_out, relations[0].keys)
+            rows = (seen[name] > -np.inf).astype(np.float64)
+            pair = symmetric.get(name, ())
+            relations.append(relation_of(table, database, rows, until[name], bins, left_out, pair))
+        return cls(relations, oi, left_out, relations[0].keys, cutoffs)
 
     def among(self, rows: NDArray[np.intp]) -> Language:
         """The same language over some of the examples; what holds between the tables is still asked of all."""
         root = self.relations[0]
-        fewer = replace(root, keys=np.ascontiguousarray(root.keys[rows]), held=np.ascontiguousarray(root.held[rows]))
-        return replace(self, relations=[fewer, *self.relations[1:]])
+        held = root.rows._replace(held=np.ascontiguousarray(root.rows.held[rows]))
+        fewer = replace(root, keys=np.ascontiguousarray(root.keys[rows]), rows=held)
+        cutoffs = None if self.cutoffs is None else self.cutoffs[rows]
+        return replace(self, relations=[fewer, *self.relations[1:]], cutoffs=cutoffs)
 
     @property
     def n_root(self) -> int:
@@ -137,7 +147,7 @@ class Language:
                     relation.rows_unique and variables == shape
                 ):
                     return True
-            elif other == 0 and relation.name == root.name:
+            elif other == 0 and relation.name == root.name and not relation.is_timed:
                 same = dict(zip(root.columns, variables, strict=True))
                 if any(same.get(relation.columns[k]) == shape[k] for k in relation.unique):
                     return True
@@ -238,7 +248,9 @@ class Language:
             yield tuple(turned)
 
     def _is_included(self, relation: int, variables: tuple[int, ...], other: int, others: tuple[int, ...]) -> bool:
-        """Whether each row of the other relation has a row of this one with the same keys."""
+        """Whether each row of the other relation has a row of this one with the same keys, for every example."""
+        if self.relations[relation].is_timed:
+            return False
         at = tuple(others.index(v) for v in variables)
         place = (relation, tuple(range(len(variables))), other, at)
         if place not in self._included:

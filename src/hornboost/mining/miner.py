@@ -275,7 +275,7 @@ class Miner:
 
     def _reaches_too_many(self, bindings: Bindings, added: Addition) -> bool:
         limit = 50 * self._limits.max_bindings
-        n_rows = len(self._language.relations[added.shape[0]].held)
+        n_rows = len(self._language.relations[added.shape[0]].keys)
         return len(bindings) * n_rows > limit and bindings.count_reached(added.prepared) > limit
 
     def _tests(self, family: Family) -> Frequent | None:
@@ -283,7 +283,9 @@ class Miner:
         last, bindings = family.last, family.bindings
         if last.n_conditions == 1 or not (family.queries[-1].condition or len(family.queries[0].body) == 1):
             return None
-        reached = kernels.reach_tests(bindings.example, bindings.rows, *family.slots, self._n, last.n_words)
+        reached = kernels.reach_tests(
+            bindings.example, bindings.rows, family.slots, self._n, last.n_words, bindings.cutoffs
+        )
         return self._found(reached, last, True, len(bindings), family)
 
     def _literals(
@@ -304,7 +306,7 @@ class Miner:
             known = general.reached.get(added.shape)
             if known is None:
                 known = self._unknown[relation.n_words]
-            reached = bindings.reach(added.prepared, slots, relation.held, known)
+            reached = bindings.reach(added.prepared, slots, relation.rows, known)
             yield added, self._found(reached, relation, level.is_last, rows, family)
 
     def _tell_of_rows(self, level: _Level, query: Query, relation: Relation) -> None:

@@ -3,12 +3,13 @@
 A family are queries that differ in their last condition only, each of them a slot. The conditions that an example
 reaches under a slot are a set of bits, 64 a word (bit 0 is the bare literal); `tally` turns them into supports and
 coverage. Bindings are sorted by example. Kernels take arrays, no tuples of ours: compiled code on disk would name the
-tuples' types, which another version may not have.
+tuples' types, which another version may not have. Where nothing has a time, what only times need is None, and numba
+leaves out what asks for it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,24 @@ from hornboost.engine.key_kernels import distinct, leads, same
 Codes = NDArray[np.int32]
 Places = NDArray[np.uint32]
 Words = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Cutoffs = Floats | None
+"""Up to when each example sees rows and values; None where everything counts for everybody."""
+
+
+class HeldRows(NamedTuple):
+    """The conditions that rows hold, an attribute a column (0 is none), and which of them depend on the example.
+
+    A condition counts for examples whose cutoff is after `since`, where that has rows. The conditions from `first_age`
+    on, one for each row of `ages`, are intervals of the time from the row's own of `times` to the cutoff; both ends
+    belong to an interval, so that neighbours may share one.
+    """
+
+    held: Codes
+    since: Floats | None = None
+    times: Floats | None = None
+    ages: Floats | None = None
+    first_age: int = 0
 
 
 class Prepared(NamedTuple):
@@ -28,7 +47,8 @@ class Prepared(NamedTuple):
     `equal` lists pairs (key column, variable) that must also be equal, `unequal` those that must not be, `apart` pairs
     of key columns that hold distinct new variables, `fresh` the key columns of new variables, and `used` the variables
     that matter besides the example's own: if they are not all, one binding may ask what the one before has asked
-    (`repeats`). Numbers of columns have no sign, which saves the kernels a test.
+    (`repeats`). Numbers of columns have no sign, which saves the kernels a test. `times` are those of `rows`, which
+    rise under each key.
     """
 
     variable: np.uint32
@@ -41,14 +61,15 @@ class Prepared(NamedTuple):
     fresh: Places
     used: Places
     repeats: bool
+    times: Floats | None = None
 
 
 class Slots(NamedTuple):
-    """Which queries a pass counts for: the conditions that rows of their last literal hold (0 for none), the slot of
-    each condition, or -1, and the slot of the query of all bindings, or -1.
+    """Which queries a pass counts for: the conditions that rows of their last literal hold, the slot of each condition,
+    or -1, and the slot of the query of all bindings, or -1.
     """
 
-    held: Codes
+    last: HeldRows
     slots: Codes
     whole: int
     n_slots: int
@@ -105,34 +126,91 @@ def _is_like_the_one_before(example: Codes, variables: Codes, b: int, used: Plac
 
 
 @inner
-def _unite(reached: Words, slot: int, e: int, held: Codes, row: int) -> None:
-    """Add the conditions of a row, and the bare literal, to what an example reaches under a slot."""
-    reached[slot, e, 0] |= np.uint64(1)
-    for a in range(held.shape[1]):
-        condition = np.uint64(held[row, a])
-        reached[slot, e, condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
+def _condition(held: Codes, since: Floats | None, row: Any, a: int, e: Any, cutoffs: Cutoffs) -> Any:
+    """The condition on an attribute, no age, that a row holds for an example."""
+    if cutoffs is not None and since is not None and since.shape[0] > 0 and not since[row, a] < cutoffs[e]:
+        return np.int32(0)
+    return held[row, a]
+
+
+@inner
+def _is_aged(times: Floats | None, ages: Floats | None, k: Any, row: Any, e: Any, cutoffs: Cutoffs) -> bool:
+    """Whether the age of a row in an example's view lies in an interval."""
+    if cutoffs is not None and times is not None and ages is not None:
+        age = cutoffs[e] - times[row]
+        return bool(ages[k, 0] <= age <= ages[k, 1])
+    return False
+
+
+@inner
+def _holds(
+    held: Codes,
+    since: Floats | None,
+    times: Floats | None,
+    ages: Floats | None,
+    first_age: int,
+    row: Any,
+    attribute: int,
+    condition: int,
+    e: Any,
+    cutoffs: Cutoffs,
+) -> bool:
+    """Whether a row holds a condition, of which the attribute is given, for an example."""
+    if cutoffs is not None and ages is not None and first_age <= condition < first_age + ages.shape[0]:
+        return _is_aged(times, ages, condition - first_age, row, e, cutoffs)
+    return bool(_condition(held, since, row, attribute, e, cutoffs) == condition)
+
+
+@inner
+def _end(offsets: NDArray[np.int64], times: Floats | None, code: Any, e: Any, cutoffs: Cutoffs) -> Any:
+    """Where the rows of a key end that an example may see: times rise, and those that are missing come last."""
+    stop = offsets[code + 1]
+    if cutoffs is not None and times is not None and times.size > 0:
+        low = offsets[code]
+        while low < stop:
+            middle = (low + stop) >> 1
+            if times[middle] < cutoffs[e]:
+                low = middle + 1
+            else:
+                stop = middle
+    return stop
 
 
 @jit
-def count_reached(variables: Codes, variable: np.uint32, offsets: NDArray[np.int64]) -> int:
+def count_reached(
+    example: Codes,
+    variables: Codes,
+    variable: np.uint32,
+    offsets: NDArray[np.int64],
+    times: Floats | None,
+    cutoffs: Cutoffs,
+) -> int:
     """The rows that a join reaches from all bindings."""
     total = 0
     for b in range(variables.shape[0]):
         code = variables[b, variable]
         if leads(code, offsets):
-            total += offsets[code + 1] - offsets[code]
+            total += _end(offsets, times, code, example[b], cutoffs) - offsets[code]
     return total
 
 
 def reach_literal(
-    example: Codes, variables: Codes, last: Codes, family: Slots, literal: Prepared, held: Codes, known: Words
+    example: Codes,
+    variables: Codes,
+    last: Codes,
+    family: Slots,
+    literal: Prepared,
+    rows: HeldRows,
+    known: Words,
+    cutoffs: Cutoffs = None,
 ) -> Words:
-    """The conditions of a new literal, whose relation's rows hold `held`, that each example reaches under each slot.
+    """The conditions of a new literal, whose relation has `rows`, that each example reaches under each slot.
 
     Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. Under slots
     that reach all that is `known` to be within an example's reach, from a more general query, nothing more is asked.
     """
-    return _reach_literal(example, variables, last, *family, *literal, held, known)  # type: ignore[arg-type]
+    parts = (*family.last, *family[1:], *literal, *rows)
+    return _reach_literal(example, variables, last, *parts, known, cutoffs)
 
 
 @jit
@@ -141,6 +219,10 @@ def _reach_literal(
     variables: Codes,
     last: Codes,
     last_held: Codes,
+    last_since: Floats | None,
+    last_times: Floats | None,
+    last_ages: Floats | None,
+    last_first_age: int,
     slots: Codes,
     whole: int,
     n_slots: int,
@@ -154,13 +236,22 @@ def _reach_literal(
     _fresh: Places,
     used: Places,
     repeats: bool,
+    row_times: Floats | None,
     held: Codes,
+    since: Floats | None,
+    times: Floats | None,
+    ages: Floats | None,
+    first_age: int,
     known: Words,
+    cutoffs: Cutoffs,
 ) -> Words:
     n_words = known.shape[1]
     reached = np.zeros((n_slots, known.shape[0], n_words), np.uint64)
     words, touched, n_touched = np.zeros(n_words, np.uint64), np.empty(n_words, np.uint32), 0
-    own = np.empty(last_held.shape[1] + 1, np.uint32)
+    n_own = last_held.shape[1] + 1
+    if last_ages is not None:
+        n_own += last_ages.shape[0]
+    own = np.empty(n_own, np.uint32)
     own[0] = max(whole, 0)
     first = int(whole >= 0)
     decisive = used.size == 1 and used[0] == variable and offsets.size * n_words <= example.size
@@ -173,10 +264,16 @@ def _reach_literal(
         is_told = repeats and is_told and _is_like_the_one_before(example, variables, b, used)
         n_own = first
         for a in range(last_held.shape[1]):
-            slot = slots[np.uint32(last_held[np.uint32(last[b]), a])]
+            slot = slots[np.uint32(_condition(last_held, last_since, np.uint32(last[b]), a, e, cutoffs))]
             if slot >= 0:
                 own[n_own] = slot
                 n_own += 1
+        if last_ages is not None:
+            for k in range(last_ages.shape[0]):
+                slot = slots[last_first_age + k]
+                if slot >= 0 and _is_aged(last_times, last_ages, k, last[b], e, cutoffs):
+                    own[n_own] = slot
+                    n_own += 1
         wanting = False
         for k in range(n_own):
             for w in range(n_words):
@@ -200,7 +297,7 @@ def _reach_literal(
                     words[w], touched[w] = told[code, w], w
                 n_touched = n_words
             else:
-                for at in range(offsets[code], offsets[code + 1]):
+                for at in range(offsets[code], _end(offsets, row_times, code, e, cutoffs)):
                     row = np.uint32(rows[at])
                     fits = True
                     for p in range(equal.shape[0]):
@@ -226,12 +323,21 @@ def _reach_literal(
                         n_touched += 1
                     words[0] |= np.uint64(1)
                     for a in range(held.shape[1]):
-                        condition = np.uint64(held[row, a])
+                        condition = np.uint64(_condition(held, since, row, a, e, cutoffs))
                         word = np.uint32(condition >> np.uint64(6))
                         if words[word] == 0:
                             touched[n_touched] = word
                             n_touched += 1
                         words[word] |= np.uint64(1) << (condition & np.uint64(63))
+                    if ages is not None:
+                        for k in range(ages.shape[0]):
+                            if _is_aged(times, ages, k, row, e, cutoffs):
+                                condition = np.uint64(first_age + k)
+                                word = np.uint32(condition >> np.uint64(6))
+                                if words[word] == 0:
+                                    touched[n_touched] = word
+                                    n_touched += 1
+                                words[word] |= np.uint64(1) << (condition & np.uint64(63))
                     complete = True
                     for w in range(n_words):
                         if words[w] != known[e, w]:
@@ -249,20 +355,60 @@ def _reach_literal(
     return reached
 
 
-@jit
 def reach_tests(
-    example: Codes, last: Codes, held: Codes, slots: Codes, whole: int, n_slots: int, n_examples: int, width: int
+    example: Codes, last: Codes, family: Slots, n_examples: int, width: int, cutoffs: Cutoffs = None
 ) -> Words:
     """The conditions that the rows of the last literal hold, in words of 64, for each example under each slot."""
+    return _reach_tests(example, last, *family.last, *family[1:], n_examples, width, cutoffs)
+
+
+@jit
+def _reach_tests(
+    example: Codes,
+    last: Codes,
+    held: Codes,
+    since: Floats | None,
+    times: Floats | None,
+    ages: Floats | None,
+    first_age: int,
+    slots: Codes,
+    whole: int,
+    n_slots: int,
+    n_examples: int,
+    width: int,
+    cutoffs: Cutoffs,
+) -> Words:
     reached = np.zeros((n_slots, n_examples, width), np.uint64)
+    most = held.shape[1] + 1
+    if ages is not None:
+        most += ages.shape[0]
+    found = np.empty(most, np.int64)
     for b in range(example.size):
-        if whole >= 0:
-            _unite(reached, whole, example[b], held, last[b])
+        found[0] = 0
+        n = 1
         for a in range(held.shape[1]):
-            slot = slots[held[last[b], a]]
+            found[n] = _condition(held, since, last[b], a, example[b], cutoffs)
+            n += 1
+        if ages is not None:
+            for k in range(ages.shape[0]):
+                if _is_aged(times, ages, k, last[b], example[b], cutoffs):
+                    found[n] = first_age + k
+                    n += 1
+        if whole >= 0:
+            _unite(reached, whole, example[b], found, n)
+        for k in range(1, n):
+            slot = slots[found[k]]
             if slot >= 0:
-                _unite(reached, slot, example[b], held, last[b])
+                _unite(reached, slot, example[b], found, n)
     return reached
+
+
+@inner
+def _unite(reached: Words, slot: int, e: int, found: NDArray[np.int64], n: int) -> None:
+    """Add the conditions of a row, the bare literal first, to what an example reaches under a slot."""
+    for k in range(n):
+        condition = np.uint64(found[k])
+        reached[slot, e, condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
 
 
 @jit
@@ -313,23 +459,40 @@ def _frequent(support: NDArray[np.float64], thresholds: NDArray[np.float64]) -> 
     return found[:n]
 
 
-@jit
 def select(
+    example: Codes,
+    variables: Codes,
+    last: Codes,
+    rows: HeldRows,
+    attribute: int,
+    condition: int,
+    cutoffs: Cutoffs = None,
+) -> tuple[Codes, Codes, Codes]:
+    """The bindings whose last row holds a condition."""
+    return _select(example, variables, last, *rows, attribute, condition, cutoffs)
+
+
+@jit
+def _select(
     example: Codes,
     variables: Codes,
     rows: Codes,
     held: Codes,
+    since: Floats | None,
+    times: Floats | None,
+    ages: Floats | None,
+    first_age: int,
     attribute: int,
     condition: int,
+    cutoffs: Cutoffs,
 ) -> tuple[Codes, Codes, Codes]:
-    """The bindings whose last row holds a condition."""
     n = 0
     for b in range(rows.size):
-        n += held[rows[b], attribute] == condition
+        n += _holds(held, since, times, ages, first_age, rows[b], attribute, condition, example[b], cutoffs)
     examples, kept, found = np.empty(n, np.int32), np.empty((n, variables.shape[1]), np.int32), np.empty(n, np.int32)
     n = 0
     for b in range(rows.size):
-        if held[rows[b], attribute] == condition:
+        if _holds(held, since, times, ages, first_age, rows[b], attribute, condition, example[b], cutoffs):
             examples[n], found[n] = example[b], rows[b]
             for v in range(variables.shape[1]):
                 kept[n, v] = variables[b, v]
@@ -338,13 +501,20 @@ def select(
 
 
 def extend(
-    example: Codes, variables: Codes, literal: Prepared, held: Codes, attribute: int, condition: int, limit: int
+    example: Codes,
+    variables: Codes,
+    literal: Prepared,
+    rows: HeldRows,
+    attribute: int,
+    condition: int,
+    limit: int,
+    cutoffs: Cutoffs = None,
 ) -> tuple[Codes, Codes, Codes]:
     """The bindings that a new literal gives, up to one more than `limit`: their examples, variables and rows.
 
     An `attribute` of -1 asks for no condition.
     """
-    return _extend(example, variables, *literal, held, attribute, condition, limit)
+    return _extend(example, variables, *literal, *rows, attribute, condition, limit, cutoffs)
 
 
 @jit
@@ -361,16 +531,22 @@ def _extend(
     fresh: Places,
     _used: Places,
     _repeats: bool,
+    row_times: Floats | None,
     held: Codes,
+    since: Floats | None,
+    times: Floats | None,
+    ages: Floats | None,
+    first_age: int,
     attribute: int,
     condition: int,
     limit: int,
+    cutoffs: Cutoffs,
 ) -> tuple[Codes, Codes, Codes]:
     room = 0
     for b in range(example.size):
         code = variables[b, variable]
         if leads(code, offsets):
-            room += offsets[code + 1] - offsets[code]
+            room += _end(offsets, row_times, code, example[b], cutoffs) - offsets[code]
     room, n, before = min(room, limit + 1), 0, variables.shape[1]
     examples, longer, found = (
         np.empty(room, np.int32),
@@ -381,11 +557,12 @@ def _extend(
         code = variables[b, variable]
         if not leads(code, offsets):
             continue
-        for at in range(offsets[code], offsets[code + 1]):
+        for at in range(offsets[code], _end(offsets, row_times, code, example[b], cutoffs)):
             row = np.uint32(rows[at])
-            if (attribute < 0 or held[row, attribute] == condition) and _fits(
-                keys, equal, unequal, apart, variables, b, row
-            ):
+            if (
+                attribute < 0
+                or _holds(held, since, times, ages, first_age, row, attribute, condition, example[b], cutoffs)
+            ) and _fits(keys, equal, unequal, apart, variables, b, row):
                 if n == room:  # the limit
                     return examples, longer, found
                 examples[n], found[n] = example[b], row
