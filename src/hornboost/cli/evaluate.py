@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -12,17 +13,26 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import note, say, show_json, show_table
-from hornboost.errors import DataError
 from hornboost.stopping import holding
 
 if TYPE_CHECKING:
+    from hornboost.cli.splits import AskedFolds
     from hornboost.data import Database
 
 
 def evaluate(
     source: shared.Source,
-    cv: Annotated[int, typer.Option(min=2, help="Folds of a cross-validation, stratified by class.")] = 10,
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Folds of a cross-validation at random, stratified by class: 10, or none if others are asked for.",
+        ),
+    ] = None,
     folds: Annotated[str | None, typer.Option(help="Known folds that the schema names, instead of --cv.")] = None,
+    split: shared.Split = None,
+    rolling: shared.Rolling = None,
+    horizon: shared.Horizon = None,
     target: shared.Target = None,
     key: shared.Key = None,
     label: shared.Label = None,
@@ -48,9 +58,10 @@ def evaluate(
     settings: shared.Set = None,
     as_json: shared.Json = False,
 ) -> None:
-    """Estimate by cross-validation how well rules learned from SOURCE predict."""
+    """Estimate by cross-validation, or by splits in time, how well rules learned from SOURCE predict."""
     from hornboost.cli.fit import examples
     from hornboost.cli.source import open_task
+    from hornboost.cli.splits import asked_folds
 
     database = open_task(
         source,
@@ -76,81 +87,103 @@ def evaluate(
     learner = shared.make_estimator(
         estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules
     )
-    is_of_numbers = database.label_kind == "numbers"
-    split = _shuffled if is_of_numbers else _stratified
-    splits = database.folds(folds) if folds is not None else split(y, cv, seed)
+    asked = asked_folds(database, y, cv, folds, split, rolling, horizon, seed)
+    evaluated = [_Evaluated(of, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked]
+    if as_json:
+        about: dict[str, Any] = {"estimator": type(learner).__name__, "positive": database.target.positive}
+        beside = {"in_time": evaluated[1].as_json(database)} if len(evaluated) > 1 else {}
+        show_json({**about, **evaluated[0].as_json(database), **beside})
+        return
+    for one in evaluated:
+        one.show(database)
+
+
+@dataclass(frozen=True, eq=False)
+class _Evaluated:
+    """What came out of some folds, and the labels of what they predicted."""
+
+    of: AskedFolds
+    results: list[dict[str, Any]]
+    y: Any
+
+    @property
+    def mean(self) -> dict[str, float]:
+        kept = [name for name in self.results[0] if name not in self.of.about(1)]
+        return {name: _mean([row[name] for row in self.results]) for name in kept}
+
+    def as_json(self, database: Database) -> dict[str, Any]:
+        """What a script reads."""
+        is_of_numbers = database.label_kind == "numbers"
+        baseline: dict[str, Any] = (
+            {"baseline": _always_the_mean(self.y)} if is_of_numbers else {"majority": _majority(self.y)}
+        )
+        return {"folds": self.results, "mean": self.mean, **baseline}
+
+    def show(self, database: Database) -> None:
+        """Print a table and a sentence."""
+        names, mean = list(self.results[0]), self.mean
+        rows = [[_shown(name, row[name]) for name in names] for row in self.results]
+        rows.append(["mean", *(_shown(name, mean[name]) if name in mean else "" for name in names[1:])])
+        show_table(names, rows, right=names)
+        if database.label_kind == "numbers":
+            say(_about_numbers(self.results, mean, self.y, self.over))
+        else:
+            say(_about_classes(self.results, mean, self.y, self.over, database))
+
+    @property
+    def over(self) -> str:
+        """What the figures are means over."""
+        n = len(self.results)
+        return f"{n} folds" if not self.of.moments else f"{n} splits in time" if n > 1 else "a split in time"
+
+
+def _all_results(learner: Any, X: Any, y: Any, of: AskedFolds, database: Database) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
     limits: Counter[str] = Counter()
     try:
-        for row, sentences in _results(learner, X, y, splits, database):
+        for row, sentences in _results(learner, X, y, of, database):
             results.append(row)
             limits.update(sentences)
     except KeyboardInterrupt:
-        note(_interrupted(results, len(splits)))
+        note(_interrupted(results, len(of.parts), of.what))
         raise
     for sentence, n in limits.items():
-        note(f"in {n} of {len(results)} folds {sentence}")
-    mean = _mean(results)
-    if as_json:
-        about: dict[str, Any] = {"positive": database.target.positive}
-        baseline: dict[str, Any] = {"baseline": _always_the_mean(y)} if is_of_numbers else {"majority": _majority(y)}
-        show_json({"estimator": type(learner).__name__, **about, "folds": results, "mean": mean, **baseline})
-        return
-    names = list(results[0])
-    rows = [[_shown(name, row[name]) for name in names] for row in results]
-    rows.append(["mean", *(_shown(name, mean[name]) for name in names[1:])])
-    show_table(names, rows, right=names)
-    say(_about_numbers(results, mean, y) if is_of_numbers else _about_classes(results, mean, y, database))
+        note(f"in {n} of {len(results)} {of.what}s {sentence}")
+    return results
 
 
-def _about_classes(results: list[dict[str, Any]], mean: dict[str, float], y: Any, database: Database) -> str:
-    spread = float(np.std([row["accuracy"] for row in results]))
+def _about_classes(results: list[dict[str, Any]], mean: dict[str, float], y: Any, over: str, database: Database) -> str:
     about = (
         f'; auroc and aurpc are of "{database.target.positive}"'
         if "auroc" in mean and database.target.positive is not None
         else ""
     )
-    spoken = f"accuracy {mean['accuracy']:.1%} ± {spread:.1%} over {len(results)} folds"
+    spread = f" ± {float(np.std([row['accuracy'] for row in results])):.1%}" if len(results) > 1 else ""
+    spoken = f"accuracy {mean['accuracy']:.1%}{spread} over {over}"
     return f"{spoken}; always guessing the largest class: {_majority(y):.1%}{about}"
 
 
-def _about_numbers(results: list[dict[str, Any]], mean: dict[str, float], y: Any) -> str:
-    spread = float(np.std([row["r2"] for row in results]))
-    spoken = f"R² {mean['r2']:.3f} ± {spread:.3f}, RMSE {mean['rmse']:.5g} over {len(results)} folds"
+def _about_numbers(results: list[dict[str, Any]], mean: dict[str, float], y: Any, over: str) -> str:
+    spread = f" ± {float(np.std([row['r2'] for row in results])):.3f}" if len(results) > 1 else ""
+    spoken = f"R² {mean['r2']:.3f}{spread}, RMSE {mean['rmse']:.5g} over {over}"
     return f"{spoken}; always guessing the mean: RMSE {_always_the_mean(y)['rmse']:.5g}"
 
 
-def _stratified(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:
-    from sklearn.model_selection import StratifiedKFold
-
-    counts = np.unique(np.asarray(y), return_counts=True)[1]
-    if counts.min() < cv:
-        raise DataError(f"the smallest class has {counts.min()} examples, too few for {cv} folds; give a smaller --cv")
-    return list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
-
-
-def _shuffled(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:
-    from sklearn.model_selection import KFold
-
-    if len(y) < 2 * cv:
-        raise DataError(f"{len(y)} examples are too few for {cv} folds of at least two; give a smaller --cv")
-    return list(KFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(y))))
-
-
 def _results(
-    learner: Any, X: Any, y: Any, splits: list[tuple[Any, Any]], database: Database
+    learner: Any, X: Any, y: Any, of: AskedFolds, database: Database
 ) -> Iterator[tuple[dict[str, Any], list[str]]]:
     from sklearn.base import clone
 
     from hornboost.cli.fit import about_limits, fit_with_progress
 
     labels = np.asarray(y)
-    for number, (train, test) in enumerate(splits, start=1):
+    for number, (train, test) in enumerate(of.parts, start=1):
         with holding():  # a fold is whole or does not count
             started = time.monotonic()
-            fitted = fit_with_progress(clone(learner), X.iloc[train], y.iloc[train], f"fold {number} of {len(splits)}")
+            what = f"{of.what} {number} of {len(of.parts)}"
+            fitted = fit_with_progress(clone(learner), X.iloc[train], y.iloc[train], what)
             seconds = time.monotonic() - started
-            row: dict[str, Any] = {"fold": number, **_figures(fitted, X.iloc[test], labels[test], database)}
+            row: dict[str, Any] = {**of.about(number), **_figures(fitted, X.iloc[test], labels[test], database)}
             row |= {"rules": len(getattr(fitted, "rules_", ())), "seconds": seconds}
         yield row, about_limits(fitted)
 
@@ -165,11 +198,12 @@ def _figures(fitted: Any, X: Any, y: Any, database: Database) -> dict[str, float
     return {"accuracy": float(np.mean(predicted == y)), **_areas(fitted, X, y, database)}
 
 
-def _interrupted(results: list[dict[str, Any]], n: int) -> str:
+def _interrupted(results: list[dict[str, Any]], n: int, what: str) -> str:
     """What is known when the folds were not all done; no mean, which would be taken for the result."""
     first = "r2" if results and "r2" in results[0] else "accuracy"
     done = ", ".join(f"{row['fold']} ({first} {row[first]:.3f})" for row in results)
-    return f"interrupted with {len(results)} of {n} folds done" + (f": {done}" if done else "") + "; there is no result"
+    known = f"interrupted with {len(results)} of {n} {what}s done" + (f": {done}" if done else "")
+    return f"{known}; there is no result"
 
 
 def _areas(fitted: Any, X: Any, y: Any, database: Database) -> dict[str, float]:
@@ -188,8 +222,10 @@ def _areas(fitted: Any, X: Any, y: Any, database: Database) -> dict[str, float]:
     return {"auroc": float(roc_auc_score(truth, scores)), "aurpc": float(aurpc(truth, scores))}
 
 
-def _mean(results: list[dict[str, Any]]) -> dict[str, float]:
-    return {name: float(np.nanmean([row[name] for row in results])) for name in results[0] if name != "fold"}
+def _mean(values: list[float]) -> float:
+    """The mean of those that are known; a fold of one class has no area under a curve."""
+    known = [value for value in values if value == value]
+    return float(np.mean(known)) if known else float("nan")
 
 
 def _always_the_mean(y: Any) -> dict[str, float]:
@@ -205,7 +241,7 @@ def _majority(y: Any) -> float:
 
 
 def _shown(name: str, value: Any) -> str:
-    if name == "fold":
+    if name in ("fold", "from", "train", "test"):
         return str(value)
     if name in ("mae", "rmse", "deviance"):
         return f"{value:.5g}"

@@ -146,6 +146,25 @@ TimeLimit = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any other parameter of the estimator, as name=value.")]
+Split = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--split",
+        metavar="MOMENT",
+        help="Learn from the examples before this moment and predict those from it on, as in 2024-01-01; repeat it for "
+        "several moments, each up to the next.",
+    ),
+]
+Rolling = Annotated[
+    int | None, typer.Option(min=1, help="The same at as many moments, which divide the examples evenly.")
+]
+Horizon = Annotated[
+    str | None,
+    typer.Option(
+        help="How long after its time the label of an example is known, as in 90d: examples whose label was not known "
+        "at a split are left out there."
+    ),
+]
 Dialect = Annotated[
     str, typer.Option(help="duckdb, sqlite, postgres, spark or bigquery.", autocompletion=_complete_dialect)
 ]

@@ -25,6 +25,9 @@ def report(
     cv: Annotated[
         str, typer.Option(help="Folds of the cross-validation, 0 for none, or the name of folds that the schema knows.")
     ] = "5",
+    split: shared.Split = None,
+    rolling: shared.Rolling = None,
+    horizon: shared.Horizon = None,
     cv_examples: Annotated[int, typer.Option(min=10, help="Examples to cross-validate on at most.")] = 5_000,
     explained: Annotated[int, typer.Option("--examples", min=0, help="Examples to explain at most.")] = 120,
     title: Annotated[str | None, typer.Option(help="What the page is called.")] = None,
@@ -63,6 +66,7 @@ def report(
         open_for_model(data, saved, options) if saved.is_relational else as_read_by(saved, open_task(data, options))
     )
     folds = _folds(cv, database)
+    in_time = _in_time(split, rolling, horizon, database)
     if saved.is_relational:
         say_what_was_read(database)
     X, y = database.examples()
@@ -72,6 +76,7 @@ def report(
         "cv_examples": cv_examples,
         "explained": explained,
         "title": title,
+        **in_time,
     }
     console = progress_console()
     if console is None:
@@ -90,6 +95,15 @@ def _folds(cv: str, database: Any) -> int | str:
     if int(cv) == 1:
         raise DataError("--cv: a cross-validation needs at least two folds; give 2 or more, or 0 for none")
     return int(cv)
+
+
+def _in_time(split: list[str] | None, rolling: int | None, horizon: str | None, database: Any) -> dict[str, Any]:
+    """The splits in time that are asked for, refused before the work."""
+    asked = {"time": split or None, "rolling": rolling, "horizon": horizon}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if given:
+        database.folds(**given)
+    return given
 
 
 def _positive(target: Any) -> str | None:

@@ -139,6 +139,14 @@ def bounded_folds(folds: Folds, most: int, seed: int = 0) -> Folds:
     return [(train[chosen[train]], test[chosen[test]]) for train, test in folds]
 
 
+def learner_of(model: Any, saved: Any) -> Any:
+    """The estimator to fit again: the model itself, or one as the model of a file was fitted."""
+    if not hasattr(model, "training_"):
+        return model
+    told = saved.training
+    return refittable(told.get("estimator", "model"), dict(told.get("parameters", {})), model.database)
+
+
 def refittable(estimator: str, parameters: dict[str, Any], database: Any) -> Any:
     """A new estimator with the name and parameters that a model file keeps."""
     import hornboost

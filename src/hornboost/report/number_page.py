@@ -15,7 +15,7 @@ from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.report import examples as chosen_examples
 from hornboost.report.cards import Card, rule_lines
 from hornboost.report.charts import bar_of_shares
-from hornboost.report.evaluation import attempt, bounded_folds, refittable, summary
+from hornboost.report.evaluation import attempt, bounded_folds, learner_of, summary
 from hornboost.report.number_evaluation import NumberEvaluation, cross_validate_numbers, shuffled_folds
 from hornboost.report.number_figures import number_curves
 from hornboost.report.text import RULE, name, number, shown
@@ -33,10 +33,7 @@ def evaluated(
         return None, "Cross-validation was left out."
 
     def evaluate() -> NumberEvaluation:
-        told = saved.training
-        estimator = model
-        if hasattr(model, "training_"):
-            estimator = refittable(told.get("estimator", "model"), dict(told.get("parameters", {})), model.database)
+        estimator = learner_of(model, saved)
         if isinstance(cv, str):
             folds, what = bounded_folds(model._database.folds(cv), most), f"the folds '{name(cv)}'"
         else:

@@ -23,10 +23,11 @@ from hornboost.report.evaluation import (
     attempt,
     bounded_folds,
     cross_validate,
-    refittable,
+    learner_of,
     stratified_folds,
     summary,
 )
+from hornboost.report.in_time import AskedInTime
 from hornboost.report.text import name, number, shown
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ def report_html(
     explained: int = 120,
     cv_examples: int = MOST_CV_EXAMPLES,
     title: str | None = None,
+    time: Any = None,
+    rolling: int | None = None,
+    horizon: Any = None,
     step: Progress = lambda _: None,
 ) -> str:
     """Make one HTML page about a fitted estimator with rules, or about a loaded model.
@@ -97,6 +101,8 @@ def report_html(
         The most examples to use for cross-validation; the page says so when they are a sample.
     title : str or None
         The title of the page.
+    time, rolling, horizon
+        Splits in time to evaluate as well, as in `Database.folds`; X and y are then the database's examples.
     step : function
         Called with a few words when a part of the work begins.
 
@@ -109,11 +115,15 @@ def report_html(
     saved = model._saved()
     if not hasattr(model, "_database"):
         raise ModelError("the report looks at the rows behind the rules; load the model with database=")
+    asked = AskedInTime(time, rolling, horizon)
     if saved.ensemble.is_of_numbers:
-        return _rendered(environment, _about_numbers(model, saved, X, y, cv, explained, cv_examples, title, step))
+        context = _about_numbers(model, saved, X, y, cv, explained, cv_examples, title, step)
+        in_time = asked.evaluated(model, saved, X, None if y is None else np.asarray(y, np.float64), cv_examples, step)
+        return _rendered(environment, context | {"in_time": in_time})
     texts = dict(zip(saved.classes.tolist(), saved.ensemble.classes, strict=True))
     labels = None if y is None else np.array([texts.get(value, str(value)) for value in np.asarray(y).tolist()], object)
     evaluation, missing = _evaluation(model, saved, X, labels, cv, cv_examples, step)
+    in_time = asked.evaluated(model, saved, X, labels, cv_examples, step)
     step("explaining examples")
     scored = _Scored.of(model, X, labels)
     payload = _explanations(model, X, labels, scored, explained)
@@ -122,6 +132,7 @@ def report_html(
     target = saved.target
     context |= {
         **_learning(saved, evaluation),
+        "in_time": in_time,
         "title": shown(title, 120) if title else f"Predicting {name(target.label or 'class')} in {name(target.table)}",
         "data": chosen_examples.script_json(
             {"label": context["label"], "examples": payload.examples, "rules": [card.text for card in context["cards"]]}
@@ -182,11 +193,7 @@ def _evaluation(
         return None, "Cross-validation was left out."
 
     def evaluate() -> Evaluation:
-        if hasattr(model, "training_"):
-            told = saved.training
-            estimator = refittable(told.get("estimator", "model"), dict(told.get("parameters", {})), model.database)
-        else:
-            estimator = model
+        estimator = learner_of(model, saved)
         if isinstance(cv, str):
             folds, what = bounded_folds(model._database.folds(cv), most), f"the folds '{name(cv)}'"
         else:
