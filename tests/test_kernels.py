@@ -20,6 +20,7 @@ from hornboost.mining import query_kernels, selection_kernels
 SOURCE = Path(join_kernels.__file__).parents[2]
 NO_CODES = np.empty((0, 0), np.int32)
 UNCONSTRAINED = (NO_CODES, NO_CODES, NO_CODES, NO_CODES)
+UNDATED = (np.empty(0, np.int64), np.empty(0))
 
 
 def codes(*values: int) -> np.ndarray:
@@ -48,6 +49,7 @@ def block() -> tuple[np.ndarray, ...]:
         codes(0, 1, -1),
         longs(0, 2, 3),
         codes(0, 2, 1),
+        *UNDATED,
         *UNCONSTRAINED,
         in_index_order,
         longs(0, 1),
@@ -55,6 +57,9 @@ def block() -> tuple[np.ndarray, ...]:
         np.array([False, True]),
         longs(1, 4, 11),
         longs(0, 2, 2),
+        longs(),
+        np.empty((0, 0)),
+        np.empty((2, 0), np.int32),
     )
 
 
@@ -71,14 +76,23 @@ def test_a_block_lists_what_each_example_satisfies() -> None:
 
 def test_an_equality_drops_rows() -> None:
     column = codes(7, 7, 8)[None, :]
-    reach = (codes(0, 1, -1), longs(0, 2, 3), codes(0, 2, 1), column, codes(8, 7, 7)[None, :], NO_CODES, NO_CODES)
+    reach = (
+        codes(0, 1, -1),
+        longs(0, 2, 3),
+        codes(0, 2, 1),
+        *UNDATED,
+        column,
+        codes(8, 7, 7)[None, :],
+        NO_CODES,
+        NO_CODES,
+    )
     rows, up = join_kernels.expand(*reach, np.empty(0, np.bool_), *NO_CONDITIONS)
     assert (rows.tolist(), up.tolist()) == ([2, 1], [0, 1])
 
 
 def test_an_inequality_and_a_mask_keep_what_passes_both() -> None:
     column = codes(7, -1, 8)[None, :]
-    reach = (codes(0, 1), longs(0, 2, 3), codes(0, 2, 1), NO_CODES, NO_CODES, column, codes(7, 7)[None, :])
+    reach = (codes(0, 1), longs(0, 2, 3), codes(0, 2, 1), *UNDATED, NO_CODES, NO_CODES, column, codes(7, 7)[None, :])
     assert join_kernels.expand(*reach, np.empty(0, np.bool_), *NO_CONDITIONS)[0].tolist() == [2]
     assert join_kernels.expand(*reach, np.array([True, True, False]), *NO_CONDITIONS)[0].tolist() == []
 
@@ -104,7 +118,7 @@ def features() -> tuple[np.ndarray, ...]:
     return matrix, longs(0, 1, 2, 3, 4), what, np.array([[2.0, np.inf], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
 
 
-REACH = (codes(0, 1, -1), longs(0, 2, 3), codes(0, 2, 1), *UNCONSTRAINED)
+REACH = (codes(0, 1, -1), longs(0, 2, 3), codes(0, 2, 1), *UNDATED, *UNCONSTRAINED)
 """Three entries: the first one's key leads to the rows 0 and 2, the second one's to row 1, the third has none."""
 
 
@@ -123,9 +137,11 @@ def test_what_lies_below_counts_when_entries_are_combined() -> None:
     assert (rows.tolist(), up.tolist()) == ([2, 1], [0, 1])  # row 0 is neither large nor missing
     below = np.array([[False], [True]])
     found = np.zeros((3, 4), np.bool_)
-    join_kernels.combine(rows, up, matrix, below, first, what, bounds, found)
+    join_kernels.combine(rows, up, np.empty(0), matrix, below, first, what, bounds, found)
     assert found.tolist() == [[False, True, False, False], [True, False, False, True], [False] * 4]
-    assert join_kernels.first_below(longs(1), 3, rows, up, matrix, below, first, what, bounds).tolist() == [1]
+    assert join_kernels.first_below(
+        longs(1), 3, rows, up, np.empty(0), matrix, below, first, what, bounds
+    ).tolist() == [1]
 
 
 def test_weights_are_summed_by_condition_and_class_and_thresholds_cumulated() -> None:

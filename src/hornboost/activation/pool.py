@@ -161,16 +161,18 @@ class FeaturePool:
             feature = self.features[k]
             attributes = self.engine.attributes(feature.table, not path)
             number = attributes.number[feature.column]
-            column = attributes.codes([number])[number]
-            n = self.engine.examples.n_rows
+            n, root = self.engine.examples.n_rows, self.engine.root()
+            values: Floats | NDArray[np.object_] | None
             if path:
-                entries = self.engine.entries(self.engine.root(), 0, path)
-                offsets, codes = offsets_of(entries.example, n), column[entries.rows]
+                entries = self.engine.entries(root, 0, path)
+                offsets = offsets_of(entries.example, n)
+                values, codes = self.engine.seen_values(root, feature.table, number, entries)
             else:
-                offsets, codes = np.arange(n + 1, dtype=np.int64), column
-            values = attributes.values[number]
+                offsets, codes = np.arange(n + 1, dtype=np.int64), attributes.codes([number])[number]
+                values = attributes.values[number]
+            assert values is not None
             distinct = np.asarray(values, np.float64) if attributes.numeric[number] else None
-            self._reached[key] = Reached(offsets, codes, int(attributes.sizes[number]), distinct)
+            self._reached[key] = Reached(offsets, codes, len(values), distinct)
         return self._reached[key]
 
 

@@ -138,6 +138,7 @@ class GradientBooster(Booster):
         """What clauses may look at under a setting."""
         tables = {**problem.database.tables, problem.examples.name: problem.examples}
         attributes = {(table.name, column.name) for table in tables.values() for column in table.attributes}
+        attributes |= {(table.name, table.age) for table in tables.values() if table.age is not None}
         named = self._named if setting.constants else frozenset()
         return Visible(frozenset(attributes | named), frozenset(tables), setting.max_depth, setting.aggregates)
 

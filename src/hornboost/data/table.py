@@ -89,6 +89,19 @@ class Table:
         times = None if self.times is None else self.times.holding(self.times.values[rows])
         return Table(self.name, columns, n_rows, aggregates, times, self.late)
 
+    def as_known(self) -> Table:
+        """Of examples: without the values that become known only at their cutoffs or later."""
+        if not self.late or self.times is None:
+            return self
+        columns = dict(self.columns)
+        for name, dating in self.late.items():
+            if name in columns and dating in columns:
+                known = self.columns[dating].numbers < self.times.numbers
+                seen = self.columns[name].values.copy()
+                seen[~known] = np.nan if self.columns[name].kind == "numeric" else MISSING
+                columns[name] = self.columns[name].holding(seen)
+        return Table(self.name, columns, self.n_rows, self.aggregates, self.times, self.late)
+
     @property
     def age(self) -> str | None:
         """What rules call the time from a row to the example's cutoff; None where rows have no time."""

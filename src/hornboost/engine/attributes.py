@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.index import KeyIndex
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING, UNSEEN
 from hornboost.engine.thresholds import Bins, binned
@@ -37,6 +38,26 @@ class Layout(NamedTuple):
     stamp_bases: NDArray[np.int64]
     edges: NDArray[np.int64]
     """For each numeric attribute where its `>=`, its `<=` and its `is missing` begin."""
+    attributes: tuple[int, ...]
+
+
+class Inputs(NamedTuple):
+    """What one pass over the rows of a table reads of some of its attributes, in the order of an index or of the rows.
+
+    `late` is for each attribute the row of `dates` from which on its values are known (-1: from the row's time on), or
+    empty where none is late; `times` are those of the rows where `age`, the number of that attribute, is asked for.
+    """
+
+    codes: NDArray[np.int32]
+    layout: Layout
+    late: NDArray[np.int64]
+    dates: NDArray[np.float64]
+    age: int | None
+    times: NDArray[np.float64]
+
+
+NONE_LATE, NO_DATES = np.empty(0, np.int64), np.empty((0, 0), np.float64)
+NO_TIMES = np.empty(0, np.float64)
 
 
 class Attributes:
@@ -45,10 +66,18 @@ class Attributes:
     A nominal attribute keeps its dictionary's codes; a numeric one is replaced by the rank of its value among the
     distinct values of the column, so that every threshold is a code. Columns of a key domain in `constants` count as
     nominal. `aggregated` says to encode the aggregates of examples instead.
+
+    `dated` says that the rows are seen by examples up to their cutoffs: if they have times, their age is the last
+    attribute, number `age`. It has no codes here, since a row is of another age for every example.
     """
 
     def __init__(
-        self, table: Table, constants: Mapping[str, pa.Array] | None = None, *, aggregated: bool = False
+        self,
+        table: Table,
+        constants: Mapping[str, pa.Array] | None = None,
+        *,
+        aggregated: bool = False,
+        dated: bool = False,
     ) -> None:
         self.table = table
         self._constants = constants or {}
@@ -59,12 +88,21 @@ class Attributes:
         }
         if aggregated:
             shown = dict(table.aggregates.items())
+        self._n_coded = len(shown)
+        self.age = self._n_coded if dated and table.times is not None else None
+        if dated and table.times is not None:
+            shown[str(table.age)] = Column(str(table.age), "numeric", NO_TIMES, is_date=table.times.is_date)
         self.operands, self.columns = list(shown), list(shown.values())
+        late = {name: dating for name, dating in table.late.items() if dated and name in shown}
+        self._dating = list(dict.fromkeys(late.values()))
+        places = [self._dating.index(late[str(name)]) if name in late else -1 for name in self.operands]
+        self._late = np.array(places, np.int64)
         self.number = {column.name: k for k, column in enumerate(self.columns)}
         self.numeric = np.array([column.kind == "numeric" for column in self.columns], dtype=np.bool_)
         self.sizes = np.zeros(len(self.columns), np.int64)
         self.values: list[NDArray[np.float64] | NDArray[np.object_] | None] = [None] * len(self.columns)
-        self._codes = np.empty((len(self.columns), table.n_rows), CODE)
+        self._codes = np.empty((self._n_coded, table.n_rows), CODE)
+        self._dates: dict[str | None, NDArray[np.float64]] = {}
         self._bins: dict[int, Bins] = {}
         self._by_index: dict[str, tuple[NDArray[np.int32], set[int]]] = {}
         self._layouts: dict[tuple[int, ...], Layout] = {}
@@ -94,6 +132,48 @@ class Attributes:
                     filled.add(k)
         return matrix
 
+    def inputs(self, selected: tuple[int, ...], by: tuple[str, KeyIndex] | None = None) -> Inputs:
+        """What a pass reads of some attributes: in the order of the rows, or `by` the index of a key column."""
+        coded = tuple(k for k in selected if k != self.age)
+        codes = self.codes(coded) if by is None else self.codes_by(by[0], by[1].rows, coded)
+        late, dates = self._late[list(coded)], NO_DATES
+        late = late if np.any(late >= 0) else NONE_LATE
+        if late.size:
+            dates = self._dates_in_order() if by is None else self._dates_in_order(by[0], by[1].rows)
+        if len(coded) == len(selected):
+            return Inputs(codes, self.layout(coded), late, dates, None, NO_TIMES)
+        own = None if self.table.times is None else self.table.times.numbers
+        times = own if by is None else by[1].times
+        assert times is not None
+        return Inputs(codes, self.layout(coded), late, dates, self.age, times)
+
+    def _dates_in_order(
+        self, column: str | None = None, rows: NDArray[np.int32] | None = None
+    ) -> NDArray[np.float64]:
+        """From when on later values are known, a row a column that says so, also in the order of an index."""
+        with self._lock:
+            if column not in self._dates:
+                found = np.stack([self.table.columns[name].numbers for name in self._dating])
+                self._dates[column] = found if rows is None else np.ascontiguousarray(found[:, rows])
+        return self._dates[column]
+
+    def seen(self, selected: Sequence[int], rows: NDArray[np.int32], cutoffs: NDArray[np.float64]) -> NDArray[np.int32]:
+        """The codes of some rows, those of `selected` filled, as examples with these cutoffs see them; without the age.
+
+        Nothing but values that are known later depends on the cutoffs.
+        """
+        codes = np.ascontiguousarray(self.codes(selected)[:, rows])
+        for k in selected:
+            if self._late[k] >= 0:
+                known = self.table.columns[self._dating[self._late[k]]].numbers[rows] < cutoffs
+                codes[k, ~known] = MISSING
+        return codes
+
+    @property
+    def has_late(self) -> bool:
+        """Whether some values are known later than their rows."""
+        return bool(self._dating)
+
     def layout(self, selected: tuple[int, ...]) -> Layout:
         """The numbers of the conditions on some attributes, whose codes must have been asked for."""
         if selected not in self._layouts:
@@ -102,7 +182,7 @@ class Attributes:
             bases = 1 + _running(np.where(numeric, 2 * sizes, sizes) + 1)
             edges = np.stack([bases[:-1], bases[:-1] + sizes, bases[:-1] + 2 * sizes], axis=1)[numeric]
             self._layouts[selected] = Layout(
-                chosen, sizes, numeric, bases, _running(np.where(numeric, 0, sizes)), edges
+                chosen, sizes, numeric, bases, _running(np.where(numeric, 0, sizes)), edges, selected
             )
         return self._layouts[selected]
 
@@ -110,7 +190,7 @@ class Attributes:
         column = self.columns[k]
         values: NDArray[np.float64] | NDArray[np.object_]
         if column.kind == "numeric":
-            values, self._codes[k] = _ranks(column.numbers)
+            values, self._codes[k] = ranks(column.numbers)
             if isinstance(self.operands[k], Aggregate):
                 self._bins[k], self._codes[k] = binned(values, self._codes[k])
                 values = self._bins[k].low
@@ -157,7 +237,7 @@ def _constant_codes(identifiers: pa.Array, codes: NDArray[np.int32]) -> tuple[ND
     return np.asarray(identifiers.cast(pa.string()), object)[order], number[np.clip(codes, -1, order.size)]
 
 
-def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """The distinct values in rising order and each value's rank among them, -1 for NaN; linear in the rows."""
     import pyarrow as pa
 

@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import pair_kernels as kernels
-from hornboost.engine.attributes import Layout
-from hornboost.engine.reach import AT_ONCE, Codes, Longs, Reach
+from hornboost.engine.ages import NO_AGES, Ages, ages_behind
+from hornboost.engine.attributes import Inputs
+from hornboost.engine.reach import AT_ONCE, Codes, Floats, Longs, Reach
 from hornboost.stopping import check
 
 LARGE = 200_000
 """Below this many pairs or rows a second thread costs more than it saves."""
 
 Result = TypeVar("Result")
-Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs]
+Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs, Longs, Floats, Codes]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,10 +44,13 @@ class Block:
     stops: Longs
     attributes: tuple[int, ...]
     bases: Longs
+    ages: Ages | None = None
+    """The conditions on the last of the attributes, if that is the age of the rows."""
 
     @property
     def nbytes(self) -> int:
-        return self.pairs.nbytes + self.segment_end.nbytes + self.segment_example.nbytes + self.conditions.nbytes
+        held = self.pairs.nbytes + self.segment_end.nbytes + self.segment_example.nbytes + self.conditions.nbytes
+        return held + (0 if self.ages is None else self.ages.nbytes)
 
     def locate(self, condition: int) -> tuple[int, int]:
         """The attribute and the offset from its base of a condition; attribute -1 is the bare literal."""
@@ -57,14 +61,21 @@ class Block:
         return self.attributes[k], raw - int(self.bases[k])
 
 
-def build_block(
-    reach: Reach, codes: Codes, layout: Layout, bare: bool, pool: Executor | None, n_threads: int
-) -> Block | None:
+def build_block(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int) -> Block | None:
     """One pass over the rows behind a join; None when the constraints of the join say nothing (they drop no row).
 
-    `codes` is the matrix of the table's attributes in the order of the join's index.
+    `inputs` are in the order of the join's index.
     """
-    numbering = (codes, layout.selected, layout.sizes, layout.numeric, layout.bases, layout.stamp_bases)
+    layout, attributes, bases, edges = inputs.layout, inputs.layout.attributes, inputs.layout.bases, inputs.layout.edges
+    ages, own_ages = None, NO_AGES
+    if inputs.age is not None:
+        ages, own_ages = ages_behind(reach, inputs.times)
+        within = ages.edges + bases[-1]
+        attributes, bases, edges = (*attributes, inputs.age), np.append(bases, within[-1]), np.vstack([edges, within])
+    numbering = (
+        *(inputs.codes, layout.selected, layout.sizes, layout.numeric, bases, layout.stamp_bases),
+        *(inputs.late, inputs.dates, own_ages),
+    )
     width = max(layout.selected.size, 1)
     if max(reach.example.size, reach.order.size) * width < LARGE and len(reach.cuts(width)) == 2:
         pairs, segment_example, segment_end, conditions, dropped = kernels.build_block(bare, *reach, *numbering)
@@ -74,18 +85,9 @@ def build_block(
         )
     if reach.equal_columns.shape[0] > 0 and not dropped:
         return None
-    at = conditions.searchsorted(layout.edges)
+    at = conditions.searchsorted(edges)
     starts, stops = at[:, :2].ravel(), at[:, 1:].ravel()
-    return Block(
-        segment_example,
-        segment_end,
-        pairs,
-        conditions,
-        starts,
-        stops,
-        tuple(layout.selected.tolist()),
-        layout.bases[:-1],
-    )
+    return Block(segment_example, segment_end, pairs, conditions, starts, stops, attributes, bases[:-1], ages)
 
 
 def _build_in_parts(
@@ -100,7 +102,7 @@ def _build_in_parts(
     present = np.zeros(int(numbering[4][-1]), np.bool_)
 
     def build(lo: int, hi: int) -> tuple[Codes, Codes, Longs, bool]:
-        size, *bounds = kernels.capacity(lo, hi, reach.example, reach.codes, reach.offsets, sizes, numeric)
+        size, *bounds = kernels.capacity(lo, hi, reach.example, reach.codes, reach.offsets, reach.stops, sizes, numeric)
         buffer = np.empty(size, CODE)
         n_pairs, segment_example, segment_end, dropped = kernels.build_pairs(
             lo, hi, bare, *reach, *numbering, buffer, *bounds

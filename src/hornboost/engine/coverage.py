@@ -20,7 +20,7 @@ from hornboost.engine import join_kernels as kernels
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.fit_check import check_clause
 from hornboost.engine.plan import JoinGroup, JoinPlan
-from hornboost.engine.reach import Codes, Reach, follow, lifted
+from hornboost.engine.reach import NO_TIMES, Codes, Reach, cutoffs_of, follow, lifted
 from hornboost.engine.row_conditions import RowConditions, column_of, matrix_of, number_columns
 from hornboost.engine.state import NO_MASK
 from hornboost.engine.tree import Join, Ref, Spec
@@ -81,13 +81,13 @@ class Visit:
 
     The join that led there, and the rows with what lies below each, if something does.
 
-    `is_one` says that the same is found from every entry, and was looked for from the first alone.
+    `shared` says from which of a few entries the same is found as from each, where it was looked for from those alone.
     """
 
     reach: Reach
     level: Level | None
     below: Flags | None
-    is_one: bool
+    shared: NDArray[np.int64] | None
 
 
 class _TooManyError(Exception):
@@ -165,7 +165,7 @@ class Coverage:
     def _ready(self, examples: Table) -> Table:
         """The examples with the aggregates that clauses ask for."""
         asked = [operand for operand in self._places[self.plan.root.table, True] if isinstance(operand, Aggregate)]
-        return with_aggregates(self.database, examples, asked)
+        return with_aggregates(self.database, examples, asked).as_known()
 
     def _halved(
         self, examples: Table, start: int, stop: int, visits: dict[int, Visit] | None
@@ -198,7 +198,7 @@ class Coverage:
         level = Level(examples, rows, rows)
         below = self._below(root, [level], room, visits)
         out = np.zeros((examples.n_rows, len(root.features)), np.bool_)
-        kernels.combine(rows, rows, matrix, below, *conditions.arrays, out)
+        kernels.combine(rows, rows, NO_TIMES, matrix, below, *conditions.arrays, out)
         return out
 
     def _below(self, group: JoinGroup, path: list[Level], room: int, visits: dict[int, Visit] | None) -> Flags:
@@ -210,28 +210,51 @@ class Coverage:
         """Which features of a group some row behind each entry at the end of the path has."""
         assert group.join is not None
         check()
-        n = path[-1].rows.size
-        is_one = group.join.source is None and not group.join.unequal and n > 1
-        if is_one:
-            path = [replace(level, rows=level.rows[:1], up=level.up[:1] * 0) for level in path]
-        reach = follow(self.database, self.facts, group.join, path[-1].rows, lambda ref: self._codes(ref, path))
+        shared = self._shared(group, path)
+        if shared is not None:
+            path = _narrowed(path, np.unique(shared, return_index=True)[1])
+        reach = follow(
+            self.database,
+            self.facts,
+            group.join,
+            path[-1].rows,
+            lambda ref: self._codes(ref, path),
+            lambda: _cutoffs(path),
+        )
         matrix, conditions = self.prepared(group)
         out = np.zeros((path[-1].rows.size, len(group.features)), np.bool_)
         level = below = None
         if not group.groups:
             kernels.exists(*reach.edges, matrix, *conditions.arrays, out)
         else:
-            count = int(kernels.count_reached(reach.codes, reach.offsets))
+            count = reach.count_rows()
             if count > room:
                 raise _TooManyError(group.join, count)
             level = Level(
                 self.database.tables[group.table], *kernels.expand(*reach.edges, NO_MASK, matrix, *conditions.arrays)
             )
             below = self._below(group, [*path, level], room, visits)
-            kernels.combine(level.rows, level.up, matrix, below, *conditions.arrays, out)
+            kernels.combine(level.rows, level.up, reach.cutoffs, matrix, below, *conditions.arrays, out)
         if visits is not None:
-            visits[id(group)] = Visit(reach, level, below, is_one)
-        return np.repeat(out, n, axis=0) if is_one else out
+            visits[id(group)] = Visit(reach, level, below, shared)
+        return out if shared is None else out[shared]
+
+    def _shared(self, group: JoinGroup, path: list[Level]) -> NDArray[np.int64] | None:
+        """For each entry which of a few finds the same: a join without a variable leads all to the same rows.
+
+        Where rows or values have times, to those of the same cutoff.
+        """
+        assert group.join is not None
+        n = path[-1].rows.size
+        if group.join.source is not None or group.join.unequal or n <= 1:
+            return None
+        if self._is_dated(group):
+            return np.unique(_cutoffs(path), return_inverse=True)[1]
+        return np.zeros(n, np.int64)
+
+    def _is_dated(self, group: JoinGroup) -> bool:
+        """Whether what is found in a group and below it depends on the cutoff."""
+        return self.facts.is_dated(group.table) or any(self._is_dated(below) for below in group.groups)
 
     def _codes(self, ref: Ref, path: list[Level]) -> Codes:
         """The key codes of a column some levels up, for each entry at the end of the path."""
@@ -253,7 +276,8 @@ class Coverage:
 
     def _collect(self, group: JoinGroup, is_root: bool) -> None:
         """Number the columns that the features of each table look at."""
-        number_columns(group, self._places.setdefault((group.table, is_root), {}))
+        places = self._places.setdefault((group.table, is_root), {})
+        number_columns(group, self.database.tables[group.table], places)
         for below in group.groups:
             self._collect(below, is_root=False)
 
@@ -277,7 +301,7 @@ class Trace:
         entries, rows = [covered], [covered.astype(CODE)]
         for seat in seats[1:]:
             visit = self.visits[id(seat.group)]
-            above = np.zeros_like(covered) if visit.is_one else entries[seat.parent]
+            above = entries[seat.parent] if visit.shared is None else visit.shared[entries[seat.parent]]
             matrix, conditions = self.coverage.prepared(seat.group)
             if visit.level is None or visit.below is None:
                 entries.append(above)  # there is nothing below it
@@ -285,11 +309,34 @@ class Trace:
             else:
                 level = visit.level
                 found = kernels.first_below(
-                    above, seat.feature, level.rows, level.up, matrix, visit.below, *conditions.arrays
+                    above,
+                    seat.feature,
+                    level.rows,
+                    level.up,
+                    visit.reach.cutoffs,
+                    matrix,
+                    visit.below,
+                    *conditions.arrays,
                 )
                 entries.append(found)
                 rows.append(level.rows[found])
         return {seat.literal: found for seat, found in zip(seats, rows, strict=True)}
+
+
+def _cutoffs(path: Sequence[Level]) -> Floats:
+    """Up to when the examples of the entries at the end of a path may look."""
+    own = cutoffs_of(path[0].table)[path[0].rows]
+    at = lifted(level.up for level in path[:0:-1])
+    return own if at is None else own[at]
+
+
+def _narrowed(path: Sequence[Level], at: NDArray[np.int64]) -> list[Level]:
+    """The path to some of the entries at its end alone, each with a way of its own."""
+    narrow = []
+    for level in reversed(path):
+        narrow.append(replace(level, rows=level.rows[at], up=np.arange(at.size, dtype=CODE)))
+        at = level.up[at].astype(np.int64)
+    return narrow[::-1]
 
 
 def part(table: Table, start: int, stop: int) -> Table:

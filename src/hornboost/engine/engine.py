@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import join_kernels, pair_kernels
-from hornboost.engine.attributes import Attributes
+from hornboost.engine.attributes import Attributes, ranks
 from hornboost.engine.blocks import Block, build_block, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
-from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Codes, Reach, follow, gathered
-from hornboost.engine.row_conditions import NO_CONDITIONS
+from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, NO_TIMES, Codes, Floats, Reach, cutoffs_of, follow, gathered
+from hornboost.engine.row_conditions import NO_CONDITIONS, Conditions, conditions_of
+from hornboost.engine.seen import depends_on_cutoff, seen_satisfies
 from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
 from hornboost.engine.tree import Join, Ref, Spec, path_text, with_test
 from hornboost.errors import LimitError
@@ -72,7 +73,7 @@ class Engine:
         workshop: Workshop | None = None,
     ) -> None:
         self.database = database
-        self.examples = examples
+        self.examples = examples = examples.as_known()
         self.max_depth = max_depth
         self.look_ahead = look_ahead
         self.max_entries = max_entries
@@ -259,24 +260,25 @@ class Engine:
         """
         check()
         if not chain.joins:
-            entries = state.entries[chain.node]
-            reach = Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS)
-            codes = attributes.codes(selected)
-            return build_block(
-                reach, codes, attributes.layout(selected), False, self.workshop.pool, self.workshop.n_jobs
-            )
+            entries, table = state.entries[chain.node], state.specs[chain.node].table
+            if chain.node == 0:
+                reach = Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS)
+            else:
+                reach = self.rows_alone(state, table, entries.example, entries.rows)
+            return build_block(reach, attributes.inputs(selected), False, self.workshop.pool, self.workshop.n_jobs)
         try:
             reach = self.checked_reach(state, chain.node, chain.joins)
         except LimitError:
             return None
-        codes = attributes.codes_by(chain.joins[-1].column, reach.order, selected)
-        return build_block(reach, codes, attributes.layout(selected), bare, self.workshop.pool, self.workshop.n_jobs)
+        last = chain.joins[-1]
+        inputs = attributes.inputs(selected, (last.column, self.database.index(last.table, last.column)))
+        return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs)
 
     def checked_reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
         """The rows that joins reach from a node; refused where there are too many."""
         check()
         reach = self.reach(state, node, joins)
-        self.check_count(int(join_kernels.count_reached(reach.codes, reach.offsets)), joins)
+        self.check_count(reach.count_rows(), joins)
         return reach
 
     def check_count(self, count: int, joins: tuple[Join, ...]) -> None:
@@ -308,14 +310,49 @@ class Engine:
                     )
                 return gathered(state.codes(node, ref, self.key), above.up)
 
-        return follow(self.database, self.facts, join, above.example, lookup)
+        def cutoffs() -> Floats:
+            return self.cutoffs(state, above.example)
+
+        return follow(self.database, self.facts, join, above.example, lookup, cutoffs)
+
+    def cutoffs(self, state: State, example: Codes) -> Floats:
+        """Up to when the examples of some entries may look."""
+        own, everyone = cutoffs_of(self.examples), state.entries[0]
+        if len(everyone) != own.size:
+            own = own[everyone.rows]
+        return own if example is everyone.example else gathered(own, example)
+
+    def ages(self, state: State, table: str, example: Codes, rows: Codes) -> Floats:
+        """How old some rows of a table are to the examples that see them."""
+        times = self.database.tables[table].times
+        assert times is not None
+        return self.cutoffs(state, example) - times.numbers[rows]
+
+    def seen_values(
+        self, state: State, table: str, number: int, entries: Entries
+    ) -> tuple[NDArray[np.float64] | NDArray[np.object_], Codes]:
+        """The distinct values of an attribute, and the one of each of some entries, as their examples see them."""
+        attributes = self.attributes(table, False)
+        if number == attributes.age:
+            return ranks(self.ages(state, table, entries.example, entries.rows))
+        if attributes.has_late:
+            codes = attributes.seen([number], entries.rows, self.cutoffs(state, entries.example))[number]
+        else:
+            codes = attributes.codes([number])[number][entries.rows]
+        values = attributes.values[number]
+        assert values is not None
+        return values, codes
+
+    def rows_alone(self, state: State, table: str, example: Codes, rows: Codes) -> Reach:
+        """Rows of a table that are reached already, as the input of one pass."""
+        seen_up_to = self.cutoffs(state, example) if self.facts.is_dated(table) else NO_TIMES
+        return Reach(example, rows, NO_OFFSETS, NO_ROWS, cutoffs=seen_up_to)
 
     def _refine(self, state: State, refinement: Refinement) -> State:
         node, test = refinement.node, refinement.test
         if not refinement.joins:
             assert test is not None
-            table = state.specs[node].table
-            alive = self.passes(table, test, state.entries[node].rows, node == 0)
+            alive = self._alive(state, state.specs[node].table, test, state.entries[node], node == 0)
             return state.filtered(node, alive, with_test(state.specs, node, test))
         n = len(state.specs)
         specs, entries = list(state.specs), list(state.entries)
@@ -336,33 +373,44 @@ class Engine:
         if known is not None:
             alive = state.covered[known.example]
             if test is not None:
-                alive &= self.passes(joins[-1].table, test, known.rows, False)
+                alive &= self._alive(state, joins[-1].table, test, known, False)
             if alive.all():
                 return known
             example, rows, up, _ = join_kernels.compact(known.example, known.rows, known.up, alive, NO_ROWS)
             return Entries(example, rows, up)
         reach = self.reach(state, node, joins)
         codes = np.where(state.covered[reach.example], reach.codes, CODE(-1))
-        allowed = NO_MASK if test is None else self.passes(joins[-1].table, test, None, False)
-        return _expanded(reach._replace(codes=codes), allowed)
+        reach, table = reach._replace(codes=codes), self.database.tables[joins[-1].table]
+        if test is None:
+            return _expanded(reach, NO_MASK)
+        if depends_on_cutoff(table, test):
+            return _expanded(reach, NO_MASK, conditions_of(table, test, self.facts))
+        return _expanded(reach, self.passes(table.name, test, None, False))
+
+    def _alive(self, state: State, table: str, test: Test, entries: Entries, is_root: bool) -> NDArray[np.bool_]:
+        """Which entries pass a test on the rows of their table."""
+        if not is_root and depends_on_cutoff(self.database.tables[table], test):
+            cutoffs = self.cutoffs(state, entries.example)
+            return seen_satisfies(self.database.tables[table], test, self.facts, entries.rows, cutoffs)
+        return self.passes(table, test, entries.rows, is_root)
 
     def passes(self, table: str, test: Test, rows: Codes | None, is_root: bool) -> NDArray[np.bool_]:
-        """Which rows of a table pass a test."""
+        """Which rows of a table pass a test that says the same of them for all examples."""
         return satisfies(self.column(table, test.column, is_root), test, self.facts, rows)
 
 
-def _expanded(reach: Reach, allowed: NDArray[np.bool_]) -> Entries:
+def _expanded(reach: Reach, allowed: NDArray[np.bool_], conditions: Conditions = NO_CONDITIONS) -> Entries:
     """The entries behind a join, part by part where they are many."""
     cuts = reach.cuts()
     if len(cuts) == 2:
-        rows, up = join_kernels.expand(*reach.edges, allowed, *NO_CONDITIONS)
+        rows, up = join_kernels.expand(*reach.edges, allowed, *conditions)
         return Entries(gathered(reach.example, up), rows, up)
-    room = int(join_kernels.count_reached(reach.codes, reach.offsets))
+    room = reach.count_rows()
     columns = np.empty((2, room), CODE)
     n = 0
     for lo, hi in pairwise(cuts):
         check()
-        rows, up = join_kernels.expand(*reach.part(lo, hi).edges, allowed, *NO_CONDITIONS)
+        rows, up = join_kernels.expand(*reach.part(lo, hi).edges, allowed, *conditions)
         up += lo
         columns[0, n : n + rows.size], columns[1, n : n + rows.size] = rows, up
         n += rows.size

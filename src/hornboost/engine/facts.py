@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.domain import Domain
+from hornboost.data.index import KeyIndex
 from hornboost.data.table import Table
 from hornboost.dtypes import CODE
 from hornboost.engine.attributes import Attributes
@@ -36,6 +37,7 @@ class Facts:
         self._attributes: dict[tuple[str, tuple[str, ...]], Attributes] = {}
         self._keys: dict[tuple[str, str], NDArray[np.int32]] = {}
         self._constants: dict[tuple[str, str | float | None], int] = {}
+        self._all_rows: dict[str, KeyIndex] = {}
         self._unique: dict[tuple[str, str], bool] = {}
         self._determined: dict[tuple[str, str, str, str, str, str], bool] = {}
 
@@ -51,7 +53,8 @@ class Facts:
         """The codes of a table's attributes; keys of the domains in `constants` are among them."""
         at = (table, tuple(constants))
         if at not in self._attributes:
-            made = Attributes(self.tables[table], {name: self.domains[name].values for name in constants})
+            named = {name: self.domains[name].values for name in constants}
+            made = Attributes(self.tables[table], named, dated=True)
             self._attributes.setdefault(at, made)
         return self._attributes[at]
 
@@ -61,6 +64,18 @@ class Facts:
         if at not in self._keys:
             self._keys[at] = writable(self.tables[table].columns[column].values, CODE)
         return self._keys[at]
+
+    def is_dated(self, table: str) -> bool:
+        """Whether what an example sees of a table depends on its cutoff: which rows, or which values of them."""
+        return self.tables[table].times is not None or bool(self.tables[table].late)
+
+    def all_rows(self, table: str) -> KeyIndex:
+        """The rows of a table as those of one key, which has the code 0."""
+        if table not in self._all_rows:
+            rows = self.tables[table]
+            times = None if rows.times is None else rows.times.numbers
+            self._all_rows[table] = KeyIndex.build(np.zeros(rows.n_rows, CODE), 1, times)
+        return self._all_rows[table]
 
     def constant(self, domain: str, value: str | float | None) -> int:
         """The code of an identifier that a test names; one that no row has when the database does not hold it."""

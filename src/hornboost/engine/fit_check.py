@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hornboost.aggregates.attach import aggregate_type
+from hornboost.data.table import Column, Table
 from hornboost.engine.tree import Join, Spec
 from hornboost.errors import ClauseError, DataError
 from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.clause import Clause, Test
+from hornboost.logic.duration import is_duration
 from hornboost.logic.text import MOST_LITERALS
 
 if TYPE_CHECKING:
     from hornboost.data import Database
-    from hornboost.data.table import Column
     from hornboost.engine.engine import Engine
 
 
@@ -52,7 +53,9 @@ def check_clause(database: Database, clause: Clause) -> None:
             elif test.column in columns:
                 check_test(literal.table, columns[test.column], test)
             elif k > 0:
-                raise DataError.unknown_column(literal.table, test.column, columns)
+                _check_time(database.tables[literal.table], test)
+            else:
+                _refuse_cutoff(database.tables[literal.table], test)
 
 
 def check_aggregate(database: Database, test: Test, *, is_root: bool) -> None:
@@ -86,6 +89,39 @@ def check_test(table: str, column: Column, test: Test) -> None:
             ) from None
 
 
+def _check_time(table: Table, test: Test) -> None:
+    """Refuse a test on another name than the age of a table's rows, or with a value that is no age."""
+    age, times = table.age, table.times
+    if times is None or test.column != age:
+        if times is not None and test.column == times.name:
+            raise ClauseError(
+                f"table '{table.name}': the time '{times.name}' itself cannot be tested, since rules hold as of any "
+                f"moment; use {age}, the time from the row to the example's cutoff"
+            )
+        raise DataError.unknown_column(table.name, str(test.column), [*table.columns, *([age] if age else [])])
+    if test.op == "missing":
+        return
+    is_length = isinstance(test.value, str) and is_duration(test.value)
+    if times.is_date and not is_length:
+        raise ClauseError(f"table '{table.name}': {age} is a length of time, and {test.value!r} is none; write 90d")
+    if not times.is_date and is_length:
+        raise ClauseError(
+            f"table '{table.name}': the times '{times.name}' are numbers, and so is {age}; write a number "
+            f"where '{test.value}' stands"
+        )
+    if not times.is_date:
+        check_test(table.name, Column(str(age), "numeric", times.values), test)
+
+
+def _refuse_cutoff(table: Table, test: Test) -> None:
+    """Refuse a test on the time of the example itself."""
+    if table.times is not None and test.column == table.times.name:
+        raise ClauseError(
+            f"table '{table.name}': '{test.column}' is the moment up to which an example may look, which cannot be "
+            "tested, since rules hold as of any moment; use other columns, or the age of rows that it reaches"
+        )
+
+
 def check_specs(engine: Engine, specs: Sequence[Spec]) -> None:
     """Refuse, in one sentence, a tree that does not hang together or names what the tables do not have."""
     if (
@@ -103,6 +139,8 @@ def check_specs(engine: Engine, specs: Sequence[Spec]) -> None:
         for test in spec.tests:
             if isinstance(test.column, Aggregate):
                 check_aggregate(engine.database, test, is_root=k == 0)
+            elif k > 0 and test.column not in _columns(engine, spec.table):
+                _check_time(engine.database.tables[spec.table], test)
             else:
                 check_test(spec.table, _column(engine, specs, k, test.column), test)
 

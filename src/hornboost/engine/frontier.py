@@ -44,6 +44,14 @@ class Option:
     block: Block
     attributes: Attributes
 
+    def test(self, attribute: int, offset: int) -> Test:
+        """The condition that the block numbers `offset` from the base of an attribute."""
+        if attribute != self.attributes.age:
+            return self.attributes.test(attribute, offset)
+        assert self.block.ages is not None
+        column = self.attributes.columns[attribute]
+        return self.block.ages.test(offset, column.name, column.is_date)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NodeOptions:
@@ -109,7 +117,7 @@ class Frontier:
         g, o, condition = self.place(candidate)
         option = self.groups[g].options[o]
         attribute, offset = option.block.locate(condition)
-        test = None if attribute < 0 else option.attributes.test(attribute, offset)
+        test = None if attribute < 0 else option.test(attribute, offset)
         return Refinement(option.chain.node, option.chain.joins, test)
 
     def first(self, candidates: NDArray[np.int64]) -> int:

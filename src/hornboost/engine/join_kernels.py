@@ -4,21 +4,39 @@ An *entry* is a row bound at a node of a tree of joins; `up` leads from an entry
 entries are sorted. What a key reaches and what equals or differs is said in `key_kernels`. A row has a *feature* when
 it passes each of its conditions: those of feature f are numbered `first[f]` to `first[f + 1]`, a row of `what` holds a
 kind, a column of the matrix of doubles (or of the flags below) and another column, and a row of `bounds` the ends of an
-interval. NaN is missing.
+interval. NaN is missing. `cutoffs` are those of the entries' examples, from which the ages of rows are counted, and up
+to which values that are known later count; they are empty where nothing asks for them.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hornboost.data.jit import inner, jit
-from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, distinct, fits, leads, same
+from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, distinct, end, fits, leads, same
 
-INTERVAL, MISSING, SAME, DIFFER, NEEDS = 0, 1, 2, 3, 4
+INTERVAL, MISSING, SAME, DIFFER, NEEDS, AGE, LATE_INTERVAL, LATE_MISSING = range(8)
 
 
 @inner
-def _has(row: Int, entry: Int, f: Int, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats) -> bool:
+def _cutoff(entry: Int, cutoffs: Floats) -> Any:
+    return cutoffs[entry] if cutoffs.size > 0 else np.nan
+
+
+@inner
+def _has(
+    row: Int,
+    entry: Int,
+    f: Int,
+    cutoff: Any,
+    matrix: Floats,
+    flags: Mask,
+    first: Longs,
+    what: Longs,
+    bounds: Floats,
+) -> bool:
     """Whether a row has a feature.
 
     What it needs below is left out for an entry of -1, below which nothing is known yet.
@@ -35,25 +53,50 @@ def _has(row: Int, entry: Int, f: Int, matrix: Floats, flags: Mask, first: Longs
                 passes = np.isnan(value)
             elif kind == SAME:
                 passes = same(value, matrix[row, what[c, 2]])
-            else:
+            elif kind == DIFFER:
                 passes = distinct(value, matrix[row, what[c, 2]])
+            elif kind == AGE:
+                passes = bounds[c, 0] <= cutoff - value <= bounds[c, 1]
+            elif kind == LATE_INTERVAL:
+                passes = matrix[row, what[c, 2]] < cutoff and bounds[c, 0] <= value <= bounds[c, 1]
+            else:
+                passes = not matrix[row, what[c, 2]] < cutoff or np.isnan(value)
         if not passes:
             return False
     return True
 
 
 @jit
-def count_reached(codes: Codes, offsets: Longs) -> Int:
+def seen_stops(codes: Codes, offsets: Longs, times: Floats, cutoffs: Floats) -> Longs:
+    """Where for each entry the rows of its key end that are before its cutoff; those without a time come last."""
+    stops = np.zeros(codes.size, np.int64)
+    for entry in range(codes.size):
+        code = codes[entry]
+        if leads(code, offsets):
+            lo, hi, cutoff = offsets[code], offsets[code + 1], cutoffs[entry]
+            while lo < hi:
+                middle = (lo + hi) >> 1
+                if times[middle] < cutoff:
+                    lo = middle + 1
+                else:
+                    hi = middle
+            stops[entry] = lo
+    return stops
+
+
+@jit
+def count_reached(codes: Codes, offsets: Longs, stops: Longs) -> Int:
     """How many rows a join reaches from all entries together."""
     total = 0
-    for code in codes:
+    for entry in range(codes.size):
+        code = codes[entry]
         if leads(code, offsets):
-            total += offsets[code + 1] - offsets[code]
+            total += end(code, entry, offsets, stops) - offsets[code]
     return total
 
 
 @jit
-def cuts(example: Codes, codes: Codes, offsets: Longs, size: Int) -> Longs:
+def cuts(example: Codes, codes: Codes, offsets: Longs, stops: Longs, size: Int) -> Longs:
     """Bounds of runs of entries that reach about `size` rows each, none of which cuts an example in two."""
     n_codes = offsets.size - 1
     found = np.empty(example.size + 2, np.int64)
@@ -69,7 +112,7 @@ def cuts(example: Codes, codes: Codes, offsets: Longs, size: Int) -> Longs:
         if n_codes < 0:
             reached += 1
         elif leads(code, offsets):
-            reached += offsets[code + 1] - offsets[code]
+            reached += end(code, entry, offsets, stops) - offsets[code]
     found[n] = example.size
     return found[: n + 1].copy()
 
@@ -79,6 +122,8 @@ def expand(
     codes: Codes,
     offsets: Longs,
     order: Codes,
+    stops: Longs,
+    cutoffs: Floats,
     equal_columns: Codes,
     equal_codes: Codes,
     unequal_columns: Codes,
@@ -100,7 +145,7 @@ def expand(
     filtered = allowed.size > 0
     n_features = first.size - 1
     no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
-    room = count_reached(codes, offsets)
+    room = count_reached(codes, offsets, stops)
     rows = np.empty(room, np.int32)
     up = np.empty(room, np.int32)
     n = 0
@@ -108,7 +153,7 @@ def expand(
         code = codes[entry]
         if not leads(code, offsets):
             continue
-        for at in range(offsets[code], offsets[code + 1]):
+        for at in range(offsets[code], end(code, entry, offsets, stops)):
             row = order[at]
             keep = not filtered or allowed[row]
             if keep and constrained:
@@ -116,7 +161,7 @@ def expand(
             if keep and n_features > 0:
                 keep = False
                 for f in range(n_features):
-                    if _has(row, alone, f, matrix, no_flags, first, what, bounds):
+                    if _has(row, alone, f, _cutoff(entry, cutoffs), matrix, no_flags, first, what, bounds):
                         keep = True
                         break
             if keep:
@@ -183,6 +228,8 @@ def exists(
     codes: Codes,
     offsets: Longs,
     order: Codes,
+    stops: Longs,
+    cutoffs: Floats,
     equal_columns: Codes,
     equal_codes: Codes,
     unequal_columns: Codes,
@@ -201,12 +248,14 @@ def exists(
         if not leads(code, offsets):
             continue
         open_features = n_features
-        for at in range(offsets[code], offsets[code + 1]):
+        for at in range(offsets[code], end(code, entry, offsets, stops)):
             row = order[at]
             if not fits(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
                 continue
             for f in range(n_features):
-                if not out[entry, f] and _has(row, alone, f, matrix, no_flags, first, what, bounds):
+                if not out[entry, f] and _has(
+                    row, alone, f, _cutoff(entry, cutoffs), matrix, no_flags, first, what, bounds
+                ):
                     out[entry, f] = True
                     open_features -= 1
             if open_features == 0:
@@ -215,13 +264,26 @@ def exists(
 
 @jit
 def combine(
-    rows: Codes, up: Codes, matrix: Floats, flags: Mask, first: Longs, what: Longs, bounds: Floats, out: Mask
+    rows: Codes,
+    up: Codes,
+    cutoffs: Floats,
+    matrix: Floats,
+    flags: Mask,
+    first: Longs,
+    what: Longs,
+    bounds: Floats,
+    out: Mask,
 ) -> None:
-    """Set out[up, f] where an entry has feature f, with `flags` telling what was found below each entry."""
+    """Set out[up, f] where an entry has feature f, with `flags` telling what was found below each entry.
+
+    `cutoffs` are those of the entries above.
+    """
     for entry in range(rows.size):
         above = up[entry]
         for f in range(out.shape[1]):
-            if not out[above, f] and _has(rows[entry], entry, f, matrix, flags, first, what, bounds):
+            if not out[above, f] and _has(
+                rows[entry], entry, f, _cutoff(above, cutoffs), matrix, flags, first, what, bounds
+            ):
                 out[above, f] = True
 
 
@@ -231,6 +293,7 @@ def first_below(
     f: Int,
     rows: Codes,
     up: Codes,
+    cutoffs: Floats,
     matrix: Floats,
     flags: Mask,
     first: Longs,
@@ -241,7 +304,8 @@ def first_below(
     found = np.empty(parents.size, np.int64)
     for k in range(parents.size):
         entry = np.searchsorted(up, parents[k])
-        while not _has(rows[entry], entry, f, matrix, flags, first, what, bounds):
+        cutoff = _cutoff(parents[k], cutoffs)
+        while not _has(rows[entry], entry, f, cutoff, matrix, flags, first, what, bounds):
             entry += 1
         found[k] = entry
     return found
@@ -254,6 +318,8 @@ def first_row(
     codes: Codes,
     offsets: Longs,
     order: Codes,
+    stops: Longs,
+    cutoffs: Floats,
     equal_columns: Codes,
     equal_codes: Codes,
     unequal_columns: Codes,
@@ -268,10 +334,10 @@ def first_row(
     no_flags, alone = np.empty((0, 0), np.bool_), np.int64(-1)
     for k in range(parents.size):
         entry = parents[k]
-        for at in range(offsets[codes[entry]], offsets[codes[entry] + 1]):
+        for at in range(offsets[codes[entry]], end(codes[entry], entry, offsets, stops)):
             row = order[at]
             if fits(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes) and _has(
-                row, alone, f, matrix, no_flags, first, what, bounds
+                row, alone, f, _cutoff(entry, cutoffs), matrix, no_flags, first, what, bounds
             ):
                 found[k] = row
                 break

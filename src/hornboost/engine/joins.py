@@ -55,8 +55,8 @@ class JoinGraph:
         self.root = root
         self._by_domain: dict[str, list[tuple[str, str]]] = {}
         for table in self.tables.values():
-            if table.name == root.name and not table.attributes:
-                continue  # other rows of a target without attributes tell nothing
+            if table.name == root.name and not table.attributes and table.times is None:
+                continue  # other rows of a target without attributes or ages tell nothing
             for column in table.keys:
                 self._by_domain.setdefault(column.domain or "", []).append((table.name, column.name))
         self._chains: dict[tuple[Any, ...], tuple[Chain, ...]] = {}

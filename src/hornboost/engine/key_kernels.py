@@ -29,6 +29,12 @@ def leads(code: Int, offsets: Longs) -> bool:
 
 
 @shared
+def end(code: Int, entry: Int, offsets: Longs, stops: Longs) -> Int:
+    """Where the rows of a key end that an entry may see: before its `stops`, or all of them where there are none."""
+    return stops[entry] if stops.size > 0 else offsets[code + 1]
+
+
+@shared
 def same(key: Any, other: Any) -> bool:
     """Whether two keys are equal and not null."""
     return bool(key >= 0 and key == other)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from hornboost.data.jit import inner, jit
-from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, fits, leads
+from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, end, fits, leads
 
 
 @jit
 def capacity(
-    lo: Int, hi: Int, example: Codes, codes: Codes, offsets: Longs, sizes: Longs, numeric: Mask
+    lo: Int, hi: Int, example: Codes, codes: Codes, offsets: Longs, stops: Longs, sizes: Longs, numeric: Mask
 ) -> tuple[Int, Int, Int]:
     """Bounds for `build_pairs` on entries lo..hi: pairs, segments, and the longest segment in rows."""
     n_codes = offsets.size - 1
@@ -32,12 +32,12 @@ def capacity(
             if n_codes < 0:
                 length += 1
             elif leads(code, offsets):
-                length += offsets[code + 1] - offsets[code]
+                length += end(code, entry, offsets, stops) - offsets[code]
             entry += 1
         if length > 0:
             segments += 1
             longest = max(longest, length)
-            pairs += 1
+            pairs += 3
             for a in range(sizes.size):
                 pairs += 3 if numeric[a] else min(length, sizes[a]) + 1
     return pairs, segments, longest
@@ -52,6 +52,8 @@ def build_pairs(
     codes: Codes,
     offsets: Longs,
     order: Codes,
+    stops: Longs,
+    cutoffs: Floats,
     equal_columns: Codes,
     equal_codes: Codes,
     unequal_columns: Codes,
@@ -62,6 +64,9 @@ def build_pairs(
     numeric: Mask,
     bases: Longs,
     stamp_bases: Longs,
+    late: Longs,
+    dates: Floats,
+    ages: Codes,
     pairs: Codes,
     n_segments: Int,
     longest: Int,
@@ -73,6 +78,11 @@ def build_pairs(
     For a numeric attribute only the tightest satisfied threshold is emitted (the largest and the smallest value of the
     example); a cumulative sum gives the others. A row of `attributes` holds the codes in the order of the index, so
     that the rows of one key lie side by side; with `offsets` empty the entries' own rows (`codes`) are looked at.
+
+    Where an attribute is `late`, a value counts if the date in that row of `dates` is before the example's cutoff, and
+    is missing otherwise. `ages` numbers for each example the tightest condition on the age of its rows in both
+    directions (-1: none), from the base behind those of all attributes on; without columns it says nothing.
+
     `pairs` is filled; its size and the last two arguments come from `capacity`. Returns how many pairs there are, the
     example of each segment and where its pairs end, and whether the constraints dropped a row.
     """
@@ -92,6 +102,7 @@ def build_pairs(
     while entry < hi:
         who = example[entry]
         only = entry + 1 == hi or example[entry + 1] != who
+        begin = entry
         first: Int = 0
         length: Int = 0
         in_a_row = only and n_codes >= 0 and not constrained
@@ -99,7 +110,7 @@ def build_pairs(
             code = codes[entry]
             if leads(code, offsets):
                 first = offsets[code]
-                length = offsets[code + 1] - first
+                length = end(code, entry, offsets, stops) - first
             entry += 1
         while not in_a_row and entry < hi and example[entry] == who:
             code = codes[entry]
@@ -109,7 +120,7 @@ def build_pairs(
             elif leads(code, offsets) and (constrained or key_stamp.size == 0 or key_stamp[code] != who):
                 if key_stamp.size:
                     key_stamp[code] = who
-                for at in range(offsets[code], offsets[code + 1]):
+                for at in range(offsets[code], end(code, entry, offsets, stops)):
                     if not constrained or fits(
                         order[at], entry, equal_columns, equal_codes, unequal_columns, unequal_codes
                     ):
@@ -125,17 +136,29 @@ def build_pairs(
             n_pairs += 1
         for a in range(selected.size):
             k = selected[a]
-            if not in_a_row:
+            is_late = late.size > 0 and late[a] >= 0
+            if is_late:
+                for i in range(length):
+                    place = first + i if in_a_row else np.int64(positions[i])
+                    known = dates[late[a], place] < cutoffs[begin]
+                    gathered[0, i] = attributes[k, place] if known else np.int32(-1)
+            elif not in_a_row:
                 for i in range(length):
                     gathered[0, i] = attributes[k, positions[i]]
-            source = attributes if in_a_row else gathered
-            row = k if in_a_row else 0
+            in_place = in_a_row and not is_late
+            source = attributes if in_place else gathered
+            row, start = (k, first) if in_place else (0, 0)
             if numeric[a]:
-                n_pairs = _extremes(source, row, first, length, bases[a], sizes[a], pairs, n_pairs)
+                n_pairs = _extremes(source, row, start, length, bases[a], sizes[a], pairs, n_pairs)
             else:
                 n_pairs = _distinct(
-                    source, row, first, length, bases[a], sizes[a], stamp, stamp_bases[a], who, pairs, n_pairs
+                    source, row, start, length, bases[a], sizes[a], stamp, stamp_bases[a], who, pairs, n_pairs
                 )
+        if ages.shape[1] > 0:
+            for direction in range(2):
+                if ages[direction, who] >= 0:
+                    pairs[n_pairs] = bases[selected.size] + ages[direction, who]
+                    n_pairs += 1
         segment_example[segment] = who
         segment_end[segment] = n_pairs
         segment += 1
@@ -194,6 +217,56 @@ def _distinct(
         pairs[n] = base + size
         n += np.uint64(1)
     return np.int64(n)
+
+
+@jit
+def age_extremes(
+    lo: Int,
+    hi: Int,
+    example: Codes,
+    codes: Codes,
+    offsets: Longs,
+    order: Codes,
+    stops: Longs,
+    cutoffs: Floats,
+    equal_columns: Codes,
+    equal_codes: Codes,
+    unequal_columns: Codes,
+    unequal_codes: Codes,
+    times: Floats,
+    youngest: Floats,
+    oldest: Floats,
+) -> None:
+    """Note for each example the smallest and the largest age of the rows behind one join, from the entries lo..hi.
+
+    `times` are in the order of the index, and rising within a key: its first and its last row that fit will do. With
+    `offsets` empty the entries' own rows (`codes`) are looked at. NaN says that no row is known yet.
+    """
+    constrained = equal_columns.shape[0] + unequal_columns.shape[0] > 0
+    for entry in range(lo, hi):
+        code = codes[entry]
+        first, last = np.int64(code), np.int64(code)
+        if offsets.size > 0:
+            if not leads(code, offsets):
+                continue
+            first, last = offsets[code], end(code, entry, offsets, stops) - 1
+            if constrained:
+                while first <= last and not fits(
+                    order[first], entry, equal_columns, equal_codes, unequal_columns, unequal_codes
+                ):
+                    first += 1
+                while first < last and not fits(
+                    order[last], entry, equal_columns, equal_codes, unequal_columns, unequal_codes
+                ):
+                    last -= 1
+            if first > last:
+                continue
+        who = example[entry]
+        small, large = cutoffs[entry] - times[last], cutoffs[entry] - times[first]
+        if not youngest[who] <= small:
+            youngest[who] = small
+        if not oldest[who] >= large:
+            oldest[who] = large
 
 
 @jit
@@ -270,6 +343,8 @@ def build_block(
     codes: Codes,
     offsets: Longs,
     order: Codes,
+    stops: Longs,
+    cutoffs: Floats,
     equal_columns: Codes,
     equal_codes: Codes,
     unequal_columns: Codes,
@@ -280,10 +355,13 @@ def build_block(
     numeric: Mask,
     bases: Longs,
     stamp_bases: Longs,
+    late: Longs,
+    dates: Floats,
+    ages: Codes,
 ) -> tuple[Codes, Codes, Longs, Codes, bool]:
     """`build_pairs` over all entries and `compress` in one call: on small data the calls are what costs."""
     start = np.int64(0)  # a constant would be another type, and the kernels compiled once more for it
-    size, n_segments, longest = capacity(start, example.size, example, codes, offsets, sizes, numeric)
+    size, n_segments, longest = capacity(start, example.size, example, codes, offsets, stops, sizes, numeric)
     pairs = np.empty(size, np.int32)
     n_pairs, segment_example, segment_end, dropped = build_pairs(
         start,
@@ -293,6 +371,8 @@ def build_block(
         codes,
         offsets,
         order,
+        stops,
+        cutoffs,
         equal_columns,
         equal_codes,
         unequal_columns,
@@ -303,6 +383,9 @@ def build_block(
         numeric,
         bases,
         stamp_bases,
+        late,
+        dates,
+        ages,
         pairs,
         n_segments,
         longest,

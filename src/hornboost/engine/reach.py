@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.dtypes import CODE
 from hornboost.engine import join_kernels as kernels
+from hornboost.engine.facts import Facts, writable
 from hornboost.engine.tree import Join, Ref
+from hornboost.errors import DataError
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
     from hornboost.data import Database
-    from hornboost.engine.facts import Facts
+    from hornboost.data.table import Table
 
+Number = TypeVar("Number", bound=np.generic)
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
 NO_CODES: Codes = np.empty((0, 0), CODE)
 NO_ROWS: Codes = np.empty(0, CODE)
 NO_OFFSETS: Longs = np.empty(0, np.int64)
+NO_TIMES: Floats = np.empty(0, np.float64)
 
 AT_ONCE = 1 << 23
 """Values that one call looks at, or little more:
@@ -32,21 +37,25 @@ class Reach(NamedTuple):
     """From which entries a join leads to which rows: the input of one pass.
 
     `codes` is the key code of each entry and `offsets`/`order` the index of the joined column; without a join,
-    `offsets` is empty and `codes` are the entries' own rows. The matrices hold, a row a constraint, a column of the
-    table and what it must (or must not) equal for each entry.
+    `offsets` is empty and `codes` are the entries' own rows. Where the rows of the table have times, those of a key are
+    sorted by them, and each entry sees those before its `stops`; where these or later values are asked for, `cutoffs`
+    are those of the entries' examples. Both are empty otherwise. The matrices hold, a row a constraint, a column of
+    the table and what it must (or must not) equal for each entry.
     """
 
     example: Codes
     codes: Codes
     offsets: Longs
     order: Codes
+    stops: Longs = NO_OFFSETS
+    cutoffs: Floats = NO_TIMES
     equal_columns: Codes = NO_CODES
     equal_codes: Codes = NO_CODES
     unequal_columns: Codes = NO_CODES
     unequal_codes: Codes = NO_CODES
 
     @property
-    def edges(self) -> tuple[Codes, Longs, Codes, Codes, Codes, Codes, Codes]:
+    def edges(self) -> tuple[Codes, Longs, Codes, Longs, Floats, Codes, Codes, Codes, Codes]:
         """All but the examples: what the kernels that follow joins take."""
         return self[1:]
 
@@ -56,35 +65,49 @@ class Reach(NamedTuple):
         """
         if n_threads == 1 and self.example.size * max(self.order.size, 1) * width <= AT_ONCE:
             return [0, self.example.size]
-        rows = self.example.size if self.offsets.size == 0 else int(kernels.count_reached(self.codes, self.offsets))
+        rows = self.example.size if self.offsets.size == 0 else self.count_rows()
         size = max(min(AT_ONCE // width, -(-rows // n_threads)), 1)
-        return list(kernels.cuts(self.example, self.codes, self.offsets, size).tolist())
+        return list(kernels.cuts(self.example, self.codes, self.offsets, self.stops, size).tolist())
+
+    def count_rows(self) -> int:
+        """How many rows the join reaches from all entries together."""
+        return int(kernels.count_reached(self.codes, self.offsets, self.stops))
 
     def part(self, lo: int, hi: int) -> Reach:
         """The same join from some of the entries."""
         equal, unequal = (np.ascontiguousarray(codes[:, lo:hi]) for codes in (self.equal_codes, self.unequal_codes))
         return self._replace(
-            example=self.example[lo:hi], codes=self.codes[lo:hi], equal_codes=equal, unequal_codes=unequal
+            example=self.example[lo:hi],
+            codes=self.codes[lo:hi],
+            stops=self.stops[lo:hi],
+            cutoffs=self.cutoffs[lo:hi],
+            equal_codes=equal,
+            unequal_codes=unequal,
         )
 
 
-def follow(database: Database, facts: Facts, join: Join, example: Codes, lookup: Callable[[Ref], Codes]) -> Reach:
+def follow(
+    database: Database,
+    facts: Facts,
+    join: Join,
+    example: Codes,
+    lookup: Callable[[Ref], Codes],
+    cutoffs: Callable[[], Floats],
+) -> Reach:
     """A join from some entries, whose examples are given.
 
-    `lookup` tells the key of each entry that a variable stands for.
+    `lookup` tells the key of each entry that a variable stands for, `cutoffs` up to when the example of each may look.
 
     A join without a source leads from every entry to all rows of the table.
     """
     if join.source is None:
-        n_rows = database.tables[join.table].n_rows
-        codes, offsets, order = (
-            np.zeros(example.size, CODE),
-            np.array([0, n_rows], np.int64),
-            np.arange(n_rows, dtype=CODE),
-        )
+        index = facts.all_rows(join.table)
+        codes = np.zeros(example.size, CODE)
     else:
         index = database.index(join.table, join.column)
-        codes, offsets, order = lookup(join.source), index.offsets, index.rows
+        codes = lookup(join.source)
+    seen_up_to = cutoffs() if facts.is_dated(join.table) else NO_TIMES
+    stops = NO_OFFSETS if index.times is None else kernels.seen_stops(codes, index.offsets, index.times, seen_up_to)
 
     def constraints(pairs: Sequence[tuple[str, Ref]]) -> tuple[Codes, Codes]:
         if not pairs:
@@ -93,7 +116,25 @@ def follow(database: Database, facts: Facts, join: Join, example: Codes, lookup:
             [lookup(ref) for _, ref in pairs]
         )
 
-    return Reach(example, codes, offsets, order, *constraints(join.equal), *constraints(join.unequal))
+    return Reach(
+        example,
+        codes,
+        index.offsets,
+        index.rows,
+        stops,
+        seen_up_to,
+        *constraints(join.equal),
+        *constraints(join.unequal),
+    )
+
+
+def cutoffs_of(examples: Table) -> Floats:
+    """Up to when each example may look."""
+    if examples.times is None:
+        raise DataError(
+            f"the rows of table '{examples.name}' have no time up to which each may look; encode them with the database"
+        )
+    return writable(examples.times.numbers, np.float64)
 
 
 def lifted(ups: Iterable[Codes]) -> Codes | None:
@@ -104,7 +145,7 @@ def lifted(ups: Iterable[Codes]) -> Codes | None:
     return at
 
 
-def gathered(values: Codes, at: Codes) -> Codes:
+def gathered(values: NDArray[Number], at: Codes) -> NDArray[Number]:
     """`values[at]`, part by part where they are many."""
     if at.size <= AT_ONCE:
         return values[at]

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hornboost.data.table import Table
+from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE
 from hornboost.engine import seeded_kernels as kernels
 from hornboost.engine.blocks import Block, build_block
@@ -72,14 +73,16 @@ class RootBuilder:
     def _over_keys(self, column: str) -> tuple[Engine, Codes | None]:
         """The engine over the distinct keys of a column, and which of them each example has (None:
         too few examples share a key).
+
+        Where examples have cutoffs, two of them share a key only if they share the cutoff, too.
         """
         if column not in self._keys:
-            codes, holder = np.unique(self.engine.examples.columns[column].codes, return_inverse=True)
+            codes, times, holder = _distinct_keys(self.engine.examples, column)
             if 2 * codes.size > self.engine.examples.n_rows:
                 self._keys[column] = self.engine, None
             else:
                 key = replace(self.engine.examples.columns[column], values=codes)
-                table = Table(self.engine.examples.name, {column: key}, codes.size)
+                table = Table(self.engine.examples.name, {column: key}, codes.size, times=times)
                 self._keys[column] = self.engine.over(table), holder.astype(CODE)
         return self._keys[column]
 
@@ -92,6 +95,8 @@ class RootBuilder:
         check()
         if len(chain.joins) == 1:
             return source.options(source.root(), chain, None)
+        if any(self.engine.facts.is_dated(join.table) for join in chain.joins[-2:]):
+            return source.options(source.root(), chain, None)  # what lies behind a key is not the same for all examples
         attributes = self.engine.attributes(chain.table, False)
         block = self._closed(chain.joins) if chain.joins[1].equal else self._far(source, chain.joins)
         return [Option(chain, block, attributes)]
@@ -101,7 +106,7 @@ class RootBuilder:
         assert joins[0].source is not None
         source, holder = self._over_keys(joins[0].source.column)
         reach = source.reach(source.root(), 0, (*joins[:-1], replace(joins[-1], equal=())))
-        lengths = kernels.reached_by_entry(reach.codes, reach.offsets)
+        lengths = kernels.reached_by_entry(reach.codes, reach.offsets, reach.stops)
         if holder is not None:
             lengths *= np.bincount(holder, minlength=source.examples.n_rows)[reach.example]
         try:
@@ -138,12 +143,10 @@ class RootBuilder:
             index = self.engine.database.index(join.table, join.column)
             attributes = self.engine.attributes(join.table, False)
             selected = tuple(range(len(attributes.columns)))
-            codes = attributes.codes_by(join.column, index.rows, selected)
             keys = np.arange(index.size, dtype=CODE)
             reach = Reach(keys, keys, index.offsets, index.rows)
-            block = build_block(
-                reach, codes, attributes.layout(selected), True, self.engine.workshop.pool, self.engine.workshop.n_jobs
-            )
+            inputs = attributes.inputs(selected, (join.column, index))
+            block = build_block(reach, inputs, True, self.engine.workshop.pool, self.engine.workshop.n_jobs)
             assert block is not None
             segment = np.full(index.size, -1, CODE)
             segment[block.segment_example] = np.arange(block.segment_example.size, dtype=CODE)
@@ -176,13 +179,21 @@ class RootBuilder:
         check()
         attributes = engine.attributes(second.table, False)
         selected = tuple(range(len(attributes.columns)))
-        codes = attributes.codes(selected)
         reach = Reach(example, rows, NO_OFFSETS, NO_ROWS)
-        block = build_block(
-            reach, codes, attributes.layout(selected), True, engine.workshop.pool, engine.workshop.n_jobs
-        )
+        block = build_block(reach, attributes.inputs(selected), True, engine.workshop.pool, engine.workshop.n_jobs)
         assert block is not None
         return block
+
+
+def _distinct_keys(examples: Table, column: str) -> tuple[Codes, Column | None, NDArray[np.intp]]:
+    """The distinct keys of a column, with the distinct cutoffs at which examples have them, and which each has."""
+    codes, cutoffs = examples.columns[column].codes, examples.times
+    if cutoffs is None:
+        found, holder = np.unique(codes, return_inverse=True)
+        return found, None, holder
+    moments, moment = np.unique(cutoffs.numbers, return_inverse=True)
+    both, holder = np.unique((codes.astype(np.int64) + 1) * moments.size + moment, return_inverse=True)
+    return (both // moments.size - 1).astype(CODE), cutoffs.holding(moments[both % moments.size]), holder
 
 
 def _root_columns(chain: Chain) -> set[str]:

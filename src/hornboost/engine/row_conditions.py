@@ -12,15 +12,21 @@ from numpy.typing import NDArray
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import MISSING
 from hornboost.engine import join_kernels as kernels
+from hornboost.engine.ages import age_interval
 from hornboost.engine.facts import Facts
 from hornboost.engine.fit_check import check_test
 from hornboost.engine.intervals import interval
-from hornboost.engine.plan import JoinGroup
+from hornboost.engine.plan import JoinGroup, RowFeature
+from hornboost.engine.seen import is_about_age
+from hornboost.engine.tree import Join
 from hornboost.errors import DataError
 from hornboost.logic.aggregate import Operand
+from hornboost.logic.clause import Test
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
+Conditions = tuple[Floats, Longs, Longs, Floats]
+"""A matrix of columns, and the arrays of conditions on it."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,18 +43,21 @@ class RowConditions:
 
     @classmethod
     def of(cls, group: JoinGroup, table: Table, places: Mapping[Operand, int], facts: Facts) -> RowConditions:
-        """Those of a group over its table; `places` are the columns of the matrix of doubles."""
+        """Those of a group over its table; `places` are the columns of the matrix of doubles.
+
+        Examples know all about themselves, what is known later left out; of other rows they see ages, and values that
+        are known by then.
+        """
         below = [0, *accumulate(len(below.features) for below in group.groups)]
         first = [0]
         what: list[tuple[int, int, int]] = []
         bounds: list[tuple[float, float]] = []
         for feature in group.features:
             for test in feature.tests:
-                column = column_of(table, test.column)
-                check_test(table.name, column, test)
-                is_missing = test.op == "missing"
-                what.append((kernels.MISSING if is_missing else kernels.INTERVAL, places[test.column], 0))
-                bounds.append((0.0, 0.0) if is_missing else interval(column, test, facts))
+                is_root = group.join is None
+                kind, other, limits = _condition(table, test, places, facts, is_root=is_root)
+                what.append((kind, places[test.column], other))
+                bounds.append(limits)
             what += [(kernels.SAME, places[one], places[other]) for one, other in feature.same]
             what += [(kernels.DIFFER, places[one], places[other]) for one, other in feature.differ]
             what += [(kernels.NEEDS, below[at] + number, 0) for at, number in feature.needs]
@@ -61,7 +70,23 @@ class RowConditions:
         )
 
 
-NO_CONDITIONS = (
+def _condition(
+    table: Table, test: Test, places: Mapping[Operand, int], facts: Facts, *, is_root: bool
+) -> tuple[int, int, tuple[float, float]]:
+    """The kind of a test, the column of the matrix that it looks at beside its own, and the ends of its interval."""
+    if not is_root and is_about_age(table, test):
+        return kernels.AGE, 0, age_interval(test)
+    column = column_of(table, test.column)
+    check_test(table.name, column, test)
+    is_missing = test.op == "missing"
+    limits = (0.0, 0.0) if is_missing else interval(column, test, facts)
+    if not is_root and column.name in table.late:
+        kind = kernels.LATE_MISSING if is_missing else kernels.LATE_INTERVAL
+        return kind, places[table.late[column.name]], limits
+    return kernels.MISSING if is_missing else kernels.INTERVAL, 0, limits
+
+
+NO_CONDITIONS: Conditions = (
     np.empty((0, 0), np.float64),
     np.zeros(1, np.int64),
     np.empty((0, 3), np.int64),
@@ -70,12 +95,20 @@ NO_CONDITIONS = (
 """A matrix without columns and no features: nothing is asked of a row."""
 
 
-def number_columns(group: JoinGroup, places: dict[Operand, int]) -> None:
-    """Add the columns that the features of a group look at."""
+def conditions_of(table: Table, test: Test, facts: Facts) -> Conditions:
+    """A single test on the rows of a table of the database, with the matrix of what it looks at."""
+    group, places = JoinGroup(table.name, Join(table.name, "", None), [RowFeature((test,))]), dict[Operand, int]()
+    number_columns(group, table, places)
+    return matrix_of(table, places), *RowConditions.of(group, table, places, facts).arrays
+
+
+def number_columns(group: JoinGroup, table: Table, places: dict[Operand, int]) -> None:
+    """Add the columns that the features of a group look at, and those that say when their values are known."""
     for feature in group.features:
         pairs = (*feature.same, *feature.differ)
         operands: list[Operand] = [test.column for test in feature.tests]
-        for name in [*operands, *(name for pair in pairs for name in pair)]:
+        dating = [] if group.join is None else [table.late[str(name)] for name in operands if name in table.late]
+        for name in [*operands, *(name for pair in pairs for name in pair), *dating]:
             places.setdefault(name, len(places))
 
 
@@ -83,7 +116,8 @@ def matrix_of(table: Table, places: Mapping[Operand, int]) -> Floats:
     """Columns of a table side by side as doubles, NaN for missing."""
     matrix = np.empty((table.n_rows, len(places)), np.float64)
     for name, place in places.items():
-        column = column_of(table, name)
+        is_age = name == table.age and table.column(name) is None
+        column = table.times if is_age and table.times is not None else column_of(table, name)
         matrix[:, place] = column.values
         if column.kind != "numeric":
             matrix[column.values == MISSING, place] = np.nan

@@ -97,7 +97,7 @@ class Literals:
         if raw == 0:
             return Refinement(option.chain.node, option.chain.joins)
         k = int(np.searchsorted(option.block.bases, raw, side="right")) - 1
-        test = option.attributes.test(option.block.attributes[k], raw - int(option.block.bases[k]))
+        test = option.test(option.block.attributes[k], raw - int(option.block.bases[k]))
         return Refinement(option.chain.node, option.chain.joins, test)
 
 
@@ -322,17 +322,14 @@ class SeededEngine:
         whose, numbers, raws, candidates = [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS]
         for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
             check()
-            block, attributes, chain = option.block, option.attributes, option.chain
+            block, chain = option.block, option.chain
             example, rows = state.entries[chain.node].example, state.entries[chain.node].rows
             if chain.joins:
                 reach = engine.checked_reach(state, chain.node, chain.joins)
                 rows, up = join_kernels.expand(*reach.edges, NO_MASK, *NO_CONDITIONS)
                 example = reach.example[up]
-            codes, layout = attributes.codes(block.attributes), attributes.layout(block.attributes)
-            raw, counts = own.own_conditions_each(
-                n, example, rows, bool(chain.joins), codes, layout.selected, layout.sizes, layout.numeric, layout.bases
-            )
-            whose.append(np.repeat(np.arange(n), counts))
+            who, raw = _own_conditions(engine, state, option, n, example, rows)
+            whose.append(who)
             numbers.append(np.full(raw.size, number, np.int64))
             raws.append(raw)
             # a threshold that no example's extreme value equals covers what the next tighter one covers
@@ -340,10 +337,35 @@ class SeededEngine:
         return np.concatenate(whose), np.concatenate(numbers), np.concatenate(raws), np.concatenate(candidates)
 
 
+def _own_conditions(
+    engine: Engine, state: State, option: Option, n: int, example: Codes, rows: Codes
+) -> tuple[Longs, Longs]:
+    """The conditions of an option that hold on the rows of each of the examples 0..n, and whose each is."""
+    block, attributes = option.block, option.attributes
+    coded = tuple(k for k in block.attributes if k != attributes.age)
+    codes, layout = attributes.codes(coded), attributes.layout(coded)
+    at, joined = rows, bool(option.chain.joins)
+    if attributes.has_late:
+        codes, at = attributes.seen(coded, rows, engine.cutoffs(state, example)), np.arange(rows.size, dtype=CODE)
+    raw, counts = own.own_conditions_each(
+        n, example, at, joined, codes, layout.selected, layout.sizes, layout.numeric, layout.bases
+    )
+    who = np.repeat(np.arange(n), counts)
+    if block.ages is None:
+        return who, raw
+    ages = engine.ages(state, attributes.table.name, example, rows)
+    offset = np.concatenate(block.ages.of_rows(ages))
+    both = np.stack([np.tile(example, 2), offset + block.bases[-1]])[:, offset >= 0]
+    of_age = np.unique(both, axis=1)
+    order = np.lexsort((np.append(raw, of_age[1]), np.append(who, of_age[0])))
+    return np.append(who, of_age[0])[order], np.append(raw, of_age[1])[order]
+
+
 def _keys(table: Table, rows: Longs) -> Table:
     """The keys of some rows of a table."""
     columns = {column.name: replace(column, values=column.values[rows]) for column in table.keys}
-    return Table(table.name, columns, rows.size)
+    times = None if table.times is None else table.times.holding(table.times.values[rows])
+    return Table(table.name, columns, rows.size, times=times)
 
 
 def _only(state: State, example: int) -> State:

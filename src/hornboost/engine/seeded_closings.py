@@ -13,7 +13,6 @@ from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Option
 from hornboost.engine.joins import Chain
 from hornboost.engine.key_kernels import Mask
-from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Reach
 from hornboost.engine.state import State
 from hornboost.errors import LimitError
 from hornboost.stopping import check
@@ -39,15 +38,18 @@ class Closings:
         except LimitError:
             return []
         marks = self._marked(engine, join.table, join.column, join.equal[0][0])
-        example, rows, dropped = kernels.closing_rows(*reach[:4], reach.equal_columns[0], reach.equal_codes[0], marks)
+        example, rows, dropped = kernels.closing_rows(*reach[:5], reach.equal_columns[0], reach.equal_codes[0], marks)
         if not dropped:
             return []
         check()
         attributes = engine.attributes(join.table, False)
         selected = tuple(range(len(attributes.columns)))
-        codes, layout = attributes.codes(selected), attributes.layout(selected)
         block = build_block(
-            Reach(example, rows, NO_OFFSETS, NO_ROWS), codes, layout, True, engine.workshop.pool, engine.workshop.n_jobs
+            engine.rows_alone(state, join.table, example, rows),
+            attributes.inputs(selected),
+            True,
+            engine.workshop.pool,
+            engine.workshop.n_jobs,
         )
         assert block is not None
         return [Option(chain, block, attributes)]

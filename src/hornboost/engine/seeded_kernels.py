@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornboost.data.jit import inner, jit
-from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, leads, same
+from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, end, leads, same
 
 
 @inner
@@ -181,13 +181,13 @@ def covered_by(segment_example: Codes, segment_end: Longs, pairs: Codes, first: 
 
 
 @jit
-def reached_by_entry(codes: Codes, offsets: Longs) -> Longs:
+def reached_by_entry(codes: Codes, offsets: Longs, stops: Longs) -> Longs:
     """How many rows the join reaches from each entry."""
     out = np.zeros(codes.size, np.int64)
     for entry in range(codes.size):
         code = codes[entry]
         if leads(code, offsets):
-            out[entry] = offsets[code + 1] - offsets[code]
+            out[entry] = end(code, entry, offsets, stops) - offsets[code]
     return out
 
 
@@ -319,7 +319,7 @@ def mark_pairs(left: Codes, right: Codes, marks: Mask) -> None:
 
 @jit
 def closing_rows(
-    example: Codes, codes: Codes, offsets: Longs, order: Codes, column: Codes, others: Codes, marks: Mask
+    example: Codes, codes: Codes, offsets: Longs, order: Codes, stops: Longs, column: Codes, others: Codes, marks: Mask
 ) -> tuple[Codes, Codes, bool]:
     """The rows that a join reaches and whose `column` equals what each entry asks for.
 
@@ -333,12 +333,12 @@ def closing_rows(
     dropped = False
     for entry in range(codes.size):
         code, other = codes[entry], others[entry]
-        if not leads(code, offsets) or offsets[code] == offsets[code + 1]:
+        if not leads(code, offsets) or offsets[code] == end(code, entry, offsets, stops):
             continue
         if other < 0 or not marks[_slot(code, other, marks.size)]:
             dropped = True
             continue
-        for at in range(offsets[code], offsets[code + 1]):
+        for at in range(offsets[code], end(code, entry, offsets, stops)):
             row = order[at]
             if not same(column[row], other):
                 dropped = True

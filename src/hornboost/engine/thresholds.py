@@ -1,18 +1,24 @@
-"""Thresholds of aggregates: few enough to try all of them in every round, and short enough to read."""
+"""Thresholds of aggregates and ages: few enough to try all of them in every round, and short enough to read."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hornboost.logic.duration import UNITS
 
 MOST = 64
 """Bins of an aggregate, each of about as many values."""
 
 DIGITS = 17
 """That tell all doubles apart."""
+
+SMALLEST = 324
+"""No double is smaller than ten to the negative of it."""
 
 
 class Bins(NamedTuple):
@@ -65,3 +71,54 @@ def between(low: float, high: float, *, at_least: bool) -> float:
         if low < found < high:
             return found
     return high if at_least else low
+
+
+def nicest(low: float, high: float, *, at_least: bool) -> float:
+    """The roundest number that is above `low` and at most `high`, or the other way round if not `at_least`.
+
+    Of several that are as round it is the one next to the middle; where there is none, it is the end that counts. No
+    end may be negative, and `high` may be infinite.
+
+    >>> nicest(88.3, 95.2, at_least=False), nicest(30.0, 31.0, at_least=True), nicest(0.117, 0.1194, at_least=False)
+    (90.0, 31.0, 0.118)
+    """
+    if math.isinf(high):
+        if not at_least:
+            return low
+        high = 2 * low + 1
+    found = _roundest(Fraction(low), Fraction(high), -SMALLEST, at_least=at_least)
+    number = math.nan if found is None else float(found)
+    if low < number <= high if at_least else low <= number < high:
+        return number
+    return high if at_least else low
+
+
+def nicest_duration(low: float, high: float, *, at_least: bool) -> float:
+    """The same among lengths of time in microseconds: a round number of the longest unit that fits.
+
+    >>> from hornboost.logic.duration import duration_text
+    >>> limits = [(88.3, 95.2), (0.2, 0.7), (30, 31)]
+    >>> [duration_text(nicest_duration(low * 86_400e6, high * 86_400e6, at_least=False)) for low, high in limits]
+    ['90d', '10h', '30d']
+    """
+    if math.isinf(high):
+        if not at_least:
+            return low
+        high = 2 * low + UNITS["d"]
+    for unit in UNITS.values():
+        found = _roundest(Fraction(int(low), unit), Fraction(int(high), unit), 0, at_least=at_least)
+        if found is not None:
+            return float(found * unit)
+    return high if at_least else low
+
+
+def _roundest(low: Fraction, high: Fraction, least_power: int, *, at_least: bool) -> Fraction | None:
+    """The multiple of the largest power of ten between two numbers, one of which counts, next to their middle."""
+    power = len(str(int(high)))
+    while power >= least_power:
+        step = Fraction(10) ** power
+        first, last = (low // step + 1, high // step) if at_least else (-(-low // step), -(-high // step) - 1)
+        if first <= last:
+            return min(max(round((low + high) / (2 * step)), first), last) * step
+        power -= 1
+    return None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine.join_kernels import cuts
-from hornboost.engine.reach import AT_ONCE
+from hornboost.engine.reach import AT_ONCE, NO_OFFSETS
 from hornboost.mining import query_kernels as kernels
 from hornboost.stopping import check
 
@@ -92,6 +92,6 @@ class Bindings:
             yield self
             return
         codes = np.ascontiguousarray(self.variables[:, literal.variable])
-        for lo, hi in pairwise(cuts(self.example, codes, literal.offsets, AT_ONCE).tolist()):
+        for lo, hi in pairwise(cuts(self.example, codes, literal.offsets, NO_OFFSETS, AT_ONCE).tolist()):
             check()
             yield Bindings(self.example[lo:hi], self.variables[lo:hi], self.rows[lo:hi], self.cutoffs)
