@@ -147,9 +147,7 @@ class Attributes:
         assert times is not None
         return Inputs(codes, self.layout(coded), late, dates, self.age, times)
 
-    def _dates_in_order(
-        self, column: str | None = None, rows: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float64]:
+    def _dates_in_order(self, column: str | None = None, rows: NDArray[np.int32] | None = None) -> NDArray[np.float64]:
         """From when on later values are known, a row a column that says so, also in the order of an index."""
         with self._lock:
             if column not in self._dates:
