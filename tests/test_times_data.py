@@ -142,13 +142,13 @@ def fitted(db: hb.Database) -> hb.C2RIBClassifier:
 
 
 def bank() -> dict[str, pd.DataFrame]:
-    """Forty loans, bad if a transaction of more than 100 came before them; half of the others have one after."""
+    """Forty loans, good if a transaction of more than 100 came before them; half of the others have one after."""
     numbers = np.arange(40)
     start = pd.Timestamp("2024-01-01")
     granted = start + pd.to_timedelta(numbers % 7 + 10, unit="D")
     loan = pd.DataFrame({"loan_id": numbers, "account_id": numbers, "granted": granted})
-    loan["ok"] = np.where(numbers % 2, "yes", "no")
-    loan["checked"] = granted + pd.to_timedelta(numbers % 2 * 2 - 1, unit="D")
+    loan["ok"] = np.where(numbers % 2, "no", "yes")
+    loan["checked"] = granted + pd.to_timedelta(numbers // 4 % 2 * 2 - 1, unit="D")
     loan["grade"] = np.where(numbers % 4 < 2, "A", "B")
     before = numbers % 2 == 0
     date = granted + pd.to_timedelta(np.where(before, -3, 0), unit="D")
