@@ -18,13 +18,13 @@ TIMES = ("--time", "trans.date", "--time", "loan.granted")
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """Loans that are bad if a large transaction came before them; on the very day it does not count."""
+    """Loans that are good if a large transaction came before them; on the very day it does not count."""
     numbers = np.arange(LOANS)
     granted = pd.Timestamp("2024-01-11") + pd.to_timedelta(numbers % 7, unit="D")
     date = granted + pd.to_timedelta(np.where(numbers % 2 == 0, -3, 0), unit="D")
     return {
         "loan": pd.DataFrame(
-            {"loan_id": numbers, "account_id": numbers, "granted": granted, "ok": np.where(numbers % 2, "yes", "no")}
+            {"loan_id": numbers, "account_id": numbers, "granted": granted, "ok": np.where(numbers % 2, "no", "yes")}
         ),
         "account": pd.DataFrame({"account_id": numbers}),
         "trans": pd.DataFrame({"account_id": numbers, "date": date, "amount": np.where(numbers % 4 == 3, 7.0, 200.0)}),
