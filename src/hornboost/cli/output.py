@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -49,10 +50,11 @@ class _Notes(logging.Handler):
 
 
 def show_log() -> None:
-    """Show on stderr what the package logs, which by itself prints nothing."""
+    """Show on stderr what the package logs, which by itself prints nothing, and warnings in the same way."""
     logger = logging.getLogger("hornboost")
     logger.setLevel(logging.INFO)
     logger.addHandler(_Notes())
+    warnings.showwarning = lambda message, *_: note(f"hornboost: {message}")
 
 
 def show_json(content: Any) -> None:

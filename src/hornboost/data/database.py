@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +22,8 @@ from hornboost.data.labels import LabelKind
 from hornboost.data.schema import Schema, Task
 from hornboost.data.schema_file import format_schema, write_schema
 from hornboost.data.source import Source
-from hornboost.data.table import Table
-from hornboost.data.times import about_times
+from hornboost.data.table import Column, Table
+from hornboost.data.times import about_times, first_time, time_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.stopping import working
 
@@ -88,13 +89,14 @@ class Database:
         self._indexes: dict[tuple[str, str], KeyIndex] = {}
         self._links: tuple[Link, ...] | None = None
         self._time_warnings: tuple[str, ...] | None = None
+        self._first_time: float | None = None
         self._examples: dict[bool | None, tuple[Any, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_lock", "_indexes", "_links", "_time_warnings", "_examples")
+            if name not in ("_lock", "_indexes", "_links", "_time_warnings", "_first_time", "_examples")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -430,7 +432,24 @@ class Database:
         codes from the size of their domain upwards. A nominal value that the target table does not hold joins the
         categories of its column (so that a rule about it holds as it would in SQL); missing values are -1.
         """
-        return encode_rows(X, self._built.tables[self.target.table], self._built.domains, self._hidden)
+        table = self._built.tables[self.target.table]
+        encoded = encode_rows(X, table, self._built.domains, self._hidden)
+        if encoded.times is not None and encoded.n_rows:
+            self._warn_of_blindness(encoded.times)
+        return encoded
+
+    def _warn_of_blindness(self, cutoffs: Column) -> None:
+        """Say so if none of the examples sees any row that has a time."""
+        if self._first_time is None:
+            self._first_time = first_time(self._built.tables, self.target.table)
+        last = float(cutoffs.numbers.max())
+        if last <= self._first_time < np.inf:
+            shown = [time_text(moment, cutoffs.is_date) for moment in (last, self._first_time)]
+            warnings.warn(
+                f"the examples see no row that has a time: the last cutoff is {shown[0]}, and the first row is of "
+                f"{shown[1]}; check the column '{cutoffs.name}'",
+                stacklevel=4,
+            )
 
     def index(self, table: str, column: str) -> KeyIndex:
         """Return the rows of each key of a column; the index is built when it is first asked for."""

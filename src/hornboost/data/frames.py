@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from hornboost.data.build import Built, encode_attribute
 from hornboost.data.convert import factorize, known_codes, remap
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
-from hornboost.data.times import encode_time, one_time
+from hornboost.data.times import encode_time, mixed_zones, one_time
 from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.moment import LAST, moment_text
@@ -56,9 +56,14 @@ def _pandas_table(frame: Any) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False, nthreads=1)
+        table = pa.Table.from_pandas(frame, preserve_index=False, nthreads=1)
     except NO_ARROW:
         return frame
+    for position, (kind, dtype) in enumerate(zip(table.schema.types, frame.dtypes, strict=True)):
+        if dtype.kind == "O" and pa.types.is_date(kind):
+            whole = _with_times_of_day(frame.iloc[:, position], table.column(position))
+            table = table.set_column(position, table.column_names[position], whole)
+    return table
 
 
 NO_ARROW = (ValueError, TypeError, NotImplementedError, OverflowError)
@@ -88,7 +93,43 @@ def series_column(series: Any) -> pa.ChunkedArray:
         column = series.to_arrow()
     except NO_ARROW:
         return _as_text(series.to_list(), str(series.name))
-    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    is_of_objects = series.implementation.is_pandas() and series.to_native().dtype.kind == "O"
+    return _with_times_of_day(series.to_list(), column) if is_of_objects and pa.types.is_date(column.type) else column
+
+
+def _with_times_of_day(values: Iterable[Any], days: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Python's dates in Arrow; where times stand among them, all as times, which Arrow would cut down to days."""
+    import pyarrow as pa
+
+    found = list(values)
+    if not any(isinstance(value, datetime) and not _is_missing(value) for value in found):
+        return days
+    moments = [
+        None if _is_missing(value) else value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])
+        for value in found
+    ]
+    return pa.chunked_array([pa.array(moments, pa.timestamp("us"))])
+
+
+def check_zones_of_objects(frame: Any, name: str, place: str) -> None:
+    """Refuse Python's times of which some have a zone and others do not: Arrow would take the latter for UTC."""
+    wrapped = eager(frame)
+    original = next((column for column in wrapped.columns if str(column) == name), None)
+    if original is None or not wrapped.implementation.is_pandas():
+        return
+    if wrapped.to_native()[original].dtype.kind != "O":
+        return
+    zoned: Any = None
+    plain: Any = None
+    for value in wrapped.to_native()[original]:
+        if isinstance(value, date) and not _is_missing(value):
+            if getattr(value, "tzinfo", None) is not None:
+                zoned = value
+            else:
+                plain = value
+    if zoned is not None and plain is not None:
+        raise mixed_zones(place, str(zoned), str(plain))
 
 
 def array_column(values: NDArray[Any], name: str) -> pa.ChunkedArray:
@@ -154,13 +195,15 @@ def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Ite
             encoded[name] = encode_attribute(name, kind, values, place)
     n_rows = len(next(iter(columns.values()))) if columns else 0
     order = [*table.columns, *(name for name in columns if name in encoded and name not in table.columns)]
-    times = None if cutoff is None else _encode_cutoffs(cutoff, columns[cutoff.name], table.name)
+    times = None if cutoff is None else _encode_cutoffs(cutoff, columns[cutoff.name], X, table.name)
     return Table(table.name, {name: encoded[name] for name in order}, n_rows, times=times, late=table.late)
 
 
-def _encode_cutoffs(cutoff: Column, values: pa.ChunkedArray, table: str) -> Column:
+def _encode_cutoffs(cutoff: Column, values: pa.ChunkedArray, X: Any, table: str) -> Column:
     """The moment up to which each example may look."""
     place = f"the rows passed in for table '{table}', column '{cutoff.name}'"
+    if not isinstance(X, np.ndarray):
+        check_zones_of_objects(X, cutoff.name, place)
     encoded = encode_time(cutoff.name, values, place)
     if encoded.missing.any():
         row = int(encoded.missing.argmax()) + 1

@@ -107,10 +107,15 @@ def check_zones(values: pa.ChunkedArray, place: str) -> None:
     zoned = next((word for word in distinct if _ZONE.search(word)), None)
     plain = next((word for word in distinct if re.match(r"[0-9]{4}-", word) and not _ZONE.search(word)), None)
     if zoned is not None and plain is not None:
-        raise DataError(
-            f"{place}: '{zoned}' has a time zone and '{plain}' has none, so which comes first is not known; write all "
-            "of them with a zone, or none"
-        )
+        raise mixed_zones(place, zoned, plain)
+
+
+def mixed_zones(place: str, zoned: str, plain: str) -> DataError:
+    """What is said of times of which some have a zone."""
+    return DataError(
+        f"{place}: '{zoned}' has a time zone and '{plain}' has none, so which comes first is not known; write all of "
+        "them with a zone, or none"
+    )
 
 
 def check_comparable(tables: Mapping[str, Table], target: str, location: str) -> None:
@@ -156,6 +161,12 @@ def about_times(tables: Mapping[str, Table], target: str) -> Iterable[str]:
             places = [f"{name}.{table.times.name}", f"{target}.{cutoffs.name}"]
             zoned, plain = places if table.times.stored == "timestamptz" else reversed(places)
             yield f"{zoned} has a time zone and {plain} has none: the latter is taken for UTC"
+
+
+def first_time(tables: Mapping[str, Table], target: str) -> float:
+    """The earliest time of a row that is no example, infinity if there is none."""
+    times = [table.times for name, table in tables.items() if table.times is not None and name != target]
+    return min((float(column.numbers[~column.missing].min(initial=np.inf)) for column in times), default=np.inf)
 
 
 def time_text(moment: float, is_date: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -87,7 +88,9 @@ class _Fitted(RelationalModel):
         table = self._database.tables[self.model.target.table]
         rows = np.arange(table.n_rows) if table.times is None else np.flatnonzero(~table.times.missing)
         if rows.size and not any(column.given for column in self.model.schema[table.name]):
-            self._scores(decode_table(table, self._database.domains, rows[:1]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # whatever there is to say about that row, nobody asked for it
+                self._scores(decode_table(table, self._database.domains, rows[:1]))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NoReturn:
         """A model from a file is not fitted again."""

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hornboost.data.frames import eager, series_column
-from hornboost.data.readers.inferred import infer_task
+from hornboost.data.frames import check_zones_of_objects, eager, series_column
+from hornboost.data.readers.inferred import infer_task, time_columns
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
 from hornboost.data.values import check_unicode, natural_type
@@ -46,6 +46,9 @@ def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, An
     target = str(target)
     if target not in sources:
         raise DataError.unknown_table(target, sources)
+    for table, column in time_columns(options):
+        if table in named:
+            check_zones_of_objects(named[table], column, f"frames: table '{table}', column '{column}'")
     return infer_task(sources, "frames", {"target": target, **options}) | {"frame": named[target]}
 
 

@@ -226,7 +226,8 @@ def declared_types(
         for end in ((link.table, link.column), (link.to_table, link.to_column))
     ]
     declared: dict[str, dict[str, Declared]] = {}
-    for (table, column), kind in {**places, **dict.fromkeys(keys, "key")}.items():
+    times = dict.fromkeys(time_columns(options), "time")
+    for (table, column), kind in {**places, **times, **dict.fromkeys(keys, "key")}.items():
         stored = model[table, column].stored if (table, column) in model else None
         declared.setdefault(table, {})[column] = (kind, stored)
     return declared

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.address import said_safely
 from hornboost.data.readers.decimals import WIDEST, with_decimals
-from hornboost.data.readers.inferred import declared_types, infer_task
+from hornboost.data.readers.inferred import declared_types, infer_task, time_columns
 from hornboost.data.readers.selection import select_tables
 from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ForeignKey, Home
 from hornboost.data.source import ArrowSource, Source
+from hornboost.data.times import check_zones
 from hornboost.data.values import to_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.moment import DAY
@@ -270,7 +271,8 @@ def _read(
     sources: dict[str, Source] = {}
     for table in selection.read:
         spelled = _spelled(known, table, declared.get(table, {}))
-        used = spelled | ({str(options.get("label"))} if table == (target or selection.read[0]) else set())
+        times = {name for place, name in time_columns(selection.options) if place == table}
+        used = spelled | times | ({str(options.get("label"))} if table == (target or selection.read[0]) else set())
         unused = [name for name in known.columns[table] if (table, name) in known.times and name not in used]
         columns = {name: casts for name, casts in known.columns[table].items() if name not in unused}
         warnings += [
@@ -279,6 +281,8 @@ def _read(
         ]
         if columns:
             rows, stored = with_decimals(fetch(table, columns), known.decimals.get(table, {}), spelled)
+            for name in times & set(rows.column_names):
+                check_zones(rows.column(name), f"{known.location}: table '{table}', column '{name}'")
             rows = _with_dates(rows, {name for place, name in dates if place == table} - spelled, table)
             sources[table] = ArrowSource(table, rows, known.location, stored=stored)
     unread = set(known.columns) - set(sources)

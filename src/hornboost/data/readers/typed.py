@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornboost.data.convert import factorize, parse_moments, remap
 from hornboost.data.source import ArrowSource
+from hornboost.data.times import check_zones
 from hornboost.data.values import as_integers, to_text
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "Non
 """Words that stand for a missing value in a column of numbers or dates."""
 
 Declared = tuple[str, str | None]
-"""The type of a column (key, nominal, numeric, date),
+"""The type of a column (key, nominal, numeric, date, or time for what is compared with cutoffs),
 and what its values were stored as where a model was learned, if that is known."""
 
 
@@ -31,6 +32,8 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
     columns = {}
     for name in source.columns:
         values, place = source.read(name), f"{source.name}.{name}"
+        if declared.get(name, ("", None))[0] == "time":
+            check_zones(values, f"{source.location}: table '{source.name}', column '{name}'")
         if name in declared:
             columns[name] = as_declared(values, *declared[name], place, notes)
         else:
