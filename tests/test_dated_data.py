@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -71,8 +72,22 @@ def test_what_comes_after_a_loan_misleads_or_tells_the_outcome() -> None:
     assert boundary[~data.labels].mean() > 0.1 > 2 * boundary[data.labels].mean()
     assert (by_hand(data, told.format("")) == data.labels).mean() > 0.95
     assert not by_hand(data, told.format(" AND r.sent < t.granted")).any()
-    assert by_hand(data, closed.format(""))[data.labels].mean() > 0.5
+    defaulted = by_hand(data, closed.format(""))
+    assert defaulted[data.labels].mean() > 0.3
+    assert not defaulted[~data.labels].any()
     assert not by_hand(data, closed.format(" AND c.closed < t.granted")).any()
+
+
+def test_what_comes_before_a_loan_tells_only_what_the_rules_say() -> None:
+    data = bank(6000, transactions=3, dated=True, seed=2)
+    others = ~by_hand(data, RISKY.split("\n    OR", 1)[0])
+    for condition in (
+        "EXISTS (FROM card c WHERE c.account_id = t.account_id AND c.issued < t.granted AND c.closed < t.granted)",
+        "EXISTS (FROM reminder r WHERE r.account_id = t.account_id AND r.sent < t.granted)",
+        "EXISTS (FROM contact c WHERE c.account_id = t.account_id AND c.date < t.granted)",
+    ):
+        holds = by_hand(data, condition)
+        assert abs(holds[data.labels & others].mean() - holds[~data.labels].mean()) < 0.04
 
 
 def test_a_dated_bank_written_in_chunks_equals_the_one_in_memory(tmp_path: Path) -> None:
@@ -102,6 +117,43 @@ def test_distractors_are_columns_of_the_dated_bank_only() -> None:
             wrong()
 
 
+@pytest.mark.parametrize("options", [{"dated": True}, {"dated": True, "distractors": 20}])
+def test_the_dated_database_covers_by_the_rules_what_is_labelled(options: dict[str, Any], tmp_path: Path) -> None:
+    data = bank(800, transactions=12, seed=4, **options)
+    for db in (data.database(), hb.Database.from_folder(data.write(tmp_path))):
+        covered = [db.covers(hb.Clause.parse(rule)) for rule in data.rules]
+        assert np.array_equal(np.logical_or.reduce(covered), data.labels)
+        assert np.array_equal(covered[0], by_hand(data, RECENT))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        lambda db: hb.C2RIBClassifier(db, rounds=30, random_state=0),
+        lambda db: hb.HornBoostClassifier(db, random_state=0),
+    ],
+    ids=["C2RIB", "HornBoost"],
+)
+def test_the_planted_rule_is_found_with_its_window_among_50_distractors_and_the_leak_is_not_used(learner: Any) -> None:
+    data = bank(1000, transactions=20, dated=True, distractors=50, seed=1)
+    db = data.database()
+    X, y = db.examples()
+    ((train, test),) = db.folds(time="2004-06-01")
+    model = learner(db).fit(X.iloc[train], y.iloc[train])
+    planted = {(test.column, test.op, test.value) for test in hb.Clause.parse(data.rules[0]).body[1].tests}
+    assert planted == {("operation", "=", "withdrawal"), ("amount", ">=", 3000.0), ("age", "<=", "90d")}
+    found = [{(test.column, test.op, test.value) for test in rule.clause.body[-1].tests} for rule in model.rules_]
+    assert planted in found
+    assert model.score(X.iloc[test], y.iloc[test]) >= 0.97
+    assert not any(leak in str(rule.clause) for rule in model.rules_ for leak in ('level="final"', 'reason="default"'))
+
+
+def test_the_leak_is_the_first_thing_that_is_learned_where_no_times_are_declared() -> None:
+    db = bank(1000, transactions=20, dated=True, seed=1).database(times=False)
+    model = hb.C2RIBClassifier(db, rounds=3, random_state=0).fit(*db.examples())
+    assert 'reminder(account_id=A, level="final")' in str(model.rules_[0].clause)
+
+
 def test_customers_churn_by_the_rules_and_buy_nothing_then() -> None:
     data = churn(500, seed=1)
     snapshot = data.tables["snapshot"].to_pandas()
@@ -116,6 +168,8 @@ def test_customers_churn_by_the_rules_and_buy_nothing_then() -> None:
     buys = """EXISTS (FROM purchase p WHERE p.customer_id = t.customer_id
         AND p.bought >= t.taken AND p.bought < t.taken + 90)"""
     assert np.array_equal(data.labels, ~by_hand(data, buys))
+    covered = [data.database().covers(hb.Clause.parse(rule)) for rule in data.rules]
+    assert np.array_equal(np.logical_or.reduce(covered), told)
 
 
 def test_a_customer_has_snapshots_until_the_last_or_leaving() -> None:

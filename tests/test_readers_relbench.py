@@ -167,6 +167,18 @@ def test_tables_keys_times_and_splits_are_relbench_s(kit: SimpleNamespace) -> No
     assert list(X_test["customer_id"]) == list(asked.get_table("test").df["customer_id"])
 
 
+def test_an_example_sees_what_relbench_lets_it_see(kit: SimpleNamespace) -> None:
+    db, _ = read(kit, "binary_classification")
+    X, _ = db.examples()
+    large = frames()["order"].query("amount >= 90")
+    assert large["date"].isin(X["timestamp"] - pd.Timedelta(microseconds=1)).any()
+    seen = [
+        bool((large[large["customer_id"] == row.customer_id]["date"] < row.timestamp).any()) for row in X.itertuples()
+    ]
+    clause = hb.Clause.parse('label="1" :- examples(customer_id=C), order(customer_id=C, amount>=90).')
+    assert db.covers(clause).tolist() == seen
+
+
 @pytest.mark.parametrize(
     ("kind", "learner"),
     [

@@ -237,14 +237,11 @@ def _table(name: str, events: _Events, date: str, /, **columns: Mapping[str, flo
 
 
 def _closed(rng: np.random.Generator, table: pa.Table, tickets: _Events, left: Ints) -> pa.Table:
-    """Tickets with the day on which they were closed and the outcome; some are still open when a customer leaves."""
-    open_at_end = (left[tickets.customer] - tickets.day <= PERIOD) & (left[tickets.customer] >= 0)
-    day = (
-        np.where(open_at_end, left[tickets.customer], tickets.day)
-        + rng.integers(1, 30, size=len(left))[tickets.customer]
-    )
+    """Tickets with the day on which they were closed and the outcome, which tells of those who left in between."""
+    day = tickets.day + rng.integers(1, 60, size=len(tickets.day))
     outcome = nominal(rng, {"solved": 0.7, "refund": 0.3, "given up": 0.0}, len(day))
-    codes = np.where(open_at_end, 2, outcome.codes).astype(np.int8)
+    is_gone = (left[tickets.customer] >= 0) & (left[tickets.customer] < day)
+    codes = np.where(is_gone, 2, outcome.codes).astype(np.int8)
     table = table.append_column("closed", dates(_FIRST, day))
     return table.append_column("outcome", Nominal(codes, outcome.values).arrow())
 

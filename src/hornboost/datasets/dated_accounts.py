@@ -186,24 +186,23 @@ def _contacts(rng: np.random.Generator, start: int, account_id: Ints, granted: I
 
 
 def _cards(rng: np.random.Generator, start: int, account_id: Ints, granted: Ints, risky: Mask) -> pa.Table:
-    """Cards, of which many are closed: those of risky loans after the loan, and for a reason that tells it."""
+    """Cards: some were closed before the loan, which tells nothing, and after it those of most risky loans."""
     owner = np.flatnonzero(rng.random(len(account_id)) < 0.6)
     size = len(owner)
-    issued = granted[owner] - rng.integers(30, 1000, size=size)
+    age = rng.integers(30, 1000, size=size)
+    before = rng.random(size) < 0.25
+    defaulted = ~before & risky[owner] & (rng.random(size) < 0.9)
+    is_open = ~before & ~defaulted & (rng.random(size) < 0.7)
+    day = np.where(before, -np.ceil(age * rng.random(size)).astype(np.int64), rng.integers(1, _AFTER, size=size))
     reason = nominal(rng, {"moved": 0.5, "lost": 0.5, "default": 0.0}, size)
-    defaulted = risky[owner] & (rng.random(size) < 0.9)
-    is_open = ~defaulted & (rng.random(size) < 0.5)
-    closed = np.where(
-        defaulted, granted[owner] + rng.integers(30, _AFTER, size=size), issued + rng.integers(1, 1000, size=size)
-    )
     codes = np.where(defaulted, 2, reason.codes).astype(np.int8)
     return pa.table(
         {
             "card_id": 1 + start + np.arange(size),
             "account_id": account_id[owner],
-            "issued": dates(_FIRST, issued),
+            "issued": dates(_FIRST, granted[owner] - age),
             "type": nominal(rng, {"classic": 0.7, "junior": 0.2, "gold": 0.1}, size).arrow(),
-            "closed": dates(_FIRST, closed, missing=is_open),
+            "closed": dates(_FIRST, granted[owner] + day, missing=is_open),
             "reason": pa.DictionaryArray.from_arrays(pa.array(codes, mask=is_open), pa.array(reason.values)).cast(
                 pa.string()
             ),
