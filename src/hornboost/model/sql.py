@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hornboost.data.build import Target
 from hornboost.data.schema import Home
@@ -14,6 +15,7 @@ from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.file import SavedModel
 from hornboost.model.outputs import output_names
+from hornboost.sql import names
 from hornboost.sql.aggregate_tests import AggregateTests
 from hornboost.sql.columns import ColumnType, Types
 from hornboost.sql.conditions import Conditions
@@ -22,6 +24,10 @@ from hornboost.sql.names import free_prefix
 from hornboost.sql.outputs import NumberOutput, Outputs
 from hornboost.sql.sources import Mirror, Sources
 from hornboost.sql.statement import Statement
+from hornboost.sql.times import AsOf, TableTimes
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 def model_to_sql(
@@ -104,6 +110,8 @@ def ensemble_to_sql(
     types: Types | None = None,
     sources: Sources | None = None,
     routes: Mapping[str, Route] | None = None,
+    times: Mapping[str, TableTimes] | None = None,
+    as_of: AsOf | None = None,
 ) -> str:
     """One SELECT over the target table: its keys (all columns when it has none), score, probability, prediction.
 
@@ -111,8 +119,9 @@ def ensemble_to_sql(
     after it; with more there is a score and a probability for each class; of a number there is the prediction alone.
     `columns` are those of the target table, whose names are taken when it has no key. `types` says how the columns are
     stored (one that it does not hold is taken for what the rules make of it), `sources` where the tables are,
-    `routes` the joins behind aggregates. SQLite needs its mathematical functions for probabilities; leave them out
-    where they are not compiled in.
+    `routes` the joins behind aggregates, `times` which tables have times. The target's time is the cutoff of each
+    example and stands beside its key, unless `as_of` is the cutoff of all. SQLite needs its mathematical functions for
+    probabilities; leave them out where they are not compiled in.
 
     >>> from hornboost.model.ensemble import Rule
     >>> rule = Rule(Clause.parse('y="1" :- a(id=K), b(a=K, kind="x").'), (1.5,))
@@ -138,7 +147,7 @@ def ensemble_to_sql(
       CASE WHEN "score_of_1" > 0 THEN '1' ELSE '0' END AS "prediction"
     FROM "hb_scored"
     """
-    conditions = Conditions(Dialect.named(dialect, ModelError), types or {}, sources or Sources())
+    conditions = Conditions(Dialect.named(dialect, ModelError), types or {}, sources or Sources(), times=times or {})
     clauses = [rule.clause.rooted(target.table) for rule in ensemble.rules]
     apart = [_is_apart(clause, target.table) for clause in clauses]
     plan = JoinPlan.of([clause for clause, alone in zip(clauses, apart, strict=True) if not alone], target.table)
@@ -147,15 +156,27 @@ def ensemble_to_sql(
     tables = [literal.table for clause in clauses for literal in clause.body]
     tables += [step.table for route in (routes or {}).values() for step in route]
     tables += conditions.sources.renamed.values()
-    prefix = free_prefix([*tables, *(() if target.key else columns)])
+    prefix = free_prefix([*tables, *(() if target.key and not times else columns)])
+    key = target.key
+    if target.table in conditions.times:
+        conditions = replace(conditions, cutoff=_cutoff(conditions, target, prefix, as_of))
+        if key and as_of is None:
+            key = tuple(dict.fromkeys([*key, str(conditions.times[target.table].time)]))
     if routes:
         conditions = replace(conditions, aggregates=AggregateTests(conditions, target.table, routes, prefix))
     about = ensemble.about(target.positive)
-    named = output_names(ensemble.classes, about, target.key or columns, prefix)
+    named = output_names(ensemble.classes, about, key or columns, prefix)
     outputs: Outputs | NumberOutput = Outputs(ensemble, about, named, prefix)
     if ensemble.is_of_numbers:
         outputs = NumberOutput(ensemble, named, prefix)
-    return Statement(outputs, target.key, plan.root, features, conditions).text(probability=probability)
+    return Statement(outputs, key, plan.root, features, conditions).text(probability=probability)
+
+
+def _cutoff(conditions: Conditions, target: Target, prefix: str, as_of: AsOf | None) -> exp.Expr:
+    """The cutoff of the example known as "t": a column of it, of the statement's own if the example has a key."""
+    if as_of is not None:
+        return conditions.clock.at(as_of)
+    return names.column("t", prefix + "cutoff") if target.key else conditions.cutoff_of(target.table, "t")
 
 
 def _is_apart(clause: Clause, target: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from hornboost.errors import ClauseError
@@ -14,6 +15,10 @@ from hornboost.sql.dialects import Dialect
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+
+CUTOFF = ""
+"""What stands among variables, none of which is called so, for the cutoff of the example."""
 
 
 def clause_to_sql(clause: Clause, dialect: str = "duckdb", key: str | Sequence[str] | None = None) -> str:
@@ -58,6 +63,7 @@ class _Translation:
     """The EXISTS nest of one clause: literals that share no unbound variable go into separate subqueries.
 
     A subquery refers to the query right around it and no further, which is all that Spark and BigQuery can decorrelate.
+    So literals that ask for the cutoff of the example, which the outermost query has, go into the first subquery.
     """
 
     def __init__(self, clause: Clause, root_alias: str, conditions: Conditions) -> None:
@@ -66,6 +72,7 @@ class _Translation:
         self._write = conditions
         aliases = [f"t{position}" for position in range(len(clause.body))]
         self._aliases = [root_alias, *(alias + "_" if alias == root_alias else alias for alias in aliases[1:])]
+        self._dated = conditions.times.keys() if conditions.is_cutoff_of_examples else frozenset()
 
     def conditions(self) -> list[exp.Condition]:
         return self._conditions([0], {}, list(range(1, len(self._body))))
@@ -76,6 +83,7 @@ class _Translation:
         scope = dict(outer)
         for position in inside:
             alias, literal = self._aliases[position], self._body[position]
+            conditions += self._write.counts(literal.table, alias) if position else []
             for name, variable in literal.bindings:
                 place = self._write.place(literal.table, alias, name)
                 if variable in scope:
@@ -85,21 +93,24 @@ class _Translation:
         for left, right in self._unequal:
             if left in scope and right in scope and not (left in outer and right in outer):
                 conditions.append(self._write.differ(scope[left], scope[right]))
-        conditions += [self._exists(group, scope) for group in self._groups(rest, scope.keys())]
+        known = {*scope, CUTOFF} if 0 in inside else scope.keys()
+        conditions += [self._exists(group, scope, known) for group in self._groups(rest, known)]
         return conditions
 
-    def _exists(self, group: list[int], outer: Mapping[str, ColumnPlace]) -> exp.Condition:
+    def _exists(self, group: list[int], outer: Mapping[str, ColumnPlace], around: AbstractSet[str]) -> exp.Condition:
+        """`around` are the variables of the query right around, and the cutoff if that has it."""
         from sqlglot import exp
 
         inside = [self._first(group, outer.keys())]
         while True:
             rest = [position for position in group if position not in inside]
             bound = self._variables(inside)
-            known = bound | outer.keys()
-            far = [part for part in self._groups(rest, known) if self._touched(part, known) & (outer.keys() - bound)]
+            known = bound | around
+            far = [part for part in self._groups(rest, known) if self._touched(part, known) & (around - bound)]
             if not far:
                 break
-            inside.append(self._first(far[0], outer.keys() - bound))
+            needed = self._touched(far[0], known) & (around - bound - {CUTOFF})
+            inside.append(self._first(far[0], needed or bound))
         first, *others = [
             self._write.sources.facts(self._body[position].table, self._aliases[position]) for position in inside
         ]
@@ -122,6 +133,8 @@ class _Translation:
     def _touched(self, positions: list[int], known: Iterable[str]) -> set[str]:
         """The variables of the literals, and those that their unknown ones must differ from."""
         variables = self._variables(positions)
+        if any(self._body[position].table in self._dated for position in positions):
+            variables.add(CUTOFF)
         fresh = variables.difference(known)
         return variables.union(*(pair for pair in self._unequal if fresh.intersection(pair)))
 

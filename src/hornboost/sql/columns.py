@@ -31,17 +31,21 @@ Types = Mapping[tuple[str, str], ColumnType]
 
 
 class ColumnPlace(NamedTuple):
-    """A column of a table that goes by an alias."""
+    """A column of a table that goes by an alias; it is missing where `known` does not hold."""
 
     table: str
     alias: str
     name: str
     type: ColumnType = ColumnType()
+    known: exp.Condition | None = None
 
     @property
-    def column(self) -> exp.Column:
+    def column(self) -> exp.Expr:
         """The column in SQL."""
-        return names.column(self.alias, self.name)
+        from sqlglot import exp
+
+        plain = names.column(self.alias, self.name)
+        return plain if self.known is None else exp.Case(ifs=[exp.If(this=self.known.copy(), true=plain)])
 
     def refusal(self, dialect: Dialect, problem: str, way_out: str) -> ModelError:
         """The sentence that says why there is no SQL that agrees with Python."""

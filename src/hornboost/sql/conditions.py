@@ -6,7 +6,9 @@ unknown types are compared as the database does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hornboost.errors import ClauseError
@@ -18,6 +20,7 @@ from hornboost.sql.moments import compare_moment, is_missing_moment
 from hornboost.sql.nominals import has_text, is_missing_nominal
 from hornboost.sql.numbers import compare_number, is_missing_number
 from hornboost.sql.sources import Sources
+from hornboost.sql.times import Clock, TableTimes
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,16 +30,55 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Writes conditions on columns of known types in one dialect, over tables that `sources` names."""
+    """Writes conditions on columns of known types in one dialect, over tables that `sources` names.
+
+    `times` says which tables have them; `cutoff` is that of the example for which rows are looked at, where the
+    condition stands.
+    """
 
     dialect: Dialect
     types: Types = field(default_factory=dict)
     sources: Sources = field(default_factory=Sources)
     aggregates: AggregateTests | None = None
+    times: Mapping[str, TableTimes] = field(default_factory=dict)
+    cutoff: exp.Expr | None = None
 
     def place(self, table: str, alias: str, name: str) -> ColumnPlace:
-        """A column of the table known as `alias`, with its type."""
+        """A column of the table known as `alias`, with its type; one that is filled in later is missing up to then."""
+        found = self._plain(table, alias, name)
+        if self.cutoff is None or table not in self.times or name not in self.times[table].late:
+            return found
+        dating = self._plain(table, alias, self.times[table].late[name])
+        return found._replace(known=self.clock.before(dating, self.cutoff))
+
+    def _plain(self, table: str, alias: str, name: str) -> ColumnPlace:
         return ColumnPlace(table, alias, name, self.types.get((table, name), ColumnType()))
+
+    @cached_property
+    def clock(self) -> Clock:
+        """How times are compared in this statement."""
+        places = [self._plain(table, "t", name) for table, found in self.times.items() for name in found.columns]
+        return Clock.of(places, self.dialect)
+
+    @property
+    def is_cutoff_of_examples(self) -> bool:
+        """Whether examples have cutoffs of their own."""
+        from sqlglot import exp
+
+        return self.cutoff is not None and self.cutoff.find(exp.Column) is not None
+
+    def cutoff_of(self, table: str, alias: str) -> exp.Expr:
+        """The cutoff of an example, the row of the target table known as `alias`."""
+        time = self.times[table].time
+        assert time is not None
+        return self.clock.cutoff(self._plain(table, alias, time))
+
+    def counts(self, table: str, alias: str) -> list[exp.Condition]:
+        """What must hold for a row of the table known as `alias` to count: that its time is before the cutoff."""
+        time = self.times[table].time if table in self.times else None
+        if time is None or self.cutoff is None:
+            return []
+        return [self.clock.before(self._plain(table, alias, time), self.cutoff)]
 
     def key(self, one: ColumnPlace, other: ColumnPlace) -> exp.Expr:
         """The first key in the form in which the two are compared."""
@@ -64,12 +106,21 @@ class Conditions:
     def condition(self, table: str, alias: str, test: Test) -> exp.Condition:
         """Whether a row of the table known as `alias` passes a test."""
         if isinstance(test.column, str):
+            if test.duration is not None or (table in self.times and test.column == self.times[table].age):
+                return self._of_age(table, alias, test)
             return self.test(self.place(table, alias, test.column), test)
         if self.aggregates is None:
             raise ClauseError(
                 f"a clause alone does not know the foreign keys behind '{test.column}'; use to_sql of an estimator"
             )
         return self.aggregates.condition(test)
+
+    def _of_age(self, table: str, alias: str, test: Test) -> exp.Condition:
+        """Whether a row that counts is old or young enough."""
+        time = self.times[table].time if table in self.times else None
+        if time is None or self.cutoff is None:
+            raise ClauseError(f"'{test}': a clause alone does not know the times of rows; use to_sql of an estimator")
+        return self.clock.compare_age(self._plain(table, alias, time), self.cutoff, test)
 
     def test(self, place: ColumnPlace, test: Test) -> exp.Condition:
         """Whether a row passes a test of the column at `place`."""

@@ -38,6 +38,16 @@ class Dialect:
             raise error(f"there is no SQL dialect '{name}'{did_you_mean(name, DIALECTS)}")
         return _DIALECTS[name]
 
+    def parameter(self, name: str) -> exp.Expr:
+        """A value that is given when the statement runs.
+
+        It is called as the database itself calls it, in which PostgreSQL has numbers and no names.
+        """
+        from sqlglot import exp
+
+        marks = {"duckdb": f"${name}", "postgres": "$1", "bigquery": f"@{name}"}
+        return exp.var(marks.get(self.name, f":{name}"))
+
     def text(self, query: exp.Expr, *, pretty: bool = False) -> str:
         """A query in this dialect, indented if that changes no name and no value."""
         return query.sql(dialect=self.name, pretty=pretty and _can_be_indented(query), max_text_width=140)

@@ -66,6 +66,61 @@ def is_missing_moment(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
     return exp.Is(this=_filled(place), expression=exp.null())
 
 
+def in_utc(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
+    """A column of moments as a timestamp without a zone."""
+    from sqlglot import exp
+
+    if place.type.stored == "timestamptz" and dialect.name != "bigquery":
+        return exp.AtTimeZone(this=place.column, zone=text("UTC"))
+    if place.type.stored == "timestamp" and dialect.name == "duckdb":
+        return place.column  # whose nanoseconds a cast would round
+    return _cast(_filled(place), "timestamp")
+
+
+def whole_microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
+    """The same to the microsecond: DuckDB rounds the nanoseconds of a TIMESTAMP_NS, which count as cut off."""
+    from sqlglot import exp
+
+    if place.type.stored != "timestamp" or dialect.name != "duckdb":
+        return in_utc(place, dialect)
+    rounded = _cast(place.column, "timestamp")
+    before = exp.Sub(
+        this=rounded.copy(), expression=exp.Interval(this=exp.Literal.string("1"), unit=exp.var("MICROSECOND"))
+    )
+    is_later = exp.GT(this=rounded.copy(), expression=place.column)
+    return exp.Case(ifs=[exp.If(this=is_later, true=before)], default=rounded)
+
+
+def utc_constant(value: str) -> exp.Expr:
+    """A moment as a timestamp without a zone."""
+    return _constant(value, "timestamp")
+
+
+def in_microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
+    """A column of moments as counts of microseconds; numbers are days."""
+    from sqlglot import exp
+
+    if place.type.stored in ("integer", "double", "float"):
+        return exp.Mul(this=as_double(place, dialect), expression=number(float(DAY)))
+    return _microseconds(place, dialect)
+
+
+def microseconds(value: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """A moment as a count of microseconds; of a text in SQLite, whose own functions know no more than milliseconds."""
+    from sqlglot import exp
+
+    million = exp.Literal.number(1_000_000)
+    if dialect.name == "postgres":
+        return exp.Mul(this=exp.Extract(this=exp.var("EPOCH"), expression=value), expression=million)
+    if dialect.name == "duckdb":
+        return _call("EPOCH_US", value)
+    if dialect.name != "sqlite":
+        return _call("UNIX_MICROS", exp.cast(value, "timestamptz"))
+    seconds = exp.cast(_sqlite_seconds(value, "%s"), "int")
+    fraction = exp.cast(_call("ROUND", exp.Mul(this=million, expression=_sqlite_fraction(value))), "int")
+    return exp.Add(this=exp.Mul(this=seconds, expression=million.copy()), expression=fraction)
+
+
 def _is_inexact(value: str, stored: str | None, dialect: Dialect) -> bool:
     """Whether a threshold must be compared as Python does it, by doubles.
 
@@ -120,23 +175,11 @@ def _compare_doubles(place: ColumnPlace, op: str, value: float, dialect: Dialect
 
 
 def _microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
-    from sqlglot import exp
-
-    column = _filled(place)
-    million = exp.Literal.number(1_000_000)
-    if dialect.name == "postgres":
-        return exp.Mul(this=exp.Extract(this=exp.var("EPOCH"), expression=column), expression=million)
-    if dialect.name == "duckdb":
-        return _call("EPOCH_US", column)
-    if dialect.name == "sqlite":
-        seconds = exp.cast(_sqlite_seconds(place, "%s"), "int")
-        fraction = exp.cast(_call("ROUND", exp.Mul(this=million, expression=_sqlite_fraction(place))), "int")
-        return exp.Add(this=exp.Mul(this=seconds, expression=million.copy()), expression=fraction)
-    if dialect.name == "spark" and place.type.stored == "timestamp":
+    if dialect.name == "spark" and place.type.stored != "timestamptz":
         raise place.refusal(
             dialect, "counts its microseconds in the time zone of the session", "store it with a time zone"
         )
-    return _call("UNIX_MICROS", exp.cast(column, "timestamptz"))
+    return microseconds(place.column if dialect.name == "sqlite" else _filled(place), dialect)
 
 
 def _before_the_next(place: ColumnPlace, value: str) -> exp.Condition:
@@ -152,8 +195,8 @@ def _in_sqlite(place: ColumnPlace) -> exp.Expr:
 
     if place.type.stored in ("date", None):
         return _call("JULIANDAY", place.column)
-    fraction = _call("SUBSTR", _call("PRINTF", text("%.6f"), _sqlite_fraction(place)), exp.Literal.number(2))
-    return exp.paren(exp.DPipe(this=_sqlite_seconds(place, "%Y-%m-%dT%H:%M:%S"), expression=fraction))
+    fraction = _call("SUBSTR", _call("PRINTF", text("%.6f"), _sqlite_fraction(place.column)), exp.Literal.number(2))
+    return exp.paren(exp.DPipe(this=_sqlite_seconds(place.column, "%Y-%m-%dT%H:%M:%S"), expression=fraction))
 
 
 def _sqlite_constant(value: str, stored: str | None) -> exp.Expr:
@@ -163,23 +206,23 @@ def _sqlite_constant(value: str, stored: str | None) -> exp.Expr:
     return text(f"{moment_text(count - count % 1_000_000, day_only=False)}.{count % 1_000_000:06}")
 
 
-def _sqlite_seconds(place: ColumnPlace, form: str) -> exp.Expr:
+def _sqlite_seconds(value: exp.Expr, form: str) -> exp.Expr:
     """The seconds of a time in UTC, without what is behind the point."""
     from sqlglot import exp
 
-    up_to_seconds = _call("SUBSTR", place.column, exp.Literal.number(1), exp.Literal.number(19))
-    zone = _call("LTRIM", _call("SUBSTR", place.column, exp.Literal.number(20)), text(".0123456789"))
+    up_to_seconds = _call("SUBSTR", value.copy(), exp.Literal.number(1), exp.Literal.number(19))
+    zone = _call("LTRIM", _call("SUBSTR", value.copy(), exp.Literal.number(20)), text(".0123456789"))
     return _call("STRFTIME", text(form), exp.DPipe(this=up_to_seconds, expression=zone))
 
 
-def _sqlite_fraction(place: ColumnPlace) -> exp.Expr:
+def _sqlite_fraction(value: exp.Expr) -> exp.Expr:
     """What is behind the point of the seconds, to six digits.
 
     The cast stops at the first character that is no digit.
     """
     from sqlglot import exp
 
-    behind = _call("SUBSTR", place.column, exp.Literal.number(20), exp.Literal.number(7))
+    behind = _call("SUBSTR", value.copy(), exp.Literal.number(20), exp.Literal.number(7))
     return exp.cast(exp.DPipe(this=text("0"), expression=behind), "double")
 
 

@@ -42,6 +42,14 @@ def as_double(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     return exp.cast(value, "double")
 
 
+def without_nan(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
+    """The column as a double, NULL where it is NaN."""
+    from sqlglot import exp
+
+    found = as_double(place, dialect)
+    return found if is_never_nan(place, dialect) else exp.Nullif(this=found, expression=_nan())
+
+
 def is_never_nan(place: ColumnPlace, dialect: Dialect) -> bool:
     """Whether a value that is not NULL is a number."""
     return dialect.nan_text is None or place.type.stored in _WITHOUT_NAN

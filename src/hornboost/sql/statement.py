@@ -1,13 +1,14 @@
 """The SQL of an ensemble: each joined table is aggregated once by its join columns, and the votes are added to a score.
 
 A common table expression holds, for each key, which conditions some row of the table satisfies; a clause whose literals
-close on each other (a variable shared beyond neighbours, or `A != B`) is an EXISTS of its own instead.
+close on each other (a variable shared beyond neighbours, or `A != B`) is an EXISTS of its own instead. Where rows have
+times and each example its own cutoff, the conditions are held for each key and cutoff that examples ask for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hornboost.logic.clause import Clause, Head, Literal
@@ -33,12 +34,25 @@ FLAGS = 1500
 @dataclass(eq=False)
 class _Aggregate:
     """The common table expressions of a group (more than one when it has many conditions)
-    and where each feature is in them.
+    and where each feature is in them; with `dated` they hold a row for each key and cutoff.
     """
 
     group: GroupShape
     names: list[str]
+    dated: bool = False
     columns: dict[int, exp.Column] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows known as "t" of a group, or the examples, as the part of a query after SELECT, and how it is written.
+
+    Of a group whose conditions depend on cutoffs they stand beside the keys and cutoffs that are asked for, known as
+    "d".
+    """
+
+    query: exp.Select
+    write: Conditions
 
 
 class Statement:
@@ -68,28 +82,41 @@ class Statement:
         from sqlglot import exp
 
         outputs, prefix = self._outputs, self._outputs.prefix
-        below = self._aggregates(self._root)
+        target = self._examples()
+        below = self._aggregates(self._root, _Rows(exp.Select().from_(target.copy(), copy=False), self._write))
         covered = list(self._covered(below))
         aggregates = self._write.aggregates
         self._ctes += [] if aggregates is None else aggregates.ctes()
-        target = self._write.sources.examples(self._root.table, "t")
         if len(outputs.model.intercept) > 1 and len(covered) <= FLAGS and self._key:
             flags = [names.named(condition, f"{prefix}r{number}") for number, condition in enumerate(covered, start=1)]
             rows = exp.select(*self._keys("t"), *flags, copy=False).from_(target, copy=False)
-            rows = self._with_joins(rows, self._root, below)
+            rows = self._with_joins(rows, self._root, below, self._write)
             self._ctes.append((prefix + "covered", rows if aggregates is None else aggregates.joined(rows)))
             aggregates = None
             covered = [names.column("t", flag.alias) for flag in flags]
             target, below = names.table(prefix + "covered", "t"), []
         scores = outputs.scores([self._sum(k, covered) for k in range(len(outputs.model.intercept))])
         root = exp.select(*self._keys("t"), *scores, copy=False).from_(target, copy=False)
-        root = self._with_joins(root, self._root, below)
+        root = self._with_joins(root, self._root, below, self._write)
         self._ctes.append((prefix + "scored", root if aggregates is None else aggregates.joined(root)))
         query = exp.select(*outputs.columns(self._key, probability=probability), copy=False)
         query = query.from_(names.table(prefix + "scored"), copy=False)
         for name, cte in self._ctes:
             query = query.with_(names.identifier(name), as_=cte, copy=False)
         return self._write.dialect.text(query, pretty=True)
+
+    def _examples(self) -> exp.Table:
+        """The table of the examples, in which their cutoffs are written once if they have a key to be called by."""
+        from sqlglot import exp
+
+        table, cutoff = self._root.table, self._write.cutoff
+        target = self._write.sources.examples(table, "t")
+        if not isinstance(cutoff, exp.Column):
+            return target
+        columns = [names.every_column("t"), names.named(self._write.cutoff_of(table, "t"), cutoff.name)]
+        name = self._outputs.prefix + "examples"
+        self._ctes.append((name, exp.select(*columns, copy=False).from_(target, copy=False)))
+        return names.table(name, "t")
 
     def _keys(self, alias: str) -> list[exp.Expr]:
         return [names.column(alias, name) for name in self._key] or [names.every_column(alias)]
@@ -100,7 +127,7 @@ class Statement:
             if isinstance(feature, Clause):
                 yield covering(feature, "t", self._write)
             else:
-                yield self._condition(self._root, self._root.features[feature], below)
+                yield self._condition(self._root, self._root.features[feature], below, self._write)
 
     def _sum(self, k: int, covered: Sequence[exp.Condition]) -> exp.Expr:
         """The intercept and the votes for one score, added from left to right as Python does."""
@@ -128,49 +155,103 @@ class Statement:
             total = exp.Add(this=block, expression=exp.paren(total, copy=False))
         return total
 
-    def _condition(self, group: GroupShape, feature: FeatureShape, below: Sequence[_Aggregate]) -> exp.Condition:
+    def _condition(
+        self, group: GroupShape, feature: FeatureShape, below: Sequence[_Aggregate], write: Conditions
+    ) -> exp.Condition:
         """What a row known as "t" must satisfy."""
         from sqlglot import exp
 
-        own = covering(_row_clause(group.table, feature), "t", self._write)
+        own = covering(_row_clause(group.table, feature), "t", write)
         parts = [] if own == exp.true() else [own]
         parts += [below[at].columns[place].copy() for at, place in feature.needs]
         return exp.and_(*parts, copy=False) if parts else exp.true()
 
-    def _aggregates(self, group: GroupShape) -> list[_Aggregate]:
-        return [self._aggregate(below, group.table) for below in group.groups]
+    def _aggregates(self, group: GroupShape, rows: _Rows) -> list[_Aggregate]:
+        return [self._aggregate(below, group.table, rows) for below in group.groups]
 
-    def _aggregate(self, group: GroupShape, above: str) -> _Aggregate:
-        """Add the common table expressions of a group, those that it needs itself first."""
-        from sqlglot import exp
-
-        below = self._aggregates(group)
-        result = _Aggregate(group, [])
-        place = self._write.place
-        keys = [self._write.key(place(group.table, "t", own), place(above, "t", outer)) for own, outer in group.links]
+    def _aggregate(self, group: GroupShape, above: str, asking: _Rows) -> _Aggregate:
+        """Add the common table expressions of a group, those that it needs itself first; `asking` are the rows above
+        it.
+        """
+        dated = self._write.is_cutoff_of_examples and self._asks_for_cutoffs(group)
+        rows, keys = self._dated_rows(group, above, asking) if dated else self._rows(group, above)
+        below = self._aggregates(group, rows)
+        result = _Aggregate(group, [], dated)
         for start in range(0, len(group.features), COLUMNS):
             name = f"{self._outputs.prefix}{len(self._ctes) + 1}"
             columns: list[exp.Expr] = [
                 names.named(key.copy(), f"k{number}") for number, key in enumerate(keys, start=1)
             ]
             for number, feature in enumerate(group.features[start : start + COLUMNS], start=1):
-                found = self._write.some(self._condition(group, feature, below))
+                found = self._write.some(self._condition(group, feature, below, rows.write))
                 columns.append(names.named(found, f"c{number}"))
                 result.columns[start + number - 1] = names.column(name, f"c{number}")
-            query = exp.select(*columns, copy=False).from_(self._write.sources.facts(group.table, "t"), copy=False)
-            query = self._with_joins(query, group, below).group_by(*(key.copy() for key in keys), copy=False)
-            self._ctes.append((name, query))
+            query = self._with_joins(rows.query.select(*columns), group, below, rows.write)
+            self._ctes.append((name, query.group_by(*(key.copy() for key in keys), copy=False)))
             result.names.append(name)
         return result
 
-    def _with_joins(self, query: exp.Select, group: GroupShape, below: Sequence[_Aggregate]) -> exp.Select:
-        """The query on the rows of a group, with the aggregates of the groups below at its side."""
+    def _asks_for_cutoffs(self, group: GroupShape) -> bool:
+        """Whether what is known of the rows of a group, or of those below it, depends on the cutoff."""
+        return group.table in self._write.times or any(map(self._asks_for_cutoffs, group.groups))
+
+    def _rows(self, group: GroupShape, above: str) -> tuple[_Rows, list[exp.Expr]]:
+        """All rows of a group that count, and the keys that they are grouped by."""
         from sqlglot import exp
 
         place = self._write.place
+        keys = [self._write.key(place(group.table, "t", own), place(above, "t", outer)) for own, outer in group.links]
+        query = exp.Select().from_(self._write.sources.facts(group.table, "t"), copy=False)
+        counting = self._write.counts(group.table, "t")
+        return _Rows(query.where(*counting, copy=False) if counting else query, self._write), keys
+
+    def _dated_rows(self, group: GroupShape, above: str, asking: _Rows) -> tuple[_Rows, list[exp.Expr]]:
+        """The rows of a group that count at some cutoff, beside the keys and cutoffs that the rows above ask for."""
+        from sqlglot import exp
+
+        place = self._write.place
+        outer = [
+            asking.write.key(place(above, "t", theirs), place(group.table, "t", own)) for own, theirs in group.links
+        ]
+        assert asking.write.cutoff is not None
+        asked = [names.named(key, f"k{number}") for number, key in enumerate(outer, start=1)]
+        asked.append(names.named(asking.write.cutoff.copy(), "cutoff"))
+        name = self._asked(asking.query.select(*asked).distinct(copy=False))
+        cutoff = names.column("d", "cutoff")
+        write = replace(self._write, cutoff=cutoff)
+        keys = [names.column("d", key.alias) for key in asked[:-1]]
+        own = [self._write.key(place(group.table, "t", own), place(above, "t", theirs)) for own, theirs in group.links]
+        on = [exp.EQ(this=key.copy(), expression=mine) for key, mine in zip(keys, own, strict=True)]
+        query = exp.Select().from_(names.table(name, "d"), copy=False)
+        query = query.join(
+            self._write.sources.facts(group.table, "t"),
+            on=exp.and_(*on, *write.counts(group.table, "t"), copy=False),
+            copy=False,
+        )
+        return _Rows(query, write), [*keys, cutoff]
+
+    def _asked(self, query: exp.Select) -> str:
+        """The name of a common table expression, that of an equal one if there is one."""
+        known = next((name for name, cte in self._ctes if cte == query), None)
+        if known is not None:
+            return known
+        name = f"{self._outputs.prefix}asked_{len(self._ctes) + 1}"
+        self._ctes.append((name, query))
+        return name
+
+    def _with_joins(
+        self, query: exp.Select, group: GroupShape, below: Sequence[_Aggregate], write: Conditions
+    ) -> exp.Select:
+        """The query on the rows of a group, with the aggregates of the groups below at its side."""
+        from sqlglot import exp
+
+        place = write.place
         for aggregate in below:
             table, links = aggregate.group.table, aggregate.group.links
-            outer = [self._write.key(place(group.table, "t", theirs), place(table, "t", own)) for own, theirs in links]
+            outer = [write.key(place(group.table, "t", theirs), place(table, "t", own)) for own, theirs in links]
+            if aggregate.dated:
+                assert write.cutoff is not None
+                outer.append(write.cutoff)
             for name in aggregate.names:
                 on = [
                     exp.EQ(this=names.column(name, f"k{number}"), expression=key.copy())
