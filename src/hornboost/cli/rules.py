@@ -105,14 +105,23 @@ def sql(
     probability: Annotated[
         bool, typer.Option(help="Compute probabilities; SQLite needs its mathematical functions for it.")
     ] = True,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            help="The moment up to which all examples may look, not their own; a name such as :cutoff makes it a "
+            "parameter of the statement."
+        ),
+    ] = None,
     output: shared.Output = None,
 ) -> None:
     """Print MODEL as one SQL statement that scores every row of the target table.
 
-    It selects keys, score, probability and prediction; of a number, keys and prediction.
+    It selects keys, score, probability and prediction; of a number, keys and prediction. Where rows have times, it
+    counts those from before the cutoff of each example, which stands beside its key.
     """
     from hornboost.estimators.fitted import load
 
     check_output(output, model)
-    text = load(model).to_sql(dialect, table=table, key=key or None, schema=schema, probability=probability)
+    fitted = load(model)
+    text = fitted.to_sql(dialect, table=table, key=key or None, schema=schema, probability=probability, as_of=as_of)
     write_text(output, text + ";\n")

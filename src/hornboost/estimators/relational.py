@@ -136,6 +136,7 @@ class RelationalModel(RelationalExamples):
         key: str | Sequence[str] | None = None,
         schema: str | None = None,
         probability: bool = True,
+        as_of: Any = None,
     ) -> str:
         """Write the model as one SELECT of keys, score, probability and prediction of every row of the target table.
 
@@ -158,11 +159,17 @@ class RelationalModel(RelationalExamples):
             The schema that holds the tables, if it is another than the model's.
         probability : bool
             Whether to compute probabilities. SQLite can only do so where its mathematical functions are compiled in.
+        as_of : date, str, number or None
+            Of a model with times: the moment up to which all rows of the target table may look. None takes the cutoff
+            of each from its own column, which then stands beside the key. A name such as ":cutoff" makes it a parameter
+            of the statement: `$cutoff` in DuckDB, `$1` in PostgreSQL, `@cutoff` in BigQuery, `:cutoff` elsewhere.
         """
         from hornboost.model.sql import model_to_sql
 
         try:
-            return model_to_sql(self._saved(), dialect, table=table, key=key, schema=schema, probability=probability)
+            return model_to_sql(
+                self._saved(), dialect, table=table, key=key, schema=schema, probability=probability, as_of=as_of
+            )
         except RecursionError:
             raise ModelError("a rule of the model nests too deep for SQL; learn shorter rules") from None
 
@@ -170,9 +177,16 @@ class RelationalModel(RelationalExamples):
         """Write the rules as Prolog clauses, each after a comment with its vote.
 
         The first comments name the arguments of the facts. Of a number, the last argument of the head is what a rule
-        adds to it, or multiplies it by, in a few digits.
+        adds to it, or multiplies it by, in a few digits. Facts do not tell which rows count for which example, so that
+        a model with times is refused.
         """
         model = self._saved()
+        dated = [table for table in (*model.times, *model.late) if table != model.target.table or table in model.late]
+        if dated:
+            raise ModelError(
+                f"the rules count only what was known of table '{dated[0]}' before the cutoff of each example, which has "
+                "no form in Prolog; export SQL, or print the rules"
+            )
         columns = {table: [column.name for column in found] for table, found in model.schema.items()}
         lines: list[str] = []
         for rule in model.ensemble.rules:

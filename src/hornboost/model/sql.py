@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hornboost.data.build import Target
 from hornboost.data.schema import Home
+from hornboost.data.times import one_time
 from hornboost.engine.plan import JoinGroup, JoinPlan
 from hornboost.errors import ModelError
 from hornboost.logic.aggregate import Route
 from hornboost.logic.clause import Clause
+from hornboost.logic.moment import moment_text
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.file import SavedModel
 from hornboost.model.outputs import output_names
@@ -24,7 +26,7 @@ from hornboost.sql.names import free_prefix
 from hornboost.sql.outputs import NumberOutput, Outputs
 from hornboost.sql.sources import Mirror, Sources
 from hornboost.sql.statement import Statement
-from hornboost.sql.times import AsOf, TableTimes
+from hornboost.sql.times import AsOf, Parameter, TableTimes
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -38,18 +40,21 @@ def model_to_sql(
     key: str | Sequence[str] | None = None,
     schema: str | None = None,
     probability: bool = True,
+    as_of: Any = None,
 ) -> str:
     """The statement of a model; see `to_sql` of the estimators."""
     _check_given(model)
     target = model.target if key is None else replace(model.target, key=(key,) if isinstance(key, str) else tuple(key))
     label = [] if target.label is None else [target.label]
     columns = [*(column.name for column in model.schema[target.table]), *label, *model.hidden]
+    columns += [model.times[target.table].column] if target.table in model.times else []
     types = {
         (name, column.name): ColumnType(column.type, column.stored)
         for name, found in model.schema.items()
         for column in found
         if not column.given
     }
+    types |= {(name, time.column): ColumnType(time.type, time.stored) for name, time in model.times.items()}
     sources = Sources(
         _schema(model.home, dialect) if schema is None else schema, {} if table is None else {target.table: table}
     )
@@ -65,7 +70,35 @@ def model_to_sql(
         types=types,
         sources=sources,
         routes=model.routes,
+        times=_times(model),
+        as_of=None if as_of is None else _moment(model, as_of),
     )
+
+
+def _times(model: SavedModel) -> dict[str, TableTimes]:
+    """What was declared of the tables, as far as the rules depend on it."""
+    used, found = model.used(), {}
+    for table in dict.fromkeys([*model.times, *model.late]):
+        time, late = model.times.get(table), model.late.get(table, {})
+        late = {column: dating for column, dating in late.items() if column in used.get(table, {})}
+        if time is not None:
+            found[table] = TableTimes(time.column, time.age, late)
+        elif late:
+            found[table] = TableTimes(late=late)
+    return found
+
+
+def _moment(model: SavedModel, as_of: Any) -> AsOf:
+    """One cutoff for all examples as it is written in SQL."""
+    time = model.times.get(model.target.table)
+    if time is None:
+        raise ModelError("as_of: the model was learned without times, so that no moment changes it; leave it out")
+    if isinstance(as_of, str) and as_of.startswith(":"):
+        if not as_of[1:].isidentifier() or not as_of.isascii():
+            raise ModelError(f"as_of: '{as_of}' names no parameter; write one such as :cutoff")
+        return Parameter(as_of[1:])
+    found = one_time(as_of, time.type == "date", "as_of")
+    return moment_text(found) if time.type == "date" else found
 
 
 def _schema(home: Home | None, dialect: str) -> str | None:
@@ -83,10 +116,14 @@ def _mirrors(model: SavedModel, prefix: str) -> dict[str, Mirror]:
         table: Mirror(
             f"{prefix}both_{number}",
             model.symmetric[table],
-            list(dict.fromkeys([*used[table], *model.symmetric[table]])),
+            list(dict.fromkeys([*used[table], *model.symmetric[table], *_time_columns(model, table)])),
         )
         for number, table in enumerate(tables, start=1)
     }
+
+
+def _time_columns(model: SavedModel, table: str) -> list[str]:
+    return [model.times[table].column] if table in model.times else []
 
 
 def _check_given(model: SavedModel) -> None:
