@@ -184,8 +184,8 @@ class RelationalModel(RelationalExamples):
         dated = [table for table in (*model.times, *model.late) if table != model.target.table or table in model.late]
         if dated:
             raise ModelError(
-                f"the rules count only what was known of table '{dated[0]}' before the cutoff of each example, which has "
-                "no form in Prolog; export SQL, or print the rules"
+                f"the rules count only what was known of table '{dated[0]}' before the cutoff of each example, which "
+                "has no form in Prolog; export SQL, or print the rules"
             )
         columns = {table: [column.name for column in found] for table, found in model.schema.items()}
         lines: list[str] = []

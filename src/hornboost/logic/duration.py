@@ -44,3 +44,16 @@ def duration_text(microseconds: float) -> str:
             return f"{whole // length}{unit}"
     seconds, rest = divmod(abs(whole), UNITS["s"])
     return f"{'-' if whole < 0 else ''}{seconds}.{f'{rest:06}'.rstrip('0')}s"
+
+
+def readable(microseconds: float) -> str:
+    """A length of time to about six digits, in the longest unit that it reaches unless it is whole in another.
+
+    >>> readable(90 * 86_400e6), readable(36 * 3600e6), readable(86_400e6 * 45.123456789), readable(1_500_000)
+    ('90d', '36h', '45.1235d', '1.5s')
+    """
+    exact = duration_text(microseconds)
+    if not exact.endswith("s") or abs(microseconds) < UNITS["h"]:
+        return exact
+    unit, length = ("d", UNITS["d"]) if abs(microseconds) >= UNITS["d"] else ("h", UNITS["h"])
+    return f"{microseconds / length:.6g}{unit}"

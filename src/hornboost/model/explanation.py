@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hornboost import exact
+from hornboost.logic.duration import microseconds_of, readable
 from hornboost.logic.text import in_few_digits
 from hornboost.model.ensemble import Rule
 
@@ -19,19 +20,24 @@ class Witness:
     """A row that satisfied a literal: all of its columns, and which of them are keys or mentioned by the literal.
 
     Of an example aggregates that the literal mentions are among them; `behind` is the number of rows that each is of.
+    A row with a time has that and its age to the example, called `age`, among its columns, and what was filled in later
+    is missing.
     """
 
     table: str
     row: Mapping[str, Any]
     mentioned: tuple[str, ...]
     behind: Mapping[str, int] = field(default_factory=dict)
+    age: str | None = None
 
     def __str__(self) -> str:
         return f"{self.table}: {', '.join(map(self._shown, self.mentioned))}"
 
     def _shown(self, name: str) -> str:
         rows = "" if name not in self.behind else f" of {self.behind[name]:,} row{'s' * (self.behind[name] != 1)}"
-        return f"{name}={shown(self.row[name])}{rows}"
+        value = self.row[name]
+        is_length = name == self.age and isinstance(value, str)
+        return f"{name}={readable(microseconds_of(value)) if is_length else shown(value)}{rows}"
 
 
 @dataclass(frozen=True)

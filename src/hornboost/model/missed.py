@@ -16,6 +16,7 @@ from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.clause import Clause, Literal
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.explanation import Missed, shown
+from hornboost.model.views import age_text, cutoff_of, time_text
 from hornboost.model.witnesses import cells, only, rows_behind
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class Steps:
     rules: Sequence[Rule]
     coverage: Coverage
     columns: list[list[int]]
-    failures: list[list[tuple[str, Aggregate | None]]]
-    """What is said of a condition that fails, and the aggregate that it looks at, if it does."""
+    prefixes: list[list[tuple[Clause, str]]]
+    """What is left of a rule up to each condition, and what is said of that if it fails."""
 
     @classmethod
     def kept(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> Steps:
@@ -84,8 +85,7 @@ class Steps:
         coverage = Coverage.of(database, [*clauses, *(clause for rule in steps for clause, _ in rule)])
         place = iter(coverage.of_clause[len(clauses) :])
         columns = [[next(place) for _ in rule] for rule in steps]
-        failures = [[(failed, _last_aggregate(clause)) for clause, failed in rule] for rule in steps]
-        return cls(ensemble.rules, coverage, columns, failures)
+        return cls(ensemble.rules, coverage, columns, steps)
 
     def nearest(
         self,
@@ -110,16 +110,31 @@ class Steps:
 
     def _failed(self, trace: Trace, e: int, r: int, k: int) -> str:
         """What is said of the condition of a rule that an example fails; of an aggregate also its value."""
-        if k == len(self.failures[r]):
+        if k == len(self.prefixes[r]):
             return "its rows do not fit together"
-        failed, aggregate = self.failures[r][k]
+        clause, failed = self.prefixes[r][k]
+        aggregate = _last_aggregate(clause)
         if aggregate is None:
-            return failed
+            return failed + self._when(trace, e, r, k)
         examples = only(trace.examples, [aggregate])
         (cell,) = decode_table(examples, trace.coverage.database.domains, np.array([e]), dates_as_text=True).to_dict(
             "records"
         )
         return f"{failed}: it is {shown(cells(cell)[str(aggregate)])}{_of_rows(trace.examples, aggregate, e)}"
+
+    def _when(self, trace: Trace, e: int, r: int, k: int) -> str:
+        """Of a row with a time: up to when it is looked for, and how old one is that is too old or too young."""
+        clause, literal = self.prefixes[r][k][0], self.prefixes[r][k][0].body[-1]
+        table = trace.coverage.database.tables[literal.table]
+        if table.times is None or len(clause.body) == 1 or (k and clause.unequal != self.prefixes[r][k - 1][0].unequal):
+            return ""
+        cutoff = cutoff_of(trace.examples, e)
+        if not literal.tests or literal.tests[-1].column != table.age:
+            return f" among those before {time_text(table, cutoff)}"
+        number = len(self.rules) + sum(map(len, self.prefixes[:r])) + k - 1
+        row = int(trace.witnesses(number, np.array([e]))[len(clause.body) - 1][0])
+        time = time_text(table, float(table.times.numbers[row]))
+        return f": one, of {time}, is {age_text(table, row, cutoff)} old"
 
 
 def _last_aggregate(clause: Clause) -> Aggregate | None:

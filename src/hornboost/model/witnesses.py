@@ -16,6 +16,7 @@ from hornboost.logic.aggregate import Aggregate, Operand
 from hornboost.logic.clause import Clause, Literal
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.explanation import Witness
+from hornboost.model.views import cutoff_of, is_dated, seen
 
 
 def witnesses_of(
@@ -31,7 +32,9 @@ def witnesses_of(
     for r, (clause, of_rule) in enumerate(zip(clauses, fired, strict=True)):
         if of_rule.size:
             columns = [
-                records.witnesses(literal, k, rows[r][k]) for k, literal in enumerate(clause.body) if k or literal.tests
+                records.witnesses(literal, k, rows[r][k], of_rule)
+                for k, literal in enumerate(clause.body)
+                if k or literal.tests
             ]
             of_example = zip(*columns, strict=True) if columns else [()] * of_rule.size
             found.update({(r, e): tuple(found) for e, found in zip(of_rule.tolist(), of_example, strict=True)})
@@ -65,8 +68,10 @@ class _Records:
             of_row[name, is_root] = dict(zip(distinct.tolist(), map(cells, frame.to_dict("records")), strict=True))
         return cls(trace.coverage, trace.examples, of_row)
 
-    def witnesses(self, literal: Literal, position: int, rows: NDArray[np.int32]) -> list[Witness]:
-        """Rows as witnesses of a literal; of an example only what the literal mentions is shown."""
+    def witnesses(
+        self, literal: Literal, position: int, rows: NDArray[np.int32], examples: NDArray[np.int64]
+    ) -> list[Witness]:
+        """Rows as witnesses of a literal, each for an example; of that itself what the literal mentions is shown."""
         records = self.of_row[literal.table, position == 0]
         keys = [column.name for column in self.coverage.database.tables[literal.table].keys]
         mentioned = tuple(map(str, _mentioned(literal)))
@@ -86,8 +91,14 @@ class _Records:
                 )
                 for row in rows.tolist()
             ]
+        table = self.coverage.database.tables[literal.table]
+        time = [] if table.times is None else [table.times.name]
+        shown = tuple(dict.fromkeys((*keys, *mentioned, *time)))
+        if not is_dated(table):
+            return [Witness(literal.table, records[row], shown) for row in rows.tolist()]
         return [
-            Witness(literal.table, records[row], tuple(dict.fromkeys((*keys, *mentioned)))) for row in rows.tolist()
+            Witness(literal.table, seen(table, row, records[row], cutoff_of(self.examples, e)), shown, age=table.age)
+            for row, e in zip(rows.tolist(), examples.tolist(), strict=True)
         ]
 
 
