@@ -18,7 +18,7 @@ SCHEMA = """
 [target]
 table = "snapshot"
 key = "customer"
-label = "churned"
+label = "stays"
 positive = "yes"
 time = "day"
 
@@ -26,14 +26,14 @@ time = "day"
 name = "later"
 table = "snapshot"
 key = "customer"
-label = "churned"
+label = "stays"
 time = "checked"
 
 [[task]]
 name = "timeless"
 table = "snapshot"
 key = "customer"
-label = "churned"
+label = "stays"
 exclude_tables = ["order"]
 
 [tables.snapshot]
@@ -42,7 +42,7 @@ columns = [
   { name = "customer", type = "key" },
   { name = "day", type = "date" },
   { name = "checked", type = "date" },
-  { name = "churned", type = "nominal" },
+  { name = "stays", type = "nominal" },
 ]
 
 [tables.order]
@@ -63,7 +63,7 @@ to = "snapshot.customer"
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """Twelve customers on the first days of five months; each orders in one month, and has churned before it."""
+    """Twelve customers on the first days of five months; each orders in one month, and stays after it."""
     snapshots = [(c, m) for c in range(CUSTOMERS) for m in range(MONTHS)]
     start = [pd.Timestamp(2024, 1 + m, 1) for m in range(MONTHS)]
     ordered = {c: c % MONTHS for c in range(CUSTOMERS)}
@@ -72,7 +72,7 @@ def tables() -> dict[str, pd.DataFrame]:
             "customer": [c for c, _ in snapshots],
             "day": [start[m] for _, m in snapshots],
             "checked": [start[m] + pd.Timedelta(days=40) for _, m in snapshots],
-            "churned": ["no" if ordered[c] < m else "yes" for c, m in snapshots],
+            "stays": ["yes" if ordered[c] < m else "no" for c, m in snapshots],
         }
     )
     order = pd.DataFrame(
@@ -124,7 +124,7 @@ def test_a_task_without_a_cutoff_is_refused(folder: Path) -> None:
     [
         ('time = "day"', 'time = "dey"', "the time of [target]: table 'snapshot' has no column 'dey'; did you mean"),
         ('time = "day"', 'time = "customer"', "'snapshot.customer' is a key, which says no time"),
-        ('time = "day"', 'time = "churned"', "'snapshot.churned' is named both as the time and as the label"),
+        ('time = "day"', 'time = "stays"', "'snapshot.stays' is named both as the time and as the label"),
         ('time = "date"', "time = 3", "[tables.order]: the field 'time' is missing or no text"),
         ("returned = [", "date = [", "'date' is the time of the row itself"),
         ('{ returned = ["reason"] }', '"returned"', "'known_later' must be written as { column = [columns] }"),
@@ -161,6 +161,7 @@ def test_predictions_and_explanations_name_entity_and_time(run: Any, folder: Pat
     rows = [line.split(",") for line in run("predict", model, folder).out.splitlines()]
     assert rows[0][:2] == ["customer", "day"]
     assert len({(row[0], row[1]) for row in rows[1:]}) == CUSTOMERS * MONTHS
+    assert [row[-1] for row in rows[1:]] == tables()["snapshot"]["stays"].tolist()
     found = run("explain", model, folder, "--key", "3,2024-02-01", "--json")
     assert json.loads(found.out)[0]["keys"] == {"customer": 3, "day": "2024-02-01"}
 
@@ -222,3 +223,14 @@ def test_a_single_table_is_learned_and_predicted_on_the_command_line(run: Any, t
     rows = run("predict", model, tmp_path / "loan.csv").out.splitlines()
     assert rows[0].startswith("row,granted,")
     assert rows[1].startswith("1,2024-01-01,")
+
+
+def test_each_snapshot_sees_its_own_past(folder: Path) -> None:
+    db = hb.Database.from_folder(folder)
+    X, y = db.examples()
+    assert len(X) == CUSTOMERS * MONTHS
+    model = hb.C2RIBClassifier(db, rounds=5, random_state=0).fit(X, y)
+    assert (model.predict(X) == y).all()
+    assert (model.predict(X.sample(frac=1, random_state=0)) == y.sample(frac=1, random_state=0)).all()
+    later = model.predict(X.assign(day="2025-01-01"))
+    assert set(later) == {"yes"}
