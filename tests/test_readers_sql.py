@@ -198,6 +198,34 @@ def test_column_types_of_postgres_are_read_or_left_out_with_a_warning(postgres):
     assert any("t.l is left out" in warning for warning in db.warnings)
 
 
+def test_times_of_postgres_are_moments_or_numbers(postgres):
+    run_postgres(
+        postgres,
+        "CREATE SCHEMA timed",
+        "CREATE TABLE timed.loan (id int PRIMARY KEY, granted timestamptz, day date, round numeric(12, 3), y text)",
+        "CREATE TABLE timed.trans (loan int REFERENCES timed.loan (id), at timestamp, round numeric)",
+        "INSERT INTO timed.loan VALUES (1, '1970-01-02 02:00:00+02', '1970-01-02', 1.5, 'a'), "
+        "(2, 'infinity', 'infinity', 7, 'b'), (3, NULL, NULL, NULL, 'a')",
+        "INSERT INTO timed.trans VALUES (1, '1970-01-02', 0.25), (2, '-infinity', 1000000)",
+    )
+
+    def times(**columns):
+        db = Database.from_postgres(postgres, "loan", schema="timed", label="y", times=columns)
+        return {name: table.times.values.tolist() for name, table in db.tables.items() if table.times is not None}
+
+    day = 86_400e6
+    for cutoff in ("granted", "day"):
+        found = times(loan=cutoff, trans="at")
+        assert found["trans"] == [day, -np.inf]
+        assert found["loan"][:2] == [day, np.inf]
+        assert np.isnan(found["loan"][2])
+    found = times(loan="round", trans="round")
+    assert found["loan"][:2] == [1.5, 7.0]
+    assert found["trans"] == [0.25, 1e6]
+    with pytest.raises(DataError, match=r"'trans.at' are dates and the cutoffs 'loan.round' are numbers"):
+        times(loan="round", trans="at")
+
+
 def test_sqlite_takes_types_from_all_rows_not_from_the_first(tmp_path):
     rows = [f"INSERT INTO t VALUES ({i}, NULL, {i})" for i in range(1500)]
     late = "INSERT INTO t VALUES (1500, 'late', 0.5)"

@@ -106,6 +106,15 @@ def test_a_schema_states_times_of_tables_and_tasks(folder: Path) -> None:
     assert again.target == db.schema.target
 
 
+def test_examples_of_a_file_of_their_own_have_cutoffs(folder: Path) -> None:
+    tables()["snapshot"].head(3).to_csv(folder / "held.csv", index=False)
+    (folder / "schema.toml").write_text(SCHEMA + '\n[[folds]]\nname = "held"\nfile = "held.csv"\n')
+    db = hb.Database.from_folder(folder)
+    X, _ = db.examples(held_out="held")
+    assert X["day"].tolist() == tables()["snapshot"]["day"].head(3).tolist()
+    assert db.encode(X).times is not None
+
+
 def test_options_stand_before_the_schema(folder: Path) -> None:
     db = hb.Database.from_folder(folder, times={"snapshot": "checked"}, known_later={"order": {}})
     assert db.times == {"snapshot": "checked", "order": "date"}

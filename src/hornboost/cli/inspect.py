@@ -12,6 +12,7 @@ from hornboost.cli.output import note, say, show_json, show_table
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+    from hornboost.data.time_facts import TimeFacts
 
 
 def inspect(
@@ -161,17 +162,30 @@ def _show(database: Database) -> None:
 
 def _show_times(database: Database) -> None:
     """The tables with a time, the columns that are filled in later, and what could be declared as well."""
-    from hornboost.data.time_facts import about_facts, about_future, suggested_times, time_facts
+    from hornboost.data.time_facts import about_future, suggested_times, time_facts
 
     facts = time_facts(database)
-    lines = [about_facts(found, found.table == database.target.table) for found in facts]
-    lines += [
-        f"{table}.{column} is known from {table}.{dating} on"
+    if facts:
+        say()
+        say(f"{facts[0].table}.{facts[0].column} is the cutoff of the examples, which see only rows from before it:")
+        show_table(
+            ["  time", "from", "to", "rows", "undated", "reached", "too late"],
+            [_time_row(found) for found in facts],
+            right=("rows", "undated", "reached", "too late"),
+        )
+        counted = max(found.examples for found in facts)
+        if counted < database.example_rows.size:
+            say(f"  (reached by {counted:,} of the examples)")
+    lines = [
+        f"{', '.join((*columns, dating))} of {table}: missing for cutoffs up to '{dating}'"
         for table, dated in database.known_later.items()
         for dating, columns in dated.items()
-        for column in (*columns, dating)
     ]
-    for title, found in (("times", [*lines, *about_future(facts)]), ("could be times", suggested_times(database))):
+    for title, found in (
+        ("filled in later", lines),
+        ("about times", list(about_future(facts))),
+        ("could be times", suggested_times(database)),
+    ):
         if found:
             say()
             say(f"{title}:")
@@ -179,9 +193,15 @@ def _show_times(database: Database) -> None:
             say(f"  {line}")
 
 
+def _time_row(facts: TimeFacts) -> tuple[str, ...]:
+    first, last = facts.span
+    reached, late = f"{facts.reached:,}", f"{facts.after:,} ({facts.after / max(facts.reached, 1):.0%})"
+    counted = (reached, late) if facts.path else ("", "")
+    return (f"  {facts.table}.{facts.column}", first, last, f"{facts.rows:,}", f"{facts.undated:,}", *counted)
+
+
 def _times_json(database: Database) -> dict[str, Any]:
     from hornboost.data.time_facts import suggested_times, time_facts
-    from hornboost.data.times import time_text
 
     facts = [
         {
@@ -189,8 +209,8 @@ def _times_json(database: Database) -> dict[str, Any]:
             "column": found.column,
             "rows": found.rows,
             "undated": found.undated,
-            "first": time_text(found.first, found.is_date) if found.undated < found.rows else None,
-            "last": time_text(found.last, found.is_date) if found.undated < found.rows else None,
+            "first": found.span[0] or None,
+            "last": found.span[1] or None,
             "examples": found.examples,
             "reached": found.reached,
             "after_cutoff": found.after,

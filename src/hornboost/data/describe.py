@@ -82,7 +82,7 @@ def _about_time(table: Table, column: Column, database: Database) -> str:
     """What times say about a column: that it is one, or when its values are known."""
     if column is table.times:
         return "cutoff of the examples" if table.name == database.target.table else "time of the row"
-    return f"known from {table.late[column.name]} on" if column.name in table.late else ""
+    return f"filled in at {table.late[column.name]}" if column.name in table.late else ""
 
 
 def _link_text(link: Link) -> str:

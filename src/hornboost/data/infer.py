@@ -15,8 +15,8 @@ import numpy as np
 from hornboost.data.convert import factorize
 from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, ForeignKey, Schema, TableSchema, split_reference
 from hornboost.data.source import Source
-from hornboost.data.times import encode_time
-from hornboost.data.values import EXACT, natural_type, to_key_values, to_text
+from hornboost.data.times import DATES, encode_time
+from hornboost.data.values import EXACT, natural_type, stored_type, to_key_values, to_text
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -124,8 +124,10 @@ class _Inference:
 
     def _time_type(self, place: tuple[str, str], source: Source) -> str:
         """The type of a column that holds times: it is no key and no class, whatever it looks like."""
-        where = f"{source.location}: table '{place[0]}', column '{place[1]}'"
-        return "date" if encode_time(place[1], source.read(place[1]), where).is_date else "numeric"
+        values, where = source.read(place[1]), f"{source.location}: table '{place[0]}', column '{place[1]}'"
+        if stored_type(values.type) in DATES:
+            return "date"
+        return "date" if encode_time(place[1], values, where).is_date else "numeric"
 
     def _natural_type(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
         kind = natural_type(values.type)

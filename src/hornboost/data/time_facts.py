@@ -49,11 +49,11 @@ class TimeFacts:
     path: tuple[str, ...] = ()
 
     @property
-    def span(self) -> str:
-        """From the first time to the last."""
+    def span(self) -> tuple[str, str]:
+        """The first and the last time as text, empty where no row has one."""
         if self.undated == self.rows:
-            return "none has a time"
-        return f"from {time_text(self.first, self.is_date)} to {time_text(self.last, self.is_date)}"
+            return "", ""
+        return time_text(self.first, self.is_date), time_text(self.last, self.is_date)
 
 
 def time_facts(database: Database) -> list[TimeFacts]:
@@ -126,21 +126,6 @@ def _shortest_paths(tables: Mapping[str, Table], target: str) -> dict[str, tuple
                     found[table.name] = (*found[name], (key.name, table.name, other.name))
                     ahead.append(table.name)
     return found
-
-
-def about_facts(facts: TimeFacts, is_target: bool) -> str:
-    """The facts about a table's time in a sentence."""
-    place = f"{facts.table}.{facts.column}"
-    if is_target:
-        return f"{place} is the cutoff of the examples, which see only what came strictly before: {facts.span}"
-    sentence = f"{place} says from when on a row is known: {facts.span}"
-    if facts.reached == 0:
-        return f"{sentence}; no example reaches a row with a time"
-    share = f"{facts.after:,} of {facts.reached:,} ({facts.after / facts.reached:.0%})"
-    return (
-        f"{sentence}; of the rows that {facts.examples:,} examples reach ({' > '.join(facts.path)}) {share} are not "
-        "before the cutoff, and not seen"
-    )
 
 
 def about_future(facts: list[TimeFacts]) -> Iterable[str]:
