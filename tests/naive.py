@@ -10,9 +10,6 @@ from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.clause import Clause, Literal
 from hornboost.logic.clause import Test as Condition
 
-TIME = " time"
-"""The cell of a row that holds its time as a number."""
-
 Row = Mapping[str, Any]
 Binding = dict[str, Any]
 
@@ -64,9 +61,16 @@ def holds(condition: Condition, value: Any) -> bool:
 
 
 def aggregated(
-    tables: Mapping[str, Sequence[Row]], aggregate: Aggregate, route: Sequence[tuple[str, str, str]], example: Row
+    tables: Mapping[str, Sequence[Row]],
+    aggregate: Aggregate,
+    route: Sequence[tuple[str, str, str]],
+    example: Row,
+    time: str = "",
 ) -> Any:
-    """The value of an aggregate of an example, whose path joins (column before, table, column) after another."""
+    """The value of an aggregate of an example, whose path joins (column before, table, column) after another.
+
+    `time` is the cell of a row that holds its time.
+    """
     rows = [example]
     for before, table, column in route:
         rows = [row for one in rows for row in tables[table] if row[column] is not None and one[before] == row[column]]
@@ -86,7 +90,7 @@ def aggregated(
     if aggregate.function == "last":
         chosen = [row for row in chosen if row[aggregate.column] is not None]
         chosen = [row for row in chosen if row[aggregate.column] == row[aggregate.column]]
-        found = [row[aggregate.column] for row in chosen if row[TIME] == max(other[TIME] for other in chosen)]
+        found = [row[aggregate.column] for row in chosen if row[time] == max(other[time] for other in chosen)]
         is_text = found and isinstance(found[0], str)
         return max(found, key=str.encode if is_text else None, default=None)
     found = [row[aggregate.column] for row in chosen]

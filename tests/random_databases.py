@@ -30,7 +30,6 @@ KINDS = [
     ("date", "date"),
 ]
 ARROW = {"int": pa.int64(), "text": pa.string(), "float": pa.float64(), "bool": pa.bool_(), "date": pa.date32()}
-ARROW |= {"timestamp": pa.timestamp("us")}
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,6 @@ class RandomColumn:
             return cell == "true"
         if self.storage == "date":
             return dt.date.fromisoformat(cell)
-        if self.storage == "timestamp":
-            return dt.datetime.fromisoformat(cell)
         return {"int": int, "float": float, "text": str}[self.storage](cell)
 
 

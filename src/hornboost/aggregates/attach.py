@@ -11,6 +11,7 @@ import numpy as np
 from hornboost.aggregates.meaning import meaning
 from hornboost.aggregates.reach import rows_reached
 from hornboost.aggregates.reached import RowsReached
+from hornboost.aggregates.view import is_dated
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE
 from hornboost.errors import LimitError
@@ -47,4 +48,4 @@ def computed(database: Database, examples: Table, aggregates: Sequence[Aggregate
 def aggregate_type(database: Database, aggregate: Aggregate) -> Column:
     """The column that an aggregate is, without values."""
     found = meaning(database, aggregate)
-    return found.typed(database.tables[found.path.table], np.empty(0, CODE))
+    return found.typed(database.tables[found.path.table], np.empty(0, CODE), is_dated=is_dated(database))

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from hornboost.aggregates import plan
 from hornboost.aggregates.paths import Hop, TablePath, hops
+from hornboost.aggregates.view import is_dated
 from hornboost.data.table import Table
 from hornboost.errors import ClauseError, DataError
 from hornboost.logic.aggregate import LAST, MOMENTS, Aggregate, TableStep
@@ -130,11 +131,11 @@ def meaning(database: Database, aggregate: Aggregate) -> plan.AggregateColumn:
         replace(path, steps=steps),
         aggregate.column,
         aggregate.where,
-        _length(aggregate, table),
+        _length(aggregate, table, is_dated(database)),
     )
 
 
-def _length(aggregate: Aggregate, table: Table) -> float | None:
+def _length(aggregate: Aggregate, table: Table, in_dates: bool) -> float | None:
     """How old rows are at most, in microseconds or in the numbers of their times."""
     if aggregate.within is None:
         return None
@@ -143,8 +144,8 @@ def _length(aggregate: Aggregate, table: Table) -> float | None:
         raise ClauseError(f"'{aggregate}': table '{table.name}' has no time, so its rows have no age; {DECLARE}")
     if name != table.age:
         raise ClauseError(f"'{aggregate}': an aggregate is limited by the age of rows, which is '{table.age}' here")
-    if isinstance(length, str) != table.times.is_date:
-        way = "dates; write a length of time such as 90d" if table.times.is_date else "numbers; write a number"
+    if isinstance(length, str) != in_dates:
+        way = "dates; write a length of time such as 90d" if in_dates else "numbers; write a number"
         raise ClauseError(f"'{aggregate}': the times of '{table.name}' are {way}")
     return microseconds_of(length) if isinstance(length, str) else float(length)
 

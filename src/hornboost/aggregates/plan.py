@@ -42,15 +42,14 @@ class AggregateColumn:
     def rows(self) -> RowFilter:
         return RowFilter(self.where, self.within)
 
-    def typed(self, table: Table, values: NDArray[Any]) -> Column:
-        """The column that these values are, of an aggregate of rows of `table`."""
+    def typed(self, table: Table, values: NDArray[Any], *, is_dated: bool) -> Column:
+        """The column that values of an aggregate of rows of `table` are; `is_dated` says that cutoffs are dates."""
         own = None if self.column is None else table.columns.get(self.column)
         if own is not None and (self.function == "mode" or (self.function == "last" and own.kind == "nominal")):
             return replace(own, name=self.name, values=values)
         numbers = values.astype(np.float64)
         if self.column is not None and own is None:
-            assert table.times is not None
-            return Column(self.name, "numeric", numbers, is_age=table.times.is_date)
+            return Column(self.name, "numeric", numbers, is_age=is_dated)
         is_date = own is not None and own.is_date and self.function in ("min", "max", "last")
         return Column(self.name, "numeric", numbers, is_date=is_date)
 

@@ -22,6 +22,12 @@ Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
+def is_dated(database: Database) -> bool:
+    """Whether the cutoffs of examples are dates; those of other tables may be nothing but missing."""
+    times = database.tables[database.target.table].times
+    return times is not None and times.is_date
+
+
 @dataclass(eq=False)
 class View:
     """The examples, and what they see of a database: rows go with the examples that look at them, one of each."""

@@ -73,6 +73,10 @@ class Conditions:
         assert time is not None
         return self.clock.cutoff(self._plain(table, alias, time))
 
+    def time_of(self, table: str, alias: str) -> exp.Expr:
+        """The time of a row that counts, to the microsecond."""
+        return self.cutoff_of(table, alias)
+
     def counts(self, table: str, alias: str) -> list[exp.Condition]:
         """What must hold for a row of the table known as `alias` to count: that its time is before the cutoff."""
         time = self.times[table].time if table in self.times else None

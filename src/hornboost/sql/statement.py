@@ -86,7 +86,7 @@ class Statement:
         below = self._aggregates(self._root, _Rows(exp.Select().from_(target.copy(), copy=False), self._write))
         covered = list(self._covered(below))
         aggregates = self._write.aggregates
-        self._ctes += [] if aggregates is None else aggregates.ctes()
+        self._ctes += [] if aggregates is None else aggregates.ctes(target)
         if len(outputs.model.intercept) > 1 and len(covered) <= FLAGS and self._key:
             flags = [names.named(condition, f"{prefix}r{number}") for number, condition in enumerate(covered, start=1)]
             rows = exp.select(*self._keys("t"), *flags, copy=False).from_(target, copy=False)
