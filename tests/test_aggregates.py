@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,9 +54,9 @@ def frames(seed: int = 0) -> dict[str, pd.DataFrame]:
     }
 
 
-def database(tables: dict[str, pd.DataFrame]) -> Database:
+def database(tables: dict[str, pd.DataFrame], **options: Any) -> Database:
     return Database.from_frames(
-        tables, target="loan", key="loan", label="good", positive="yes", foreign_keys=LINKS, keys=KEYS
+        tables, target="loan", key="loan", label="good", positive="yes", foreign_keys=LINKS, keys=KEYS, **options
     )
 
 
@@ -156,8 +157,22 @@ def test_as_of_counts_only_rows_before_the_example():
     np.testing.assert_array_equal(out["count(trans x)"], np.nan_to_num(aligned(known.groupby("loan").size())))
     np.testing.assert_allclose(out["mean(trans x.bal ance)"], aligned(known.groupby("loan")["bal ance"].mean()))
     ages = (known["date"] - known["day"]).dt.days.groupby(known["loan"])
-    np.testing.assert_array_equal(out["min(loan.date - trans x.day)"], aligned(ages.min()))
-    assert out["min(loan.date - trans x.day)"].min() >= 1
+    np.testing.assert_array_equal(out["min(trans x.age)"], aligned(ages.min()))
+    np.testing.assert_allclose(out["mean(trans x.age)"], aligned(ages.mean()))
+    assert out["min(trans x.age)"].min() >= 1
+
+
+def test_as_of_declares_the_times_of_a_database_that_has_none():
+    tables = frames()
+    times = {"loan": "date", "trans x": "day"}
+    undated, dated = database(tables), database(tables, times=times)
+    X, _ = dated.examples()
+    options = {"where": 1, "windows": 2}
+    expected = RelationalAggregates(dated, **options).fit_transform(X)
+    pd.testing.assert_frame_equal(RelationalAggregates(undated, as_of=times, **options).fit_transform(X), expected)
+    assert "count(trans x where age<=90d)" in expected.columns
+    with pytest.raises(DataError, match="the database has times of its own; leave 'as_of' out"):
+        RelationalAggregates(dated, as_of=times).fit(X)
 
 
 def test_unknown_and_missing_keys_reach_nothing():
@@ -285,7 +300,7 @@ def test_every_transaction_of_the_loans_is_known_at_their_date():
     ).fit_transform(db.examples()[0])
     assert out["count(trans)"].sum() == db.tables["trans"].n_rows
     assert out["count(card)"].sum() == 36
-    assert (out["min(loan.date - trans.date)"] > 0).all()
+    assert (out["min(trans.age)"] > 0).all()
 
 
 def test_last_is_the_value_of_the_latest_row_before_the_example():

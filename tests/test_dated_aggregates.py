@@ -16,7 +16,7 @@ import pytest
 
 import hornboost as hb
 import naive
-from dated import EPOCH, LENGTHS, DatedCase, DatedTable, TimeColumn, dated_case, is_number
+from dated import DAY, EPOCH, LENGTHS, DatedCase, DatedTable, TimeColumn, dated_case, is_number
 from hornboost.aggregates.attach import computed
 from hornboost.aggregates.meaning import Paths
 from hornboost.aggregates.paths import find_paths
@@ -262,6 +262,53 @@ def test_every_dialect_reads_its_own_statement(seed: int) -> None:
     found = dated_aggregates(seed)
     for dialect in DIALECTS:
         assert len(sqlglot.parse(statement(found, dialect), dialect=dialect)) == 1
+
+
+@pytest.mark.parametrize("seed", range(5000, 5060))
+def test_the_columns_of_the_transformer_are_aggregates_of_what_each_example_may_know(seed: int) -> None:
+    rng = Random(seed)
+    case = dated_case(rng, rng.choice([1, 2, 3]), rng.choice([6, 9, 15]), 1, 0)
+    database = case.database()
+    transformer = hb.RelationalAggregates(database, where=2, windows=2).fit(case.target.arrow())
+    found = transformer.transform(case.target.arrow())
+    views = {cutoff: in_days(case, cutoff) for cutoff in set(case.cutoffs)}
+    unit = 1.0 if is_number(case.tables[0].time) else float(DAY)
+    for column in transformer.aggregates_:
+        table = next(table for table in case.tables if table.name == column.path.table)
+        route = [(hop.column, hop.to_table, hop.to_column) for hop in column.path.steps]
+        within = None if column.within is None else (table.age, column.within / unit)
+        one = Aggregate(column.function, (TableStep(table.name),), column.column, column.where, within)
+        time = "" if table.time is None else table.time.name
+        for number, value in enumerate(found[column.name].to_pylist()):
+            cutoff = case.cutoffs[number]
+            example = case.target.seen(case.target.plain.rows[number], cutoff)
+            expected = naive.aggregated(views[cutoff], one, route, example, time)
+            value = None if value is None or value != value else value
+            digits = 1e-3 if one.function == "std" else 1e-8  # of squares of large numbers
+            same = expected if isinstance(expected, str | None) else pytest.approx(expected, abs=digits)
+            assert value == same, column.name
+
+
+def in_days(case: DatedCase, cutoff: float) -> dict[str, list[dict[str, Any]]]:
+    """What an example sees, as columns show it: ages in days, dates as days before the cutoff, no infinite numbers."""
+    views = {}
+    for table in case.tables:
+        dates = {column.name for column in table.plain.columns if column.kind == "date"}
+        dates |= {column.name for column in [table.dating] if column is not None and not is_number(column)}
+        ages = {table.age} if table.time is not None and not is_number(table.time) else set()
+        views[table.name] = [
+            {name: shown(cell, cutoff, name in dates, name in ages) for name, cell in row.items()}
+            for row in table.visible(cutoff)
+        ]
+    return views
+
+
+def shown(cell: Any, cutoff: float, is_date: bool, is_age: bool) -> Any:
+    if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
+        return None
+    if isinstance(cell, str) and is_date:
+        cell = float((dt.datetime.fromisoformat(cell) - EPOCH) // dt.timedelta(microseconds=1))
+    return (cutoff - cell) / DAY if is_date else cell / DAY if is_age else cell
 
 
 def shop() -> hb.Database:

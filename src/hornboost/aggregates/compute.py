@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hornboost.aggregates.paths import TablePath
 from hornboost.aggregates.plan import NUMERIC, SPREAD, AggregateColumn
+from hornboost.aggregates.view import is_dated
 from hornboost.data.table import Column, Table
 from hornboost.logic.moment import DAY
 from hornboost.sql import aggregates as sql
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
     from sqlglot import exp
+
+    from hornboost.data import Database
 
 
 _HUGE = 1e150
@@ -57,12 +60,13 @@ def _members(aggregates: Sequence[AggregateColumn]) -> dict[int | None, list[tup
 
 
 class Aggregator:
-    """Computes aggregates for encoded examples; with `as_of`, over the rows dated strictly before the example only."""
+    """Computes aggregates for encoded examples, of the rows and values that each of them may know."""
 
-    def __init__(self, tables: Mapping[str, Table], target: str, as_of: Mapping[str, str]) -> None:
-        self._tables = tables
-        self._target = target
-        self._as_of = as_of
+    def __init__(self, database: Database) -> None:
+        self._tables = database.tables
+        self._target = database.target.table
+        self._has_cutoffs = database.tables[database.target.table].times is not None
+        self._unit = float(DAY) if is_dated(database) else 1.0
 
     def compute(self, examples: Table, aggregates: Sequence[AggregateColumn]) -> dict[str, NDArray[Any]]:
         """The values of each aggregate by its name: counts are 0 and all else is missing where nothing is reached."""
@@ -102,7 +106,7 @@ class Aggregator:
             yield _Query(rows.select(_aliased([self._value(path, a.column) for a in aggregates])), _members(aggregates))
             return
         conditional = [a for a in aggregates if a.where is not None and a.function in NUMERIC]
-        scalars = [a for a in aggregates if a.function not in SPREAD and (a.where is None or a.function not in NUMERIC)]
+        scalars = [a for a in aggregates if a.function not in SPREAD and a not in conditional]
         parts = _workers() if self._tables[path.table].n_rows >= _SPLIT_ROWS else 1
         for part in np.array_split(np.arange(len(scalars)), parts):
             members = [scalars[i] for i in part]
@@ -132,6 +136,8 @@ class Aggregator:
         if aggregate.where is not None:
             column, value = aggregate.where
             condition = sql.equals(self._value(aggregate.path, column), self._code(aggregate.path, column, value))
+        if aggregate.within is not None:
+            condition = sql.both(condition, self._rows(aggregate.path).is_within(aggregate.within))
         if aggregate.function == "count":
             return sql.count(condition)
         if aggregate.function == "share":
@@ -142,8 +148,8 @@ class Aggregator:
         """A function of a numeric column; of several last rows the largest value is taken."""
         value = self._value(path, column)
         if function == "last":
-            return sql.last(value, self._rows(path).value(self._name(path.table, self._as_of[path.table])), condition)
-        if function == "std":
+            return sql.last(value, self._rows(path).time(), condition)
+        if function == "std" and column in self._tables[path.table].columns:
             numbers = self._tables[path.table].columns[str(column)].numbers
             largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
             if largest > _HUGE:
@@ -153,15 +159,25 @@ class Aggregator:
     def _rows(self, path: TablePath) -> sql.PathRows:
         steps = []
         for step in path.steps:
-            time = self._name(step.to_table, self._as_of[step.to_table]) if step.to_table in self._as_of else None
+            is_timed = self._tables[step.to_table].times is not None
             before, after = self._name(step.table, step.column), self._name(step.to_table, step.to_column)
-            steps.append(sql.PathStep(before, self._relation(step.to_table), after, time))
+            steps.append(sql.PathStep(before, self._relation(step.to_table), after, is_timed))
         return sql.PathRows(steps)
 
     def _value(self, path: TablePath, column: str | None) -> exp.Expr:
+        """A column of the last table, or the age of its rows; dates are in days, before the cutoff if there is one."""
         assert column is not None
-        is_elapsed = bool(self._as_of) and self._tables[path.table].columns[column].is_date
-        return self._rows(path).value(self._name(path.table, column), before_example=is_elapsed)
+        table, rows = self._tables[path.table], self._rows(path)
+        if column not in table.columns:
+            return rows.value(sql.TIME, elapsed=True, unit=self._unit)
+        is_date = table.columns[column].is_date
+        dating = None
+        if column in table.late:
+            dating = f"{sql.TIME}{list(table.columns).index(table.late[column])}"
+        unit = float(DAY) if is_date else 1.0
+        return rows.value(
+            self._name(path.table, column), elapsed=is_date and self._has_cutoffs, unit=unit, dating=dating
+        )
 
     def _relation(self, table: str) -> str:
         return f"table{list(self._tables).index(table)}"
@@ -231,12 +247,12 @@ class Aggregator:
         return results
 
     def _examples(self, examples: Table) -> pa.Table:
-        """The example's number `e`, its date `d`, and its keys at the positions that they have in the target table."""
+        """The example's number `e`, its cutoff `d`, and its keys at the positions that they have in the target."""
         import pyarrow as pa
 
         columns: dict[str, Any] = {sql.EXAMPLE: pa.array(np.arange(examples.n_rows, dtype=np.int32))}
-        if self._target in self._as_of:
-            columns[sql.MOMENT] = _arrow_column(examples.columns[self._as_of[self._target]])
+        if examples.times is not None:
+            columns[sql.CUTOFF] = _arrow_times(examples.times)
         for position, name in enumerate(self._tables[self._target].columns):
             if name in examples.columns and examples.columns[name].kind == "key":
                 columns[f"c{position}"] = _arrow_column(examples.columns[name])
@@ -253,15 +269,25 @@ def _by_path(aggregates: Sequence[AggregateColumn]) -> list[tuple[TablePath, lis
 def _arrow(table: Table) -> pa.Table:
     import pyarrow as pa
 
-    return pa.table({f"c{position}": _arrow_column(column) for position, column in enumerate(table.columns.values())})
+    columns = {f"c{position}": _arrow_column(column) for position, column in enumerate(table.columns.values())}
+    for position, name in enumerate(table.columns):
+        if name in table.late.values():
+            columns[f"{sql.TIME}{position}"] = _arrow_times(table.columns[name])
+    return pa.table(columns if table.times is None else {**columns, sql.TIME: _arrow_times(table.times)})
+
+
+def _arrow_times(column: Column) -> pa.Array:
+    """Times as the numbers that they are, some of which may be infinite."""
+    import pyarrow as pa
+
+    return pa.array(column.numbers, mask=column.missing if column.missing.any() else None)
 
 
 def _arrow_column(column: Column) -> pa.Array:
     import pyarrow as pa
 
     missing = ~np.isfinite(column.values) if column.kind == "numeric" else column.values < 0
-    values = column.numbers / DAY if column.is_date else column.values  # dates are shown, and subtracted, in days
-    return pa.array(values, mask=missing if missing.any() else None)
+    return pa.array(column.values, mask=missing if missing.any() else None)
 
 
 def _workers() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -22,6 +22,9 @@ class RowFilter(NamedTuple):
 
     where: tuple[str, str] | None = None
     within: float | None = None
+
+
+ALL_ROWS = RowFilter()
 
 
 @dataclass(frozen=True)
@@ -58,69 +61,74 @@ def plan(
     paths: Sequence[TablePath],
     tables: Mapping[str, Table],
     functions: Sequence[str],
-    dates: str | None,
+    cutoff: str | None,
     where: Mapping[TablePath, Mapping[str, Sequence[str]]],
-    dated: Collection[str] = (),
+    windows: Mapping[TablePath, Sequence[tuple[str, float]]],
 ) -> list[AggregateColumn]:
     """The aggregates of every path.
 
-    `dates` names the example's date that others are subtracted from, `where` the values to look at.
-
-    In the tables of `dated` there is a last row.
+    `cutoff` names the example's time that dates are subtracted from, `where` the values to look at, `windows` how old
+    rows are at most, as text and as a number. Where rows have times, there is a last one, and all have an age.
     """
     out: list[AggregateColumn] = []
     for path in paths:
-        columns = tables[path.table].attributes
-        numeric = [f for f in NUMERIC if f in functions and (f != "last" or path.table in dated)]
+        table = tables[path.table]
+        columns = [_Shown(_name(path, column, cutoff), column.name, column.is_date) for column in table.attributes]
+        numeric = [shown for shown, column in zip(columns, table.attributes, strict=True) if column.kind == "numeric"]
+        if table.age is not None:
+            age = _Shown(f"{path.label}.{table.age}", table.age, is_moment=True)
+            columns, numeric = [*columns, age], [*numeric, age]
         if path.single:
-            out += [AggregateColumn(_shown(path, column, dates), "value", path, column.name) for column in columns]
+            out += [AggregateColumn(shown.text, "value", path, shown.column) for shown in columns]
             continue
+        of_rows = [name for name in ("count", "share") if name in functions]
+        of_numbers = [name for name in NUMERIC if name in functions and (name != "last" or table.times is not None)]
         if "count" in functions:
             out.append(AggregateColumn(f"count({path.label})", "count", path))
-        out += _numeric(path, columns, numeric, dates, None)
-        spread = [function for function in SPREAD if function in functions]
+        out += _numeric(path, numeric, of_numbers)
         out += [
             AggregateColumn(f"{function}({path.label}.{column.name})", function, path, column.name)
-            for column in tables[path.table].columns.values()
-            for function in spread
+            for column in table.columns.values()
+            for function in SPREAD
+            if function in functions
             if column.kind == "nominal" or (function == "distinct" and _repeats(path, column))
         ]
-        for name, values in where.get(path, {}).items():
-            for value in values:
-                shown = f'{path.label} where {name}="{value}"'
-                out += [
-                    AggregateColumn(f"{f}({shown})", f, path, None, (name, value))
-                    for f in ("count", "share")
-                    if f in functions
-                ]
-                out += _numeric(path, columns, numeric, dates, (name, value))
+        conditions = [
+            (f'{name}="{value}"', RowFilter((name, value)))
+            for name, values in where.get(path, {}).items()
+            for value in values
+        ]
+        conditions += [(f"{table.age}<={text}", RowFilter(None, length)) for text, length in windows.get(path, ())]
+        for text, rows in conditions:
+            shown = f"({path.label} where {text})"
+            out += [AggregateColumn(name + shown, name, path, None, *rows) for name in of_rows]
+            out += _numeric(path, numeric, of_numbers, text, rows)
     return out
 
 
+class _Shown(NamedTuple):
+    """A column, what it is called, and whether it is a time, of which a sum counts days of nothing."""
+
+    text: str
+    column: str
+    is_moment: bool
+
+
 def _numeric(
-    path: TablePath,
-    columns: Sequence[Column],
-    functions: Sequence[str],
-    dates: str | None,
-    where: tuple[str, str] | None,
+    path: TablePath, columns: Sequence[_Shown], functions: Sequence[str], text: str = "", rows: RowFilter = ALL_ROWS
 ) -> list[AggregateColumn]:
-    condition = "" if where is None else f' where {where[0]}="{where[1]}"'
+    condition = f" where {text}" if text else ""
     return [
-        AggregateColumn(f"{function}({_shown(path, column, dates)}{condition})", function, path, column.name, where)
-        for column in columns
-        if column.kind == "numeric"
+        AggregateColumn(f"{function}({shown.text}{condition})", function, path, shown.column, *rows)
+        for shown in columns
         for function in functions
-        # a sum of dates counts days of nothing
-        if not (column.is_date and function == "sum")
+        if not (shown.is_moment and function == "sum")
     ]
 
 
-def _shown(path: TablePath, column: Column, dates: str | None) -> str:
-    return (
-        f"{dates} - {path.label}.{column.name}"
-        if column.is_date and dates is not None
-        else f"{path.label}.{column.name}"
-    )
+def _name(path: TablePath, column: Column, cutoff: str | None) -> str:
+    plain = f"{path.label}.{column.name}"
+    return f"{cutoff} - {plain}" if column.is_date and cutoff is not None else plain
 
 
 def _repeats(path: TablePath, column: Column) -> bool:

@@ -18,10 +18,15 @@ from hornboost.aggregates.compute import Aggregator
 from hornboost.aggregates.paths import TablePath, find_paths
 from hornboost.aggregates.plan import FUNCTIONS, plan
 from hornboost.aggregates.reach import rows_reached
+from hornboost.aggregates.reached import RowsReached
+from hornboost.aggregates.windows import windows
+from hornboost.data.dated import dated
 from hornboost.data.frames import eager
 from hornboost.data.table import Table
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.examples import check_database
+from hornboost.logic.duration import microseconds_of
+from hornboost.logic.text import print_number
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -33,6 +38,9 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
     A table of which an example reaches at most one row gives its columns as they are. A row that is reached in two ways
     counts twice. Where nothing is reached, a count is 0 and every other aggregate is missing.
 
+    Where the database has times, an example reaches rows from strictly before its cutoff and sees values that are known
+    by then; rows with a time have an age, in days, and other dates become days before the cutoff.
+
     Parameters
     ----------
     database : Database
@@ -41,13 +49,16 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         The longest path, in foreign keys followed in either direction; no path visits a table twice.
     functions : sequence of str
         Some of "count", "share", "mean", "sum", "min", "max", "std", "last", "distinct", "mode", "mode_share"; "last"
-        is the value in the latest row of a table with a date in `as_of`.
+        is the value in the latest row of a table with times that has one, of several the largest.
     where : int
         For each nominal column, also aggregate the rows with each of this many of its values: those that most training
         examples reach.
+    windows : int
+        For each table with times, also aggregate the rows of at most some age, for this many lengths: round ones that
+        tell the rows of the training examples apart.
     as_of : dict or None
-        Date columns by table, among them the target's: rows of a table named here count only if dated strictly before
-        the example, and dates become days before the example's date.
+        The times of a database that has none, as its `times=` would declare them: columns by table, among them the
+        target's.
     max_entries : int
         The largest number of rows that the training examples may reach over a path; paths that reach more are left out
         and listed in `refused_`.
@@ -81,6 +92,7 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         "max_depth": [Interval(Integral, 1, None, closed="left")],
         "functions": ["array-like", tuple],
         "where": [Interval(Integral, 0, None, closed="left")],
+        "windows": [Interval(Integral, 0, None, closed="left")],
         "as_of": [dict, None],
         "max_entries": [Interval(Integral, 1, None, closed="left")],
     }
@@ -92,6 +104,7 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         max_depth: int = 2,
         functions: Sequence[str] = FUNCTIONS,
         where: int = 0,
+        windows: int = 0,
         as_of: Mapping[str, str] | None = None,
         max_entries: int = 50_000_000,
     ) -> None:
@@ -99,24 +112,33 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         self.max_depth = max_depth
         self.functions = functions
         self.where = where
+        self.windows = windows
         self.as_of = as_of
         self.max_entries = max_entries
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> RelationalAggregates:
-        """Choose the columns; only `where` looks at the examples, and only at those passed in here."""
+        """Choose the columns; only `where` and `windows` look at examples, and only at those passed in here."""
         check_database(self.database, optional=False)
         for function in self.functions:
             if function not in FUNCTIONS:
                 raise DataError(f"there is no aggregate function '{function}'{did_you_mean(function, FUNCTIONS)}")
-        tables, target = self.database.tables, self.database.target.table
-        dates = self._dates()
-        examples = self.database.encode(X)
-        paths = self._affordable(find_paths(tables, self.database.links, target, self.max_depth), examples)
-        where = self._aggregator().frequent_values(examples, paths, self.where) if self.where else {}
+        database = self._dated()
+        tables, target = database.tables, database.target.table
+        examples = database.encode(X)
+        paths = self._affordable(database, find_paths(tables, database.links, target, self.max_depth), examples)
+        where = Aggregator(database).frequent_values(examples, paths, self.where) if self.where else {}
         self.feature_names_in_ = np.array(eager(X).columns, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        self.aggregates_ = plan(paths, tables, self.functions, dates, where, self.as_of or ())
+        cutoff = tables[target].times
+        self.aggregates_ = plan(
+            paths,
+            tables,
+            self.functions,
+            None if cutoff is None else f"{target}.{cutoff.name}",
+            where,
+            self._windows(database, examples, paths),
+        )
         clash = set(self.feature_names_in_) & {aggregate.name for aggregate in self.aggregates_}
         if clash:
             raise DataError(f"table '{target}' already has a column '{min(clash)}'; rename it before aggregating")
@@ -134,7 +156,8 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
             raise DataError(
                 f"the rows passed in have the columns {frame.columns} where {list(self.feature_names_in_)} were fitted"
             )
-        values = self._aggregator().compute(self.database.encode(X), self.aggregates_)
+        database = self._dated()
+        values = Aggregator(database).compute(database.encode(X), self.aggregates_)
         backend = frame.implementation
         added = [
             nw.new_series(name, column.tolist(), nw.String, backend=backend)
@@ -152,9 +175,9 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self)
         return np.array([*self.feature_names_in_, *(aggregate.name for aggregate in self.aggregates_)], dtype=object)
 
-    def _affordable(self, paths: Sequence[TablePath], examples: Table) -> list[TablePath]:
+    def _affordable(self, database: Database, paths: Sequence[TablePath], examples: Table) -> list[TablePath]:
         """The paths within the limit, counted before anything is joined; the others are told of."""
-        reached = {path: rows_reached(self.database, examples, path.steps) for path in paths}
+        reached = {path: rows_reached(database, examples, path.steps) for path in paths}
         self.refused_ = {path: count for path, count in reached.items() if count > self.max_entries}
         if self.refused_:
             named = [f"'{path.label}' ({count:,} rows)" for path, count in self.refused_.items()]
@@ -165,14 +188,29 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
             )
         return [path for path in paths if path not in self.refused_]
 
-    def _aggregator(self) -> Aggregator:
-        return Aggregator(self.database.tables, self.database.target.table, self.as_of or {})
+    def _windows(
+        self, database: Database, examples: Table, paths: Sequence[TablePath]
+    ) -> dict[TablePath, list[tuple[str, float]]]:
+        """How old rows are at most, by path, as text and as a number."""
+        if self.windows == 0:
+            return {}
+        reached = RowsReached(database, examples)
+        found: dict[TablePath, list[tuple[str, float]]] = {}
+        for path in paths:
+            lengths = [] if path.single else [length for _, length in windows(reached, path, self.windows)]
+            found[path] = [
+                (length, microseconds_of(length)) if isinstance(length, str) else (print_number(length), length)
+                for length in lengths
+            ]
+        return found
 
-    def _dates(self) -> str | None:
-        """The example's date as it is shown, after a look at `as_of`."""
+    def _dated(self) -> Database:
+        """The database with its times, or with those of `as_of`."""
         if not self.as_of:
-            return None
+            return self.database
         tables, target = self.database.tables, self.database.target.table
+        if self.database.times:
+            raise DataError("the database has times of its own; leave 'as_of' out")
         for table, column in self.as_of.items():
             if table not in tables:
                 raise DataError.unknown_table(table, tables)
@@ -187,4 +225,4 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
                 f"'as_of' names no date of the target table '{target}'; "
                 "add one, as the dates of other rows are compared with it"
             )
-        return f"{target}.{self.as_of[target]}"
+        return dated(self.database, self.as_of, {})

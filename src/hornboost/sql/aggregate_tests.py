@@ -150,7 +150,7 @@ class AggregateTests:
             present = []
             if not is_never_nan(place, dialect):
                 present.append(exp.Not(this=exp.paren(is_missing_number(place, dialect))))
-            shown = group.row(_if([*where, *present], value))
+            shown: exp.Expr = group.row(_if([*where, *present], value))
             if function == LAST:
                 not_null = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
                 shown = _if([self._is_latest(group, [*where, *present, not_null])], shown)
@@ -392,8 +392,8 @@ class AggregateTests:
         for position, step in enumerate(route[1:], start=1):
             one = write.place(before, f"p{position - 1}", step.before)
             same = write.equal(one, write.place(step.table, f"p{position}", step.column))
-            on = exp.and_(same, *write.counts(step.table, f"p{position}"), copy=False)
-            query = query.join(write.sources.facts(step.table, f"p{position}"), on=on, copy=False)
+            fits = exp.and_(same, *write.counts(step.table, f"p{position}"), copy=False)
+            query = query.join(write.sources.facts(step.table, f"p{position}"), on=fits, copy=False)
             before = step.table
         return query
 

@@ -1,7 +1,7 @@
 """Aggregates of the rows that examples reach along a path of joins, for DuckDB.
 
-The examples are the table "examples", known as `r`: their number `e`, their moment `d`, and their keys. The tables
-along the path are known as `t0`, `t1`, …
+The examples are the table "examples", known as `r`: their number `e`, their cutoff `d`, and their keys. The tables
+along the path are known as `t0`, `t1`, …; the times of their rows are the column `time`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 EXAMPLES = "examples"
-EXAMPLE, MOMENT = "e", "d"
+EXAMPLE, CUTOFF, TIME = "e", "d", "time"
 VALUE, COUNT = "v", "n"
 
 
@@ -25,13 +25,13 @@ VALUE, COUNT = "v", "n"
 class PathStep:
     """One join of a path: `before` is the key of the row before.
 
-    With `time`, only rows count that are earlier than the example.
+    If it `is_timed`, only rows count that are from strictly before the example's cutoff.
     """
 
     before: str
     table: str
     column: str
-    time: str | None = None
+    is_timed: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,33 @@ class PathRows:
 
     steps: Sequence[PathStep]
 
-    def value(self, column: str, *, before_example: bool = False) -> exp.Expr:
-        """A column of the last table, or how long before the example it is."""
+    def value(self, column: str, *, elapsed: bool = False, unit: float = 1.0, dating: str | None = None) -> exp.Expr:
+        """A column of the last table in a unit, or how long before the cutoff it is.
+
+        It is missing up to the time in the column `dating`.
+        """
         from sqlglot import exp
 
-        plain = names.column(f"t{len(self.steps) - 1}", column)
-        return exp.paren(exp.Sub(this=names.column("r", MOMENT), expression=plain)) if before_example else plain
+        alias = f"t{len(self.steps) - 1}"
+        found: exp.Expr = names.column(alias, column)
+        if elapsed:
+            found = exp.paren(exp.Sub(this=names.column("r", CUTOFF), expression=found))
+        if unit != 1.0:
+            found = exp.paren(exp.Div(this=found, expression=number(unit)))
+        if dating is None:
+            return found
+        known = exp.LT(this=names.column(alias, dating), expression=names.column("r", CUTOFF))
+        return exp.Case(ifs=[exp.If(this=known, true=found)])
+
+    def is_within(self, length: float) -> exp.Expr:
+        """Whether a row of the last table is of some age at most."""
+        from sqlglot import exp
+
+        return exp.LTE(this=self.value(TIME, elapsed=True), expression=number(length))
+
+    def time(self) -> exp.Expr:
+        """The time of a row of the last table."""
+        return self.value(TIME)
 
     def select(
         self, columns: Sequence[exp.Expr], *, where: exp.Expr | None = None, group: Sequence[exp.Expr] = ()
@@ -61,8 +82,8 @@ class PathRows:
             alias = f"t{position}"
             on = exp.EQ(this=names.column(before, step.before), expression=names.column(alias, step.column))
             query = query.join(names.table(step.table, alias), on=on, copy=False)
-            if step.time is not None:
-                earlier = exp.LT(this=names.column(alias, step.time), expression=names.column("r", MOMENT))
+            if step.is_timed:
+                earlier = exp.LT(this=names.column(alias, TIME), expression=names.column("r", CUTOFF))
                 query = query.where(earlier, copy=False)
             before = alias
         if where is not None:
@@ -166,6 +187,13 @@ def of_spread(function: str) -> exp.Expr:
         order = exp.Sub(this=exp.Mul(this=times, expression=exp.Literal.number(2**31)), expression=value.copy())
         return exp.ArgMax(this=value, expression=order)
     return exp.Div(this=exp.Max(this=times), expression=exp.Sum(this=times.copy()))
+
+
+def both(one: exp.Expr | None, other: exp.Expr) -> exp.Expr:
+    """Two conditions, of which the first may be none."""
+    from sqlglot import exp
+
+    return other if one is None else exp.and_(one, other, copy=False)
 
 
 def equals(value: exp.Expr, code: int) -> exp.Expr:
