@@ -11,7 +11,7 @@ import numpy as np
 from hornboost.aggregates.meaning import meaning
 from hornboost.aggregates.reach import rows_reached
 from hornboost.aggregates.reached import RowsReached
-from hornboost.aggregates.view import is_dated
+from hornboost.aggregates.view import cutoffs_are_dates
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE
 from hornboost.errors import LimitError
@@ -48,4 +48,4 @@ def computed(database: Database, examples: Table, aggregates: Sequence[Aggregate
 def aggregate_type(database: Database, aggregate: Aggregate) -> Column:
     """The column that an aggregate is, without values."""
     found = meaning(database, aggregate)
-    return found.typed(database.tables[found.path.table], np.empty(0, CODE), is_dated=is_dated(database))
+    return found.typed(database.tables[found.path.table], np.empty(0, CODE), is_dated=cutoffs_are_dates(database))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hornboost.aggregates.paths import TablePath
 from hornboost.aggregates.plan import NUMERIC, SPREAD, AggregateColumn
-from hornboost.aggregates.view import is_dated
+from hornboost.aggregates.view import cutoffs_are_dates
 from hornboost.data.table import Column, Table
 from hornboost.logic.moment import DAY
 from hornboost.sql import aggregates as sql
@@ -66,7 +66,7 @@ class Aggregator:
         self._tables = database.tables
         self._target = database.target.table
         self._has_cutoffs = database.tables[database.target.table].times is not None
-        self._unit = float(DAY) if is_dated(database) else 1.0
+        self._unit = float(DAY) if cutoffs_are_dates(database) else 1.0
 
     def compute(self, examples: Table, aggregates: Sequence[AggregateColumn]) -> dict[str, NDArray[Any]]:
         """The values of each aggregate by its name: counts are 0 and all else is missing where nothing is reached."""

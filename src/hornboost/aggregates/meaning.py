@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from hornboost.aggregates import plan
 from hornboost.aggregates.paths import Hop, TablePath, hops
-from hornboost.aggregates.view import is_dated
+from hornboost.aggregates.view import cutoffs_are_dates
 from hornboost.data.table import Table
 from hornboost.errors import ClauseError, DataError
 from hornboost.logic.aggregate import LAST, MOMENTS, Aggregate, TableStep
@@ -131,7 +131,7 @@ def meaning(database: Database, aggregate: Aggregate) -> plan.AggregateColumn:
         replace(path, steps=steps),
         aggregate.column,
         aggregate.where,
-        _length(aggregate, table, is_dated(database)),
+        _length(aggregate, table, cutoffs_are_dates(database)),
     )
 
 

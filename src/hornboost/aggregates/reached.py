@@ -17,7 +17,7 @@ from hornboost.aggregates import plan
 from hornboost.aggregates.paths import TablePath
 from hornboost.aggregates.plan import RowFilter
 from hornboost.aggregates.reach import blocks
-from hornboost.aggregates.view import View, is_dated
+from hornboost.aggregates.view import View, cutoffs_are_dates
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING
 from hornboost.logic.aggregate import LAST, MOMENTS
@@ -129,7 +129,7 @@ class RowsReached:
     def column(self, found: plan.AggregateColumn) -> Column:
         """An aggregate as a column of the examples."""
         table = self.database.tables[found.path.table]
-        return found.typed(table, self._value_of(found), is_dated=is_dated(self.database))
+        return found.typed(table, self._value_of(found), is_dated=cutoffs_are_dates(self.database))
 
     def frequent(self, path: TablePath, column: str, limit: int) -> list[str]:
         """The values of a nominal column that most examples reach, in that order and then by value."""

@@ -22,7 +22,7 @@ Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-def is_dated(database: Database) -> bool:
+def cutoffs_are_dates(database: Database) -> bool:
     """Whether the cutoffs of examples are dates; those of other tables may be nothing but missing."""
     times = database.tables[database.target.table].times
     return times is not None and times.is_date

@@ -6,7 +6,7 @@ import numpy as np
 
 from hornboost.aggregates.paths import TablePath
 from hornboost.aggregates.reached import RowsReached
-from hornboost.aggregates.view import is_dated
+from hornboost.aggregates.view import cutoffs_are_dates
 from hornboost.logic.duration import microseconds_of
 
 LENGTHS = ("1s", "10s", "1min", "10min", "1h", "6h", "1d", "7d", "30d", "90d", "365d", "1825d")
@@ -29,7 +29,7 @@ def windows(reached: RowsReached, path: TablePath, most: int = MOST) -> list[tup
     table = reached.database.tables[path.table]
     if table.times is None or table.age is None:
         return []
-    lengths: tuple[str | float, ...] = LENGTHS if is_dated(reached.database) else NUMBERS
+    lengths: tuple[str | float, ...] = LENGTHS if cutoffs_are_dates(reached.database) else NUMBERS
     ages = np.array([microseconds_of(length) if isinstance(length, str) else length for length in lengths])
     found = reached.lengths(path, ages)
     many = found.examples >= FEWEST * found.n_examples

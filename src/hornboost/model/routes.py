@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from hornboost.aggregates.meaning import Paths
+from hornboost.aggregates.meaning import Paths, fits
 from hornboost.errors import HornBoostError, ModelError
-from hornboost.logic.aggregate import MOMENTS, Aggregate, KeyStep, Route
+from hornboost.logic.aggregate import LAST, Aggregate, KeyStep, Route
 from hornboost.logic.text import print_path
 from hornboost.model.part import ParsedPart
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hornboost.data import Database
     from hornboost.model.ensemble import Rule
     from hornboost.model.file import SavedColumn, SavedModel
+    from hornboost.model.times import SavedTime
 
 Routes = Mapping[str, Route]
 """Routes by the text of the path."""
@@ -85,11 +86,11 @@ def _check(aggregate: Aggregate, model: SavedModel, known: Mapping[str, Mapping[
         raise ModelError(f"the aggregate '{aggregate}' has no path")
     if len(aggregate.path) > 1 or aggregate.path[0].keys is not None:
         named = [(step.table, step.keys) for step in aggregate.path]
-        fits = len(named) == len(route) and all(
+        is_same = len(named) == len(route) and all(
             table == step.table and keys in (None, (step.before, step.column))
             for (table, keys), step in zip(named, route, strict=True)
         )
-        if not fits:
+        if not is_same:
             raise ModelError(f"the aggregate '{aggregate}' names another path than its own")
     before = model.target.table
     for step in route:
@@ -97,15 +98,26 @@ def _check(aggregate: Aggregate, model: SavedModel, known: Mapping[str, Mapping[
         if any(end is None or end.type != "key" or end.given for end in ends):
             raise ModelError(f"the path of the aggregate '{aggregate}' joins columns that are no keys of the schema")
         before = step.table
-    columns = known[before]
+    _check_columns(aggregate, model.times.get(before), known[before])
+
+
+def _check_columns(aggregate: Aggregate, time: SavedTime | None, columns: Mapping[str, SavedColumn]) -> None:
+    """Refuse an aggregate that looks at what rows do not have."""
+    kinds = {name: column.type for name, column in columns.items()} | ({} if time is None else {time.age: "age"})
     names = [aggregate.column, None if aggregate.where is None else aggregate.where[0]]
-    if any(name is not None and name not in columns for name in names):
+    if any(name is not None and name not in kinds for name in names):
         raise ModelError(f"the aggregate '{aggregate}' names a column that the schema does not hold")
-    kind = None if aggregate.column is None else columns[aggregate.column].type
-    wanted: dict[str, tuple[str, ...]] = dict.fromkeys(MOMENTS, ("numeric",))
-    wanted |= {"min": ("numeric", "date"), "max": ("numeric", "date"), "distinct": ("nominal", "key")}
-    wanted |= {"mode": ("nominal",), "mode_share": ("nominal",)}
-    if kind not in wanted.get(aggregate.function, (None,)):
-        raise ModelError(f"the aggregate '{aggregate}' looks at a column that is {kind}")
-    if aggregate.where is not None and columns[aggregate.where[0]].type != "nominal":
+    if aggregate.column is not None:
+        kind = kinds[aggregate.column]
+        if not fits(aggregate.function, "numeric" if kind == "date" else kind, kind == "date"):
+            raise ModelError(f"the aggregate '{aggregate}' looks at a column that is {kind}")
+    if aggregate.where is not None and kinds[aggregate.where[0]] != "nominal":
         raise ModelError(f"the condition of the aggregate '{aggregate}' looks at a column that is not nominal")
+    if aggregate.within is None and aggregate.function != LAST:
+        return
+    if time is None or (aggregate.within is not None and not _is_length(aggregate.within, time)):
+        raise ModelError(f"the aggregate '{aggregate}' asks for a time that rows do not have")
+
+
+def _is_length(within: tuple[str, str | float], time: SavedTime) -> bool:
+    return within[0] == time.age and isinstance(within[1], str) == (time.type == "date")
