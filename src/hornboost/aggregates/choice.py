@@ -69,7 +69,9 @@ class AggregateChoice:
         for aggregate in wanted[:room]:
             column = reached.column(meaning(self.database, aggregate))
             content = column.kind.encode() + column.values.tobytes()
-            if content not in seen and _varies(column):
+            if column.is_age and np.isinf(column.numbers).any():
+                self.left_out[str(aggregate)] = "some rows are infinitely old"
+            elif content not in seen and _varies(column):
                 kept[aggregate] = column
             seen.add(content)
         return replace(examples, aggregates=kept)

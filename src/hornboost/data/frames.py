@@ -17,6 +17,7 @@ from hornboost.data.table import Column, Table
 from hornboost.data.times import encode_time, mixed_zones, one_time
 from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
 from hornboost.errors import DataError, did_you_mean
+from hornboost.logic.duration import duration_text
 from hornboost.logic.moment import LAST, moment_text
 
 if TYPE_CHECKING:
@@ -356,6 +357,10 @@ def decode_table(
         elif column.is_date:
             numbers = column.numbers[rows]
             values[column.name] = _moment_texts(numbers) if dates_as_text else moments_of_numbers(numbers)
+        elif column.is_age and dates_as_text:
+            found = column.numbers[rows]
+            texts = [duration_text(age) if np.isfinite(age) else str(age) for age in found]
+            values[column.name] = np.where(np.isnan(found), None, np.array(texts, object))
         else:
             values[column.name] = column.numbers[rows]
     return pd.DataFrame(values, index=pd.RangeIndex(rows.size))

@@ -211,9 +211,12 @@ class Attributes:
         place = size - 1 - offset if offset < size else offset - size
         value = float(values[place])
         if isinstance(operand, Aggregate):
+            if column.is_age:
+                length = duration_text(self._bins[k].length(place, at_least=offset < size))
+                return Test(operand, ">=" if offset < size else "<=", length)
             is_exact = column.is_date or operand.function not in BETWEEN
             value = self._bins[k].threshold(place, at_least=offset < size, exact=is_exact)
-        shown = moment_text(value) if column.is_date else duration_text(value) if column.is_age else value
+        shown = moment_text(value) if column.is_date else value
         return Test(operand, ">=" if offset < size else "<=", shown)
 
 

@@ -29,13 +29,19 @@ class Bins(NamedTuple):
 
     def threshold(self, place: int, *, at_least: bool, exact: bool) -> float:
         """What the values from a bin on are at least, or those up to it at most; a value itself if `exact`."""
+        low, high = self._limits(place, at_least=at_least)
+        return (high if at_least else low) if exact else between(low, high, at_least=at_least)
+
+    def length(self, place: int, *, at_least: bool) -> float:
+        """The same for lengths of time, which are positive."""
+        low, high = self._limits(place, at_least=at_least)
+        return nicest_duration(max(low, 0.0), high, at_least=at_least)
+
+    def _limits(self, place: int, *, at_least: bool) -> tuple[float, float]:
+        """Between what a threshold lies."""
         if at_least:
-            low = -math.inf if place == 0 else float(self.high[place - 1])
-            value = float(self.low[place])
-            return value if exact else between(low, value, at_least=True)
-        high = math.inf if place == len(self.low) - 1 else float(self.low[place + 1])
-        value = float(self.high[place])
-        return value if exact else between(value, high, at_least=False)
+            return -math.inf if place == 0 else float(self.high[place - 1]), float(self.low[place])
+        return float(self.high[place]), math.inf if place == len(self.low) - 1 else float(self.low[place + 1])
 
 
 def binned(values: NDArray[np.float64], codes: NDArray[np.int32]) -> tuple[Bins, NDArray[np.int32]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hornboost import exact
-from hornboost.logic.duration import microseconds_of, readable
+from hornboost.logic.duration import is_duration, microseconds_of, readable
 from hornboost.logic.text import in_few_digits
 from hornboost.model.ensemble import Rule
 
@@ -36,8 +36,8 @@ class Witness:
     def _shown(self, name: str) -> str:
         rows = "" if name not in self.behind else f" of {self.behind[name]:,} row{'s' * (self.behind[name] != 1)}"
         value = self.row[name]
-        is_length = name == self.age and isinstance(value, str)
-        return f"{name}={readable(microseconds_of(value)) if is_length else shown(value)}{rows}"
+        is_length = name == self.age or (name in self.behind and name.startswith(AGES))
+        return f"{name}={shown_length(value) if is_length else shown(value)}{rows}"
 
 
 @dataclass(frozen=True)
@@ -209,6 +209,16 @@ class Explanations(tuple[Explanation | NumberExplanation, ...]):
     def to_json(self) -> list[dict[str, Any]]:
         """Plain lists and dictionaries, for scripts."""
         return [_plain(one) for one in self]
+
+
+AGES = ("min(", "max(")
+"""How aggregates begin that may be ages, and are no texts otherwise."""
+
+
+def shown_length(value: Any) -> str:
+    """A value as text that may be a length of time."""
+    is_length = isinstance(value, str) and is_duration(value)
+    return readable(microseconds_of(value)) if is_length else shown(value)
 
 
 def shown(value: Any) -> str:

@@ -15,7 +15,7 @@ from hornboost.engine.coverage import Coverage, Trace
 from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.clause import Clause, Literal
 from hornboost.model.ensemble import Ensemble, Rule
-from hornboost.model.explanation import Missed, shown
+from hornboost.model.explanation import Missed, shown, shown_length
 from hornboost.model.views import age_text, cutoff_of, time_text
 from hornboost.model.witnesses import cells, only, rows_behind
 
@@ -120,7 +120,9 @@ class Steps:
         (cell,) = decode_table(examples, trace.coverage.database.domains, np.array([e]), dates_as_text=True).to_dict(
             "records"
         )
-        return f"{failed}: it is {shown(cells(cell)[str(aggregate)])}{_of_rows(trace.examples, aggregate, e)}"
+        value = cells(cell)[str(aggregate)]
+        text = shown_length(value) if aggregate.function in ("min", "max") else shown(value)
+        return f"{failed}: it is {text}{_of_rows(trace.examples, aggregate, e)}"
 
     def _when(self, trace: Trace, e: int, r: int, k: int) -> str:
         """Of a row with a time: up to when it is looked for, and how old one is that is too old or too young."""
