@@ -73,7 +73,7 @@ class DatedAggregates:
 def dated_aggregates(seed: int) -> DatedAggregates:
     rng = Random(seed)
     case = dated_case(rng, rng.choice([1, 2, 3]), rng.choice([3, 6, 9, 15]), 1, 0)
-    database = case.database()
+    database = case.database
     tables = {table.name: table for table in case.tables}
     routes: dict[str, Route] = {}
     found = []
@@ -176,7 +176,7 @@ def cells(column: Column) -> list[Any]:
 @pytest.mark.parametrize("seed", range(250))
 def test_aggregates_are_those_of_what_each_example_may_know(seed: int) -> None:
     found = dated_aggregates(seed)
-    database = found.case.database()
+    database = found.case.database
     examples = database.encode(found.case.target.arrow())
     columns = computed(database, examples, found.aggregates)
     for one, column, expected in zip(found.aggregates, columns, found.values, strict=True):
@@ -186,7 +186,7 @@ def test_aggregates_are_those_of_what_each_example_may_know(seed: int) -> None:
 
 def statement(found: DatedAggregates, dialect: str) -> str:
     """A score whose bits tell which tests a row passes."""
-    database = found.case.database()
+    database = found.case.database
     columns = [(table.name, column) for table in database.tables.values() for column in table.columns.values()]
     columns += [(table.name, table.times) for table in database.tables.values() if table.times is not None]
     rules = tuple(Rule(clause, (float(2**k),)) for k, clause in enumerate(found.clauses))
@@ -218,7 +218,7 @@ def test_duckdb_agrees_with_the_naive_interpreter(seed: int) -> None:
     with duckdb.connect(config={"threads": 1}) as connection:
         for table in found.case.tables:
             connection.register(table.name, numbered(table))
-        rows = connection.execute(statement(found, "duckdb")).to_arrow_table()  # fetchall would ask for zones
+        rows = connection.sql(statement(found, "duckdb")).to_arrow_table()  # fetchall would ask for zones
         check(list(zip(*(rows.column(k).to_pylist() for k in (0, 2)), strict=True)), found)
 
 
@@ -255,12 +255,15 @@ def test_postgresql_agrees_with_the_naive_interpreter(postgres: Any, seed: int) 
     check([(row[0], row[2]) for row in rows], found)
 
 
-@pytest.mark.parametrize("seed", range(4000, 4010))
+@pytest.mark.parametrize("seed", range(4000, 4020))
 def test_every_dialect_reads_its_own_statement(seed: int) -> None:
     import sqlglot
 
     found = dated_aggregates(seed)
+    stored = {column.storage for table in found.case.tables for column in (table.time, table.dating) if column}
     for dialect in DIALECTS:
+        if dialect == "spark" and "timestamptz" in stored and stored != {"timestamptz"}:
+            continue  # which counts other times in the zone of the session, and is refused
         assert len(sqlglot.parse(statement(found, dialect), dialect=dialect)) == 1
 
 
@@ -268,7 +271,7 @@ def test_every_dialect_reads_its_own_statement(seed: int) -> None:
 def test_the_columns_of_the_transformer_are_aggregates_of_what_each_example_may_know(seed: int) -> None:
     rng = Random(seed)
     case = dated_case(rng, rng.choice([1, 2, 3]), rng.choice([6, 9, 15]), 1, 0)
-    database = case.database()
+    database = case.database
     transformer = hb.RelationalAggregates(database, where=2, windows=2).fit(case.target.arrow())
     found = transformer.transform(case.target.arrow())
     views = {cutoff: in_days(case, cutoff) for cutoff in set(case.cutoffs)}

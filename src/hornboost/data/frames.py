@@ -358,9 +358,11 @@ def decode_table(
             numbers = column.numbers[rows]
             values[column.name] = _moment_texts(numbers) if dates_as_text else moments_of_numbers(numbers)
         elif column.is_age and dates_as_text:
-            found = column.numbers[rows]
-            texts = [duration_text(age) if np.isfinite(age) else str(age) for age in found]
-            values[column.name] = np.where(np.isnan(found), None, np.array(texts, object))
+            values[column.name] = np.array([_age_text(age) for age in column.numbers[rows].tolist()], object)
         else:
             values[column.name] = column.numbers[rows]
     return pd.DataFrame(values, index=pd.RangeIndex(rows.size))
+
+
+def _age_text(age: float) -> str | None:
+    return None if np.isnan(age) else duration_text(age) if np.isfinite(age) else str(age)

@@ -32,6 +32,7 @@ def compare_moment(place: ColumnPlace, op: str, value: str, dialect: Dialect) ->
     if _is_inexact(value, stored, dialect):
         return _compare_doubles(place, op, moment_of(value), dialect)
     if dialect.name == "sqlite":
+        value = _whole_day(value, op) if stored == "date" else value
         return operator(this=_in_sqlite(place), expression=_sqlite_constant(value, stored))
     if stored == "timestamp" and dialect.name == "duckdb" and op == "<=" and value not in _ENDS:
         return _before_the_next(place, value)
@@ -197,6 +198,12 @@ def _in_sqlite(place: ColumnPlace) -> exp.Expr:
         return _call("JULIANDAY", place.column)
     fraction = _call("SUBSTR", _call("PRINTF", text("%.6f"), _sqlite_fraction(place.column)), exp.Literal.number(2))
     return exp.paren(exp.DPipe(this=_sqlite_seconds(place.column, "%Y-%m-%dT%H:%M:%S"), expression=fraction))
+
+
+def _whole_day(value: str, op: str) -> str:
+    """The day with which dates compare as with a moment; SQLite's days are exact, and its moments to a millisecond."""
+    count = exact_moment(value)
+    return moment_text(-(-count // DAY) * DAY if op == ">=" else count // DAY * DAY)
 
 
 def _sqlite_constant(value: str, stored: str | None) -> exp.Expr:
