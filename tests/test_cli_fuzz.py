@@ -335,7 +335,19 @@ def test_random_arguments_never_raise(run: Any, model: Path, folder: Path, tmp_p
         model,
         folder,
     ]
-    for verb in ("inspect", "fit", "predict", "evaluate", "rules", "explain", "sql", "convert", "demo", "nonsense"):
+    for verb in (
+        "inspect",
+        "audit",
+        "fit",
+        "predict",
+        "evaluate",
+        "rules",
+        "explain",
+        "sql",
+        "convert",
+        "demo",
+        "nonsense",
+    ):
         arguments = [words[k] for k in rng.integers(0, len(words), rng.integers(1, 4))]
         if verb == "demo":
             arguments = ["nothing", *arguments]

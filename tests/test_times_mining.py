@@ -271,3 +271,24 @@ def test_an_age_of_dates_is_cut_at_whole_units() -> None:
     language = Language.of(db, db.encode(db.examples()[0]), np.ones(4), bins=4, oi=True, symmetric={}, steps=2)
     ends = [str(test) for tests in language.relations[2].conditions[1:] for test in tests]
     assert ends == ["age<=86h", "age>=86h", "age<=46d", "age>=46d", "age<=91d", "age>=91d"]
+
+
+@pytest.mark.parametrize("dates", [False, True])
+def test_patterns_and_mlynx_see_the_past_only(dates: bool) -> None:
+    for seed in range(4):
+        rows = tables(seed)
+        db = database(rows, dates=dates)
+        X, y = db.examples()
+        patterns = hb.RelationalPatterns(db, min_support=0.2, max_length=2, max_columns=None).fit(X, y)
+        expected = np.array([covered(rows, clause, dates) for clause in patterns.clauses_]).T
+        assert patterns.transform(X).tolist() == expected.tolist()
+        assert (patterns.support_.sum(axis=1) == expected.sum(axis=0)).all()
+        alone = hb.RelationalPatterns(db, min_support=0.2, max_length=2, support="positive").fit(X, y)
+        expected = np.array([covered(rows, clause, dates) for clause in alone.clauses_]).T
+        assert (alone.support_.sum(axis=1) == expected.sum(axis=0)).all()
+        if len(set(y)) > 1:
+            found = hb.KBSSubgroups(db, n_subgroups=5).fit(X, y).subgroups_
+            shares = [np.mean(covered(rows, one.clause, dates)) for one in found]
+            assert [one.coverage for one in found] == pytest.approx(shares)
+            model = hb.MLynxClassifier(db, min_support=0.2, max_length=2, random_state=0).fit(X, y)
+            assert len(model.predict(X)) == len(X)

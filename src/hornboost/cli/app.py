@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from hornboost import __version__
+from hornboost.cli.audit import audit
 from hornboost.cli.demo import demo
 from hornboost.cli.evaluate import evaluate
 from hornboost.cli.fit import fit
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, inspect, fit, predict, evaluate, rules, explain, sql, report, convert):
+for verb in (demo, inspect, audit, fit, predict, evaluate, rules, explain, sql, report, convert):
     app.command()(verb)
 
 

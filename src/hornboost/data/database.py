@@ -28,6 +28,7 @@ from hornboost.errors import DataError, did_you_mean
 from hornboost.stopping import working
 
 if TYPE_CHECKING:
+    from hornboost.audit import Audit
     from hornboost.data.readers.inferred import ModelColumn
     from hornboost.logic import Clause
 
@@ -477,6 +478,35 @@ class Database:
 
         result: NDArray[np.bool_] = covers(self, clause)
         return result
+
+    @working()
+    def audit(self, *, folds: bool = True) -> Audit:
+        """Look for what was not known when a prediction was due.
+
+        Rows and values that are later than the examples they are reached from, single conditions and identifiers that
+        tell the class nearly perfectly, and folds at random that promise more than folds in time. Each finding comes
+        with rows to look at and with what to declare.
+
+        Parameters
+        ----------
+        folds : bool
+            Whether to learn small models to compare folds at random with folds in time, where the target has a time.
+
+        Returns
+        -------
+        Audit
+            The findings, as text, as a frame (`to_frame`) and in a notebook.
+
+        Examples
+        --------
+        >>> import hornboost as hb
+        >>> db = hb.datasets.bank(300, transactions=10, dated=True).database(times=False)
+        >>> [finding.place for finding in db.audit().findings if finding.kind == "later values"]
+        ['card.closed']
+        """
+        from hornboost.audit import audit
+
+        return audit(self, folds=folds)
 
     def describe(self) -> Any:
         """Return a DataFrame with a row per column: table, rows, type, domain, distinct and missing values, links."""

@@ -61,7 +61,7 @@ def time_facts(database: Database) -> list[TimeFacts]:
     cutoffs = database.tables[database.target.table].times
     if cutoffs is None:
         return []
-    paths = _shortest_paths(database.tables, database.target.table)
+    paths = shortest_paths(database.tables, database.target.table)
     found = [_plain_facts(database.tables[database.target.table], cutoffs)]
     for table in database.tables.values():
         if table.times is not None and table.name != database.target.table:
@@ -82,7 +82,7 @@ def _reached_facts(database: Database, table: Table, times: Column, path: tuple[
         return plain
     examples = database.example_rows
     examples = examples[np.linspace(0, examples.size - 1, min(SAMPLE, examples.size)).astype(np.int64)]
-    of_example, rows, counted = _reached(database, examples, path)
+    of_example, rows, counted = reached_pairs(database, examples, path)
     when, cutoff = times.numbers[rows], target.times.numbers[examples][of_example]
     dated = ~np.isnan(when)
     named = (target.name, *(step[1] for step in path))
@@ -91,7 +91,7 @@ def _reached_facts(database: Database, table: Table, times: Column, path: tuple[
     return TimeFacts(**facts | {"examples": counted, "reached": int(dated.sum()), "after": after, "path": named})
 
 
-def _reached(
+def reached_pairs(
     database: Database, examples: NDArray[np.int64], path: tuple[Step, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """The pairs of an example (its position) and a row at the end of a path, each once, and how many were followed."""
@@ -113,7 +113,7 @@ def _reached(
     return of_example, rows, counted
 
 
-def _shortest_paths(tables: Mapping[str, Table], target: str) -> dict[str, tuple[Step, ...]]:
+def shortest_paths(tables: Mapping[str, Table], target: str) -> dict[str, tuple[Step, ...]]:
     """One of the shortest ways over keys of one domain from the target to each table that it reaches."""
     found: dict[str, tuple[Step, ...]] = {target: ()}
     ahead = [target]
@@ -140,7 +140,7 @@ def suggested_times(database: Database) -> list[str]:
     """Columns that look like times and are not declared as such, with the option that declares them."""
     found = []
     for table in database.tables.values():
-        candidates = [column for column in table.attributes if column.name not in table.late and _looks_timed(column)]
+        candidates = [column for column in table.attributes if column.name not in table.late and looks_timed(column)]
         if table.times is None:
             found += [
                 f"{table.name}.{column.name} looks like a time: if it says "
@@ -151,7 +151,7 @@ def suggested_times(database: Database) -> list[str]:
         for column in candidates:
             later = _later(column, table.times)
             if later:
-                with_it = [other.name for other in table.attributes if _is_filled_in_with(other, column, table)]
+                with_it = [other.name for other in table.attributes if is_filled_in_with(other, column, table)]
                 option = f"{table.name}.{column.name}" + ("=" + ",".join(with_it) if with_it else "")
                 found.append(
                     f"{table.name}.{column.name} comes after {table.name}.{table.times.name} in {later:,} rows: if it "
@@ -172,7 +172,7 @@ def _later(column: Column, times: Column) -> int:
     return int((column.numbers > times.numbers).sum())
 
 
-def _is_filled_in_with(other: Column, column: Column, table: Table) -> bool:
+def is_filled_in_with(other: Column, column: Column, table: Table) -> bool:
     """Whether a column has values in the very rows in which another has a time, and not in all."""
     missing = column.missing
     if other.name in (column.name, *table.late) or not missing.any():
@@ -180,7 +180,8 @@ def _is_filled_in_with(other: Column, column: Column, table: Table) -> bool:
     return bool((other.missing == missing).all())
 
 
-def _looks_timed(column: Column) -> bool:
+def looks_timed(column: Column) -> bool:
+    """Whether a column is of dates, or is named as a time."""
     if column.missing.all():
         return False
     if column.kind == "numeric":

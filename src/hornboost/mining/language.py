@@ -18,7 +18,7 @@ from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.logic.names import variable_name
 from hornboost.mining.query_kernels import Cutoffs
 from hornboost.mining.relation import Relation, relation_of, row_numbers, undated
-from hornboost.mining.sight import in_own_view, latest_cutoffs
+from hornboost.mining.sight import latest_cutoffs
 from hornboost.mining.structure import Body, Skeleton, Structure, canonical, skeleton_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Language:
         cutoffs = None if examples.times is None else np.ascontiguousarray(examples.times.numbers)
         seen = latest_cutoffs(database, examples, steps)
         until = dict.fromkeys(seen) if cutoffs is None else seen
-        root = relation_of(in_own_view(examples), None, weights, None, bins, left_out, ())
+        root = relation_of(examples.as_known(), None, weights, None, bins, left_out, ())
         relations = [root if cutoffs is None else replace(root, rows=undated(root.rows.held))]
         for name, table in database.tables.items():
             # other rows of a target without attributes tell nothing, unless they have an age

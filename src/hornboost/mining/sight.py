@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.table import Column, Table
-from hornboost.dtypes import MISSING
+from hornboost.data.table import Table
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -21,24 +19,6 @@ def known_since(table: Table, column: str) -> Floats | None:
     """From when on the values of a column are known, row by row and NaN for never; None where their row's time says."""
     dating = table.late.get(column)
     return None if dating is None else table.columns[dating].numbers
-
-
-def in_own_view(examples: Table) -> Table:
-    """Examples without the values that are not known yet at their own cutoffs."""
-    if examples.times is None or not examples.late:
-        return examples
-    cutoffs, columns = examples.times.numbers, dict(examples.columns)
-    for name, column in examples.columns.items():
-        known = known_since(examples, name)
-        if known is not None:
-            columns[name] = _without(column, ~(known < cutoffs))
-    return replace(examples, columns=columns)
-
-
-def _without(column: Column, hidden: NDArray[np.bool_]) -> Column:
-    values = column.values.copy()
-    values[hidden] = np.nan if column.kind == "numeric" else MISSING
-    return column.holding(values)
 
 
 def latest_cutoffs(database: Database, examples: Table, steps: int) -> dict[str, Floats]:

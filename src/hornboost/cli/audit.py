@@ -1,0 +1,65 @@
+"""`hornboost audit`: what a prediction could not have known."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hornboost.cli import options as shared
+from hornboost.cli.output import say, show_json
+
+
+def audit(
+    source: shared.Source,
+    target: shared.Target = None,
+    key: shared.Key = None,
+    label: shared.Label = None,
+    positive: shared.Positive = None,
+    predicts: shared.Predicts = None,
+    task: shared.TaskName = None,
+    exclude: shared.Exclude = None,
+    link: shared.Link = None,
+    schema: shared.SqlSchema = None,
+    tables: shared.Tables = None,
+    exclude_table: shared.ExcludeTable = None,
+    where: shared.Where = None,
+    allow_outside: shared.AllowOutside = False,
+    times: shared.Times = None,
+    known_later: shared.KnownLater = None,
+    folds: Annotated[
+        bool, typer.Option(help="Learn small models to compare folds at random with folds in time.")
+    ] = True,
+    strict: Annotated[bool, typer.Option("--strict", help="End with exit code 1 if anything was found.")] = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Look in SOURCE for what was not known when predictions were due, and say what to declare."""
+    from hornboost.cli.source import open_task
+
+    database = open_task(
+        source,
+        shared.task_options(
+            target,
+            key,
+            label,
+            positive,
+            task,
+            exclude,
+            link,
+            schema,
+            tables,
+            exclude_table,
+            where,
+            allow_outside,
+            predicts,
+            times,
+            known_later,
+        ),
+    )
+    found = database.audit(folds=folds)
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        say(str(found))
+    if strict and not found.is_clean:
+        raise typer.Exit(1)
