@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import hornboost as hb
@@ -171,6 +173,12 @@ def test_predictions_and_explanations_name_entity_and_time(run: Any, folder: Pat
     assert rows[0][:2] == ["customer", "day"]
     assert len({(row[0], row[1]) for row in rows[1:]}) == CUSTOMERS * MONTHS
     assert [row[-1] for row in rows[1:]] == tables()["snapshot"]["stays"].tolist()
+    db = hb.Database.from_folder(folder)
+    told = hb.load(model, db).explain(db.examples()[0].head(2))
+    assert [one.keys for one in told] == [
+        {"customer": 0, "day": "2024-01-01"},
+        {"customer": 0, "day": "2024-02-01"},
+    ]
     found = run("explain", model, folder, "--key", "3,2024-02-01", "--json")
     assert json.loads(found.out)[0]["keys"] == {"customer": 3, "day": "2024-02-01"}
 
@@ -243,3 +251,40 @@ def test_each_snapshot_sees_its_own_past(folder: Path) -> None:
     assert (model.predict(X.sample(frac=1, random_state=0)) == y.sample(frac=1, random_state=0)).all()
     later = model.predict(X.assign(day="2025-01-01"))
     assert set(later) == {"yes"}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_base_learners_of_scikit_see_neither_the_cutoff_nor_what_is_known_later(kind: str) -> None:
+    n = 60
+    granted = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n), unit="D")
+    frame = pd.DataFrame(
+        {
+            "granted": granted,
+            "graded": granted + pd.Timedelta(days=1),
+            "grade": np.where(np.arange(n) < n // 2, "A", "B"),
+            "size": np.arange(n) % 3,
+            "ok": np.where(np.arange(n) < n // 2, "yes", "no"),
+        }
+    )
+    given = {"pandas": frame, "polars": pl.from_pandas(frame), "arrow": pa.Table.from_pandas(frame)}[kind]
+    times: dict[str, Any] = {"times": {"loan": "granted"}, "known_later": {"loan": {"graded": ["grade"]}}}
+    X, y = hb.Database.from_frames({"loan": given}, "loan", label="ok").examples()
+    honest = hb.Database.from_frames({"loan": given}, "loan", label="ok", **times)
+    blind = hb.AdaBoostM1Classifier(honest, base="stump", rounds=3, random_state=0).fit(X, y)
+    assert blind._encoder.names == ["graded", "grade is missing", "size"]
+    assert blind.score(X, y) < 0.6
+    early = frame.assign(graded=granted - pd.Timedelta(days=1)).drop(columns="ok")
+    honest = hb.Database.from_frames({"loan": early.assign(ok=frame["ok"])}, "loan", label="ok", **times)
+    assert hb.AdaBoostM1Classifier(honest, base="stump", rounds=3, random_state=0).fit(early, y).score(early, y) == 1
+
+
+def test_the_encoded_examples_hold_nothing_that_is_known_later() -> None:
+    frame = pd.DataFrame(
+        {"granted": [5, 5, 5], "graded": [4, 5, None], "grade": ["A", "B", "C"], "ok": ["y", "n", "y"]}
+    )
+    db = hb.Database.from_frames(
+        {"loan": frame}, "loan", label="ok", times={"loan": "granted"}, known_later={"loan": {"graded": "grade"}}
+    )
+    examples = db.encode(db.examples()[0])
+    assert examples.columns["grade"].missing.tolist() == [False, True, True]
+    assert examples.columns["graded"].missing.tolist() == [False, True, True]

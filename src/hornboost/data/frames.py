@@ -197,7 +197,32 @@ def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Ite
     n_rows = len(next(iter(columns.values()))) if columns else 0
     order = [*table.columns, *(name for name in columns if name in encoded and name not in table.columns)]
     times = None if cutoff is None else _encode_cutoffs(cutoff, columns[cutoff.name], X, table.name)
-    return Table(table.name, {name: encoded[name] for name in order}, n_rows, times=times, late=table.late)
+    found = {name: encoded[name] for name in order}
+    return Table(table.name, found, n_rows, times=times, late=table.late).as_known()
+
+
+def known_frame(X: Any, examples: Table) -> Any:
+    """A frame of examples without the values that become known at their cutoffs or later; `examples` is it encoded.
+
+    >>> import pandas as pd, hornboost as hb
+    >>> loan = pd.DataFrame({"granted": [1, 1], "graded": [0, 3], "grade": ["A", "B"]})
+    >>> db = hb.Database.from_frames(
+    ...     {"loan": loan}, "loan", times={"loan": "granted"}, known_later={"loan": {"graded": "grade"}}
+    ... )
+    >>> known_frame(loan, db.encode(loan))["grade"].isna().tolist()
+    [False, True]
+    """
+    import narwhals as nw
+
+    if not examples.late or examples.times is None:
+        return X
+    frame = eager(X)
+    for name, dating in examples.late.items():
+        flag = nw.generate_temporary_column_name(8, frame.columns)
+        unknown = examples.columns[dating].missing.tolist()  # `as_known` has taken out times that are not before
+        frame = frame.with_columns(nw.new_series(flag, unknown, nw.Boolean, backend=frame.implementation))
+        frame = frame.with_columns(nw.when(~nw.col(flag)).then(nw.col(name)).alias(name)).drop(flag)
+    return frame.to_native()
 
 
 def _encode_cutoffs(cutoff: Column, values: pa.ChunkedArray, X: Any, table: str) -> Column:

@@ -13,8 +13,9 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hornboost.data import Database
+from hornboost.data.frames import known_frame
 from hornboost.engine.sampling import content_hash, tell_apart
-from hornboost.errors import ModelError
+from hornboost.errors import DataError, ModelError
 from hornboost.estimators.boosted import BoostedClassifier
 from hornboost.estimators.examples import Training, class_text
 from hornboost.estimators.matrix import MatrixEncoder
@@ -93,23 +94,32 @@ class BaseLearnerBooster(BoostedClassifier):
         dtype = np.float32 if isinstance(base, DecisionTreeClassifier | DecisionTreeRegressor) else np.float64
         allow = "allow-nan" if get_tags(base).input_tags.allow_nan else True
         if not frames.is_into_dataframe(X):
+            if self.database is not None and self.database.times:
+                raise DataError(
+                    f"with times X must be a data frame with the columns of table '{self.database.target.table}'; "
+                    f"got {type(X).__name__}"
+                )
             given = matrix = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=allow)
         else:
             validate_data(self, X, reset=reset, skip_check_array=True)
             given = X
+            seen = X if self.database is None or not self.database.times else known_frame(X, self.database.encode(X))
             if reset:
-                self._encoder = MatrixEncoder(X, leave_out=self._key_columns())
+                self._encoder = MatrixEncoder(seen, leave_out=self._not_looked_at())
             known = getattr(self, "_encoder", None)
-            matrix = np.asarray(X, dtype=np.float64) if known is None else known.matrix(X)
+            matrix = np.asarray(seen, dtype=np.float64) if known is None else known.matrix(seen)
         if reset:
             self._behind = self._tables_behind(given)
         checked = check_array(matrix, dtype=dtype, ensure_all_finite=allow, estimator=self)
         return Rows(given, np.ascontiguousarray(checked), self._behind)
 
-    def _key_columns(self) -> frozenset[str]:
+    def _not_looked_at(self) -> frozenset[str]:
+        """Keys, which name single things, and the cutoff, which tells the future nothing."""
         if self.database is None:
             return frozenset()
-        return frozenset(column.name for column in self.database.tables[self.database.target.table].keys)
+        table = self.database.tables[self.database.target.table]
+        cutoff = set() if table.times is None else {table.times.name}
+        return frozenset(column.name for column in table.keys) | cutoff
 
     @property
     def _scale(self) -> Scale:

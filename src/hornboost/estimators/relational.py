@@ -96,12 +96,12 @@ class RelationalModel(RelationalExamples):
         ['example', 'train', 'prediction', 'about', 'probability', 'rule', 'fired', 'vote', 'failed', 'witness']
         """
         from hornboost.data.frames import eager
-        from hornboost.model.explain import explain, key_columns
+        from hornboost.model.explain import explain, key_columns, with_cutoffs
 
         self._check_rules()
         examples = self._encoded(X)
         names = list(key_columns(self._database))
-        keys = eager(X).select(names).rows(named=True) if names else None
+        keys = with_cutoffs(eager(X).select(names).rows(named=True), examples) if names else None
         target = self._saved().target
         label = target.label or self._unnamed
         return explain(self.ensemble_, self._database, examples, missed, keys, target.positive, label)

@@ -5,7 +5,7 @@ The rules that fired with rows that made them fire, and what the nearest others 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from hornboost.aggregates.attach import with_aggregates
 from hornboost.data.frames import decode_table
 from hornboost.data.table import Table
+from hornboost.data.times import time_text
 from hornboost.engine.coverage import Trace
 from hornboost.model.ensemble import Ensemble, vote_for
 from hornboost.model.explanation import Explanation, Explanations, Fired, NumberExplanation
@@ -125,11 +126,17 @@ def _explained_numbers(
 
 def _key_values(database: Database, examples: Table) -> list[dict[str, Any]]:
     frame = decode_table(only(examples, key_columns(database)), database.domains, np.arange(examples.n_rows))
-    return (
-        [cells(record) for record in frame.to_dict("records")]
-        if len(frame.columns)
-        else [{} for _ in range(examples.n_rows)]
-    )
+    records = frame.to_dict("records") if len(frame.columns) else [{} for _ in range(examples.n_rows)]
+    return with_cutoffs([cells(record) for record in records], examples)
+
+
+def with_cutoffs(keys: Iterable[Mapping[str, Any]], examples: Table) -> list[dict[str, Any]]:
+    """The keys of examples, each with its cutoff where it has one: a thing may be looked at many times."""
+    times = examples.times
+    if times is None:
+        return [dict(key) for key in keys]
+    told = [time_text(float(moment), times.is_date) for moment in times.numbers]
+    return [{**key, times.name: moment} for key, moment in zip(keys, told, strict=True)]
 
 
 def key_columns(database: Database) -> tuple[str, ...]:
