@@ -23,6 +23,9 @@ from hornboost.stopping import check
 LARGE = 200_000
 """Below this many pairs or rows a second thread costs more than it saves."""
 
+SHORT = 4
+"""Segments of fewer pairs than this on average are put together by example: looking them up is what takes time."""
+
 Result = TypeVar("Result")
 Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs, Longs, Floats, Codes]
 
@@ -161,7 +164,7 @@ class Pairs:
 
     @classmethod
     def of(cls, blocks: Sequence[Block]) -> Pairs:
-        """The blocks' segments one after the other; a single block's arrays are shared, not copied."""
+        """The blocks' segments one after the other, or by example; a single block's arrays are shared, not copied."""
         n_conditions = [block.conditions.size for block in blocks]
         if len(blocks) == 1:
             only = blocks[0]
@@ -175,9 +178,15 @@ class Pairs:
         segment_start = np.zeros(sum(block.segment_end.size for block in blocks) + 1, np.int64)
         np.concatenate([block.segment_end for block in blocks], out=segment_start[1:])
         segment_start[1:] += np.repeat(running(n_pairs[:-1]), [block.segment_end.size for block in blocks])
+        segment_example = np.concatenate([block.segment_example for block in blocks])
+        if pairs.size < SHORT * segment_example.size:
+            n_examples = int(segment_example.max()) + 1
+            segment_example, segment_start, pairs = kernels.by_example(
+                segment_example, segment_start, pairs, n_examples
+            )
         n_ranges = [block.starts.size for block in blocks]
         return cls(
-            np.concatenate([block.segment_example for block in blocks]),
+            segment_example,
             segment_start,
             pairs,
             np.concatenate([block.starts for block in blocks]) + np.repeat(shifts[:-1], n_ranges),

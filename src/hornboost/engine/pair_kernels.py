@@ -396,6 +396,35 @@ def build_block(
 
 
 @jit
+def by_example(
+    segment_example: Codes, segment_start: Longs, pairs: Codes, n_examples: Int
+) -> tuple[Codes, Longs, Codes]:
+    """The same pairs with one segment for each example that has any."""
+    ends = np.zeros(n_examples + 1, np.int64)
+    for segment in range(segment_example.size):
+        ends[segment_example[segment] + 1] += segment_start[segment + 1] - segment_start[segment]
+    n = 0
+    for who in range(n_examples):
+        n += ends[who + 1] > 0
+        ends[who + 1] += ends[who]
+    examples = np.empty(n, np.int32)
+    starts = np.zeros(n + 1, np.int64)
+    n = 0
+    for who in range(n_examples):
+        if ends[who + 1] > ends[who]:
+            examples[n] = who
+            starts[n + 1] = ends[who + 1]
+            n += 1
+    out = np.empty(pairs.size, np.int32)
+    for segment in range(segment_example.size):
+        who = segment_example[segment]
+        for p in range(segment_start[segment], segment_start[segment + 1]):
+            out[ends[who]] = pairs[p]
+            ends[who] += 1
+    return examples, starts, out
+
+
+@jit
 def histogram(
     lo: Int,
     hi: Int,
