@@ -215,6 +215,13 @@ def test_labels_of_types_that_are_no_classes_are_one_sentence(estimator: Any, la
         estimator().fit(np.arange(10.0)[:, None], y)
 
 
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, hb.HornBoostRegressor])
+@pytest.mark.parametrize("y", [[b"a", b"b"] * 5, np.array([b"a", b"b"] * 5)], ids=["list", "array"])
+def test_labels_of_bytes_are_one_sentence(estimator: Any, y: Any) -> None:
+    with pytest.raises(DataError, match="Unknown label type: y holds values of type bytes; pass all labels as text"):
+        estimator().fit(np.arange(10.0)[:, None], y)
+
+
 @pytest.mark.parametrize("labels", [[1, 2], [1.0, 2], ["a", np.str_("b")], [True, np.False_]])
 def test_labels_of_one_kind_may_be_objects(labels: list[Any]) -> None:
     X, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.repeat(np.array(labels, dtype=object), 20)

@@ -20,6 +20,7 @@ def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
 
     Those that are missing are refused, and those that are numbers to estimate; `label_kind` says which are.
     """
+    check_no_bytes(y)
     missing = _missing(y)
     if missing:
         raise DataError(
@@ -37,6 +38,15 @@ def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
     for value in set(y.tolist()) if y.dtype == object else ():
         check_unicode(str(value))
     return y
+
+
+def check_no_bytes(y: Any) -> None:
+    """Refuse an array of bytes, which could be text in any encoding."""
+    if isinstance(y, list | tuple | np.ndarray) and np.asarray(y).dtype.kind == "S":
+        raise DataError(
+            "Unknown label type: y holds values of type bytes; "
+            "pass all labels as text, as whole numbers or as booleans."
+        )
 
 
 def _of_one_type(y: NDArray[Any]) -> NDArray[Any]:

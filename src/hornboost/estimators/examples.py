@@ -21,7 +21,7 @@ from hornboost.data.table import Table
 from hornboost.engine import Engine
 from hornboost.engine.sampling import category_hashes, content_hash, example_hash, splitmix64, tell_apart
 from hornboost.errors import DataError
-from hornboost.estimators.classes import checked_classes
+from hornboost.estimators.classes import check_no_bytes, checked_classes
 from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.learners.hypotheses import Codes, Floats, Rows
 from hornboost.learners.problem import Problem
@@ -170,6 +170,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"requires y to be passed, but the target y is None; give {name}.fit the {what} of the examples."
             )
+        check_no_bytes(y)
         labels: NDArray[Any] = column_or_1d(y, warn=True)
         if len(labels) != n:
             raise DataError(f"X has {n} rows and y has {len(labels)}; they must have the same number.")
