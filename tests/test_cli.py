@@ -575,6 +575,17 @@ def test_fit_says_what_was_chosen_and_on_what_evidence(run: Any, folder: Path, t
     assert sum(trial["chosen"] for trial in told["trials"]) == 1
 
 
+def test_evaluate_tries_models_of_at_most_so_many_rules(run: Any, folder: Path) -> None:
+    done = run("evaluate", folder, "--cv", 2, "--max-rules", 2, "--json")
+    assert done.code == 0, done.err
+    alone = run("evaluate", folder, "--cv", 2, "--estimator", "c2rib", "--rounds", 3, "--max-rules", 2)
+    assert (alone.code, alone.err.splitlines()[-1]) == (
+        1,
+        "hornboost: the estimator 'c2rib' has no parameter 'max_rules'; leave it out",
+    )
+    assert json.loads(done.out) != json.loads(run("evaluate", folder, "--cv", 2, "--max-rules", 1, "--json").out)
+
+
 def test_what_is_not_tuned_says_nothing_of_it(run: Any, folder: Path, tmp_path: Path) -> None:
     done = run("fit", folder, "--estimator", "c2rib", "--rounds", 3, "-o", tmp_path / "m.json")
     assert "tuned by" not in done.err

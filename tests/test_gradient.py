@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import cross_val_score, train_test_split
 
 import hornboost as hb
+from hornboost.boosting import tuning
+from hornboost.boosting.tuning import Setting, Trial
+from hornboost.engine import blocks
 from hornboost.learners.losses import Logistic, Softmax
 from hornboost.learners.newton import Derivatives
 
@@ -150,6 +153,68 @@ def test_sums_over_channels_are_those_of_the_weights_by_class():
     one = np.zeros(len(y), np.int32)
     for k in range(3):
         np.testing.assert_array_equal(sums[:, k], engine.score(frontier, channels[:, k].copy(), one, 1)[:, 0])
+
+
+def test_short_segments_are_summed_by_example(monkeypatch: pytest.MonkeyPatch):
+    database = hb.datasets.bank(100, transactions=5, seed=2).database()
+    X, y = database.examples()
+    channels = np.random.default_rng(0).integers(-(2**40), 2**40, size=(len(y), 2))
+    sums = {}
+    for short in (0, 1_000):
+        monkeypatch.setattr(blocks, "SHORT", short)
+        engine = hb.C2RIBClassifier(database)._problem(X, y, None).engine
+        frontier = engine.frontier(engine.root())
+        sums[short] = engine.sums(frontier, channels)
+        (several,) = [pairs for pairs in frontier.groups[0].pairs if pairs.n_conditions > 1]
+        assert (several.segment_example.size == np.unique(several.segment_example).size) == (short > 0)
+    np.testing.assert_array_equal(sums[0], sums[1_000])
+
+
+def test_settings_that_fall_behind_are_given_up():
+    best = Trial(Setting(3, 2), 100, tuple(0.2 + 0.4 / n for n in range(1, 101)))
+    close, far = [loss * 1.04 for loss in best.losses], [loss * 1.2 for loss in best.losses]
+    assert not tuning._is_behind(far[:9], best.setting, best)
+    assert not tuning._is_behind(far[:20], best.setting, best)
+    assert tuning._is_behind(far[:26], best.setting, best)
+    assert not tuning._is_behind(close[:100], best.setting, best)
+    assert not tuning._is_behind(far[:50], Setting(3, 2, subsample=0.5), best)
+    assert tuning._is_behind(far[:100], Setting(3, 2, subsample=0.5), best)
+
+
+def test_corrected_votes_are_given_up_if_they_cannot_become_the_best_with_all_rules():
+    best = Trial(Setting(3, 2), 10, (0.5,) * 9 + (0.1,))
+    slow, quick = [0.6 * 0.99**n for n in range(49)], [0.6 * 0.9**n for n in range(49)]
+    corrective = Setting(3, 2, corrective=True)
+    assert not tuning._is_behind(slow[:19], corrective, best)
+    assert tuning._is_behind(slow[:20], corrective, best)
+    assert not tuning._is_behind(quick[:20], corrective, best)
+
+
+def test_where_the_loss_is_nearly_gone_smaller_gains_are_worth_a_round():
+    falling = [0.7 * 0.9**n for n in range(100)]
+    assert tuning._best([max(loss, 0.2) for loss in falling], 0.7) == 13
+    assert (tuning._best(falling, 0.7), tuning._best(falling[:30], 0.7)) == (86, 30)
+    assert tuning._best([0.7, 0.00069, *[0.0] * 9], 0.7) == 3
+
+
+def test_rules_are_grown_on_half_of_the_examples_where_that_clearly_helps():
+    X, y = load_wine(return_X_y=True)
+    clf = hb.HornBoostClassifier(max_literals=3, corrective=False, random_state=0).fit(X, y)
+    halves = clf.tuning_[clf.tuning_["subsample"] == 0.5]
+    whole = clf.tuning_[clf.tuning_["subsample"] == 1.0]
+    assert halves["chosen"].tolist() == [True]
+    assert halves["loss"].item() < 0.97 * whole["loss"].min()
+    given = hb.HornBoostClassifier(max_literals=3, corrective=False, subsample=1.0, random_state=0).fit(X, y)
+    assert given.tuning_["subsample"].tolist() == [1.0]
+
+
+def test_with_few_rules_corrected_votes_are_tried_first():
+    database = hb.datasets.bank(300, noise=0.1, seed=2).database()
+    X, y = database.examples()
+    clf = hb.HornBoostClassifier(database, max_rules=3, random_state=0).fit(X, y)
+    assert clf.tuning_["corrective"].tolist()[:2] == [True, False]
+    if clf.tuning_.loc[clf.tuning_["chosen"], "corrective"].item():
+        assert clf.tuning_["corrective"].iloc[2:].all()
 
 
 def shop(label: str, n: int = 400) -> hb.Database:

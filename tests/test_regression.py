@@ -95,6 +95,17 @@ def test_planted_rules_are_found_with_the_defaults(loss: str):
     assert 'customer(customer_id=C), complaint(customer_id=C, kind="late").' in bodies
 
 
+@pytest.mark.parametrize("level", [0.1, 0.9])
+def test_quantiles_are_calibrated_on_examples_that_were_not_learned_from(level: float):
+    database = hb.datasets.spending(1_200, noise=20.0, seed=5).database()
+    X, y = database.examples()
+    fixed: dict[str, Any] = {"max_literals": 2, "aggregates": False, "constants": False}
+    reg = hb.HornBoostRegressor(database, loss="quantile", quantile=level, **fixed, random_state=0)
+    reg.fit(X[:600], y[:600])
+    assert np.mean(y[600:] <= reg.predict(X[600:])) == pytest.approx(level, abs=0.03)
+    assert np.mean(y[:600] <= reg.predict(X[:600])) != pytest.approx(level, abs=0.005)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("scale", "shift"), [(1e9, 0.0), (1e-9, 0.0), (1e-120, 0.0), (1e120, 0.0), (1.0, 1e9)])
 def test_labels_of_any_size_are_learned_alike(loss: str, scale: float, shift: float):

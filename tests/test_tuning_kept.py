@@ -76,6 +76,18 @@ def test_models_of_other_estimators_and_older_files_have_neither(content: bytes,
         assert not hasattr(loaded, "path_")
 
 
+def test_older_files_tell_of_trials_on_all_examples(
+    model: hb.HornBoostClassifier, content: bytes, tmp_path: Path
+) -> None:
+    parsed = json.loads(content)
+    for trial in parsed["model"]["training"]["tuning"]["trials"]:
+        trial["chosen"] &= trial.pop("subsample") == 1.0
+    (tmp_path / "old.json").write_bytes(sealed(parsed))
+    loaded = hb.load(tmp_path / "old.json")
+    assert loaded.tuning_["subsample"].tolist() == [1.0] * len(model.tuning_)
+    assert loaded.tuning_.columns.tolist() == model.tuning_.columns.tolist()
+
+
 def test_what_is_not_finite_is_left_out(model: hb.HornBoostClassifier) -> None:
     class Other:
         tuning_ = model.tuning_.assign(loss=np.inf)
@@ -98,6 +110,8 @@ def test_what_is_not_finite_is_left_out(model: hb.HornBoostClassifier) -> None:
         (("tuning", "trials", 0, "loss"), "0.1"),
         (("tuning", "trials", 0, "chosen"), 1),
         (("tuning", "trials", 0, "rounds"), -1),
+        (("tuning", "trials", 0, "subsample"), 0.0),
+        (("tuning", "trials", 0, "subsample"), "all"),
         (("tuning", "trials", 0, "max_depth"), 1.5),
         (("tuning", "trials", 0, "aggregates"), "<b>"),
         (("tuning", "trials", 0, "more"), 1),

@@ -56,6 +56,9 @@ NEAR = 2
 FARTHEST = 4
 """Joins between an example and a row that rules look at first, and at most where that is left to be chosen."""
 
+STEP = 0.3
+"""The share of a Newton step that a rule takes; half of it where it is grown on half of the examples."""
+
 USUAL_ROUNDS = 100
 """Rounds where there are too few examples to choose their number."""
 
@@ -73,9 +76,9 @@ class GradientBooster(Booster):
     constants: Choice["auto"] | bool | Sequence[str] | None = "auto"
     corrective: bool | Choice["auto"] = "auto"
     max_rules: int | None = None
-    learning_rate: float = 0.3
+    learning_rate: float | Choice["auto"] = "auto"
     l2: float = 1.0
-    subsample: float = 1.0
+    subsample: float | Choice["auto"] = "auto"
     aggregates: bool | Choice["auto"] | Sequence[str] = "auto"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -86,9 +89,9 @@ class GradientBooster(Booster):
         "constants": [StrOptions({"auto"}), "boolean", "array-like", None],
         "corrective": ["boolean", StrOptions({"auto"})],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
-        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "l2": [Interval(Real, 0, None, closed="left")],
-        "subsample": [Interval(Real, 0, 1, closed="right")],
+        "subsample": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "aggregates": ["boolean", StrOptions({"auto"}), list, tuple],
     }
     history_columns = ("rule", "training_loss")
@@ -119,7 +122,8 @@ class GradientBooster(Booster):
                 Vote(ClauseCells(clause, problem.examples, state.covered), table)
                 for clause, (state, table) in zip(clauses, changes, strict=True)
             )
-            yield Round(votes, {"rule": str(clauses[0]), "training_loss": descent.loss_on(training.weights)})
+            loss = self._loss.mean(training.y, descent.scores + self._offset, training.weights)
+            yield Round(votes, {"rule": str(clauses[0]), "training_loss": loss})
 
     def _descent(
         self, problem: Problem, y: Targets, weights: Floats, setting: Setting, seed: int, memory: Memory | None = None
@@ -128,7 +132,9 @@ class GradientBooster(Booster):
         search = NewtonSearch(problem, setting.max_literals, self.l2, memory, self._visible(problem, setting))
         kind = Corrective if setting.corrective else Descent
         most = math.inf if self.max_rules is None else self.max_rules
-        return kind(problem, y, weights, self._loss, search, self.learning_rate, self.subsample, seed, most)
+        rate = self.learning_rate
+        step = STEP / setting.pace if isinstance(rate, str) else rate
+        return kind(problem, y, weights, self._loss, search, step, setting.subsample, seed, most)
 
     def _head(self, problem: Problem, table: Floats) -> Head:
         """What a clause says whose cells {not covered, covered} vote so."""
@@ -171,7 +177,7 @@ class GradientBooster(Booster):
         return True
 
     def _start(self, training: Training) -> Floats:
-        return self._loss.start(training.y, training.weights)
+        return self._loss.start(training.y, training.weights) + self._offset
 
     def _measure(self, scores: Floats, y: Targets, weights: Floats) -> dict[str, float]:
         return {self._loss.name: self._loss.mean(y, scores, weights)}
@@ -192,9 +198,12 @@ class GradientBooster(Booster):
             trials, best = self._trials(training, choices, fixed or MOST_ROUNDS, seed)
         self._rounds = fixed or (USUAL_ROUNDS if self.early_stopping is None else MOST_ROUNDS)
         self._held_out_losses = () if best is None else best.losses
+        self._offset = 0.0
         if best is not None:
             self._setting = best.setting
-            self._rounds = best.rounds if fixed is None and self.early_stopping is None else self._rounds
+        if best is not None and self.early_stopping is None:
+            self._rounds = fixed or best.rounds
+            self._offset = best.offsets[min(self._rounds, len(best.offsets)) - 1]
         self.tuning_ = _as_frame(trials, best)
         self.tuning_.attrs.update(self._evidence)
 
@@ -245,21 +254,31 @@ class GradientBooster(Booster):
             }
         depths = (NEAR, min(FARTHEST, max(NEAR + 1, *distances))) if distances else (NEAR,)
         given = bool(problem.examples.aggregates)
-        return {
+        choices: Choices = {
             "aggregates": (False, True) if given and self.aggregates == "auto" else (given,),
             "constants": (False, True) if self._named and self.constants == "auto" else (bool(self._named),),
             "max_depth": depths if isinstance(self.max_depth, str) else (self.max_depth,),
             "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),
             "corrective": self._ways_to_vote(),
+            "subsample": self._shares(),
         }
+        # with few rules most depends on it, and the rest is chosen for what it comes to
+        return choices if self.max_rules is None else {"corrective": choices["corrective"], **choices}
 
     def _ways_to_vote(self) -> tuple[bool, ...]:
         if self.corrective == "auto":
-            is_open = isinstance(self.rounds, str) or self.max_rules is not None
-            return (False, True) if is_open and self._loss.is_smooth else (False,)
+            if not self._loss.is_smooth or not (isinstance(self.rounds, str) or self.max_rules is not None):
+                return (False,)
+            return (False, True) if self.max_rules is None else (True, False)
         if self.corrective and not self._loss.is_smooth:
             raise DataError(f"corrective: votes cannot be fitted again down the {self._loss.name}; set it to False")
         return (bool(self.corrective),)
+
+    def _shares(self) -> tuple[float, ...]:
+        """The shares of the examples that rules may be grown on: with few rules, none is left for a second look."""
+        if not isinstance(self.subsample, str):
+            return (float(self.subsample),)
+        return (1.0, 0.5) if isinstance(self.rounds, str) and self.max_rules is None else (1.0,)
 
     def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:
         super()._finish(training, runs, reason)

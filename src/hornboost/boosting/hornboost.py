@@ -54,12 +54,13 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
         many. "auto" does so if it clearly helps, and not where `rounds` are given.
     max_rules : int or None
         Rules at most. The number that is best on held-out examples is taken, up to this one.
-    learning_rate : float
-        The share of a Newton step that a rule takes.
+    learning_rate : float or "auto"
+        The share of a Newton step that a rule takes; "auto" is 0.3, or 0.15 with a `subsample` below 1.
     l2 : float
         λ, added to the curvature of each cell: the larger, the smaller the votes of cells with few examples.
-    subsample : float
-        The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on.
+    subsample : float or "auto"
+        The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on. "auto"
+        takes half of them if that clearly helps, and all of them where `rounds` or `max_rules` are given.
     aggregates : bool, "auto" or list of str
         Whether rules may look at aggregates of the rows that an example reaches over foreign keys, such as
         `mean(trans.amount)>=3000`; "auto" chooses. A list names the functions: "count", "share", "mean", "sum", "std",

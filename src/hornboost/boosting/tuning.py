@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.boosting.corrective import MOST_RULES
 from hornboost.boosting.descent import Descent
 from hornboost.engine.sampling import example_hash
 from hornboost.estimators.examples import Training
 from hornboost.learners.hypotheses import Floats
+from hornboost.learners.losses import SMALLEST
 from hornboost.stopping import check, learning
 
 MOST_ROUNDS = 1_000
@@ -22,15 +24,22 @@ PATIENCE = 25
 FEW_RULES = 10
 """The same where all votes are fitted again with each round, which then counts for several."""
 
-BEHIND = 1.1
-EARLIEST = 50
-"""After so many rounds a setting is given up if its loss is this many times that of the best one at the same size."""
+BEHIND = 5.0
+EARLIEST = 10
+"""After n rounds, at least so many, a setting is given up if its loss is BEHIND/n above that of the best one.
+
+Measured as a share of that, and at the same size.
+"""
 
 MARGIN = 0.03
-"""The share of the held-out loss that another kind of boosting must save: less is chance."""
+PLAIN = {"corrective": False, "subsample": 1.0}
+"""Plain boosting, and the share of its held-out loss that another kind must save: less is chance, or not worth it."""
 
 WORTH = 1e-3
-"""The share of the loss before the first round that is too little to be worth further ones."""
+"""The share of the loss before the first round that is too little to be worth further ones.
+
+Where the loss is nearly gone, a twentieth of what is left, but no less than a tenth of that share.
+"""
 
 FEW = 5_000
 """Examples up to which every one is held out once; of more, a fifth is."""
@@ -45,7 +54,7 @@ MANY = 20_000
 class Setting:
     """What clauses may say: how long they are, how far they reach, whether they look at aggregates and names.
 
-    And whether the votes of all are fitted again with each new one.
+    And whether the votes of all are fitted again with each new one, and on what share of the examples each is grown.
     """
 
     max_literals: int
@@ -53,6 +62,12 @@ class Setting:
     aggregates: bool = False
     constants: bool = False
     corrective: bool = False
+    subsample: float = 1.0
+
+    @property
+    def pace(self) -> float:
+        """Rounds in which as much is said as in one round of steps that are not halved."""
+        return 2.0 if self.subsample < 1.0 else 1.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -62,6 +77,8 @@ class Trial:
     setting: Setting
     rounds: int
     losses: tuple[float, ...]
+    offsets: tuple[float, ...] = ()
+    """What held-out scores were too low by after each round."""
 
     @property
     def loss(self) -> float:
@@ -70,8 +87,8 @@ class Trial:
 
     def loss_at(self, rounds: int, setting: Setting) -> float:
         """The held-out loss with as many conditions as another setting has after some rounds, or at the end."""
-        as_many = rounds * setting.max_literals // self.setting.max_literals
-        return self.losses[min(max(as_many, 1), len(self.losses)) - 1]
+        ours, theirs = self.setting.max_literals / self.setting.pace, setting.max_literals / setting.pace
+        return self.losses[min(max(int(rounds * theirs / ours), 1), len(self.losses)) - 1]
 
 
 Choices = Mapping[str, Sequence[Any]]
@@ -91,6 +108,8 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
     best = attempt(Setting(**{name: values[0] for name, values in choices.items()}), None)
     trials = [] if best is None else [best]
     for name, values in choices.items():
+        if name == "subsample" and best is not None and best.setting.corrective:
+            continue
         for way in _ways(values):
             start = best
             for value in way:
@@ -100,7 +119,8 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
                 if trial is None:
                     return trials, best
                 trials.append(trial)
-                if trial.loss >= best.loss - (MARGIN if name == "corrective" else 0.0) * abs(best.loss):
+                margin = MARGIN if value != PLAIN.get(name, value) else 0.0
+                if trial.loss >= best.loss - margin * abs(best.loss):
                     break
                 best = trial
             if best is not start:
@@ -131,7 +151,9 @@ def tried(
     """
     folds = [(descent(np.where(held_out, 0.0, training.weights)), np.flatnonzero(held_out)) for held_out in held_outs]
     masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
+    patience = FEW_RULES if setting.corrective else PATIENCE * setting.pace
     losses: list[float] = []
+    offsets: list[float] = []
     start = float(np.average([one.loss_at(held_out, training.weights) for one, held_out in folds], weights=masses))
     with learning():
         for number in range(1, min(most_rounds, MOST_ROUNDS) + 1):
@@ -139,17 +161,37 @@ def tried(
             ended = [one.step() is None for one, _ in folds]
             parts = [one.loss_at(held_out, training.weights) for one, held_out in folds]
             losses.append(float(np.average(parts, weights=masses)))
-            if best is not None and number >= EARLIEST and losses[-1] > BEHIND * best.loss_at(number, setting):
+            offsets.append(float(np.average([_offset(training, *fold) for fold in folds], weights=masses)))
+            if best is not None and _is_behind(losses, setting, best):
                 break
-            if all(ended) or number - _best(losses, start) >= (FEW_RULES if setting.corrective else PATIENCE):
+            if all(ended) or number - _best(losses, start) >= patience:
                 break
-    return Trial(setting, _best(losses, start), tuple(losses)) if losses else None
+    return Trial(setting, _best(losses, start), tuple(losses), tuple(offsets)) if losses else None
+
+
+def _offset(training: Training, descent: Descent, held_out: NDArray[np.intp]) -> float:
+    return descent.loss.offset(training.y[held_out], descent.scores[held_out], training.weights[held_out])
+
+
+def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
+    """Whether a setting will not come up with the best one any more.
+
+    Of corrected votes there are not many: their loss is expected to go on falling as it did of late.
+    """
+    if setting.corrective == best.setting.corrective:
+        as_many = len(losses) / setting.pace
+        return as_many >= EARLIEST and losses[-1] > (1.0 + BEHIND / as_many) * best.loss_at(len(losses), setting)
+    if not setting.corrective or not 2 * FEW_RULES <= len(losses) < MOST_RULES:
+        return False
+    fall = losses[-1] / max(losses[-1 - FEW_RULES], SMALLEST)
+    return losses[-1] * fall ** ((MOST_RULES - len(losses)) / FEW_RULES) > best.loss
 
 
 def _best(losses: Sequence[float], start: float) -> int:
-    """The fewest rounds after which the loss is smallest, but for a thousandth of what it was before the first."""
+    """The fewest rounds after which the loss is smallest, but for what is not worth further ones."""
     curve = np.asarray(losses)
-    return int(np.argmax(curve <= curve.min() + WORTH * start)) + 1
+    least = float(curve.min())
+    return int(np.argmax(curve <= least + min(max(0.05 * least, 0.1 * WORTH * start), WORTH * start))) + 1
 
 
 def n_distinct(training: Training) -> int:

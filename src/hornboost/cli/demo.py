@@ -72,10 +72,11 @@ def _show_choice(model: Any) -> None:
     fell = f", and the log-loss there fell from {first['loss']:.3f} to {chosen['loss']:.3f}" if len(tried) > 1 else ""
     say(f"{len(tried)} settings were tried on held-out parts of these loans{fell}. Chosen:")
     say(
-        f"  {chosen['rounds']} rounds; rules of up to {chosen['max_literals']} conditions, on rows up to "
+        f"  {chosen['rounds']} rounds; rules of up to {chosen['max_literals']} refinements, on rows up to "
         f"{chosen['max_depth']} joins away, {'with' if chosen['aggregates'] else 'without'} aggregates, "
         f"{'with' if chosen['constants'] else 'without'} names of single things; "
         f"votes {'of all rules fitted again in each round' if chosen['corrective'] else 'fitted once'}"
+        + (f"; each rule grown on {chosen['subsample']:.0%} of the loans" if chosen["subsample"] < 1.0 else "")
     )
 
 

@@ -21,7 +21,8 @@ LOSSES = {
 }
 """The losses that are descended, and what a reader calls them."""
 
-TRIAL = ("max_literals", "max_depth", "aggregates", "constants", "corrective", "rounds", "loss", "chosen")
+TRIAL = ("max_literals", "max_depth", "aggregates", "constants", "corrective", "subsample", "rounds", "loss", "chosen")
+FLAGS = ("aggregates", "constants", "corrective")
 PATH = ("round", "rules", "conditions", "training_loss", "held_out_loss")
 """The columns of `tuning_` and of `path_`."""
 
@@ -62,10 +63,13 @@ def check(training: ParsedPart) -> None:
 def _is_chosen(trial: ParsedPart) -> bool:
     for name in ("max_literals", "max_depth", "rounds"):
         trial[name].whole()
-    for name in ("aggregates", "constants", "corrective"):
+    for name in FLAGS:
         trial[name].flag()
     trial["loss"].number()
-    if set(trial.record()) != set(TRIAL):
+    share = trial.get("subsample")
+    if share is not None and not 0.0 < share.number() <= 1.0:
+        share.fail("is no share of the examples")
+    if {*trial.record(), "subsample"} != set(TRIAL):
         trial.fail(f"does not have the fields {', '.join(TRIAL)}")
     return trial["chosen"].flag()
 
@@ -87,7 +91,7 @@ def tuning_frame(training: Mapping[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
     kept = training.get("tuning") or {"trials": ()}
-    frame = pd.DataFrame(list(kept["trials"]), columns=list(TRIAL))
+    frame = pd.DataFrame([{"subsample": 1.0, **trial} for trial in kept["trials"]], columns=list(TRIAL))
     frame.attrs.update({name: value for name, value in kept.items() if name != "trials"})
     return frame
 
@@ -130,7 +134,7 @@ class Chosen:
 
 def _in_words(best: Mapping[str, Any], trials: Any, rounds: int) -> str:
     """A setting; what is as usual is said only where something else was tried."""
-    is_open = {name: any(trial[name] != best[name] for trial in trials) for name in TRIAL}
+    is_open = {name: any(trial[name] != best[name] for trial in trials) for name in ("max_depth", *FLAGS)}
     parts = [f"up to {_counted(best['max_literals'], 'refinement')} a rule"]
     if is_open["max_depth"]:
         parts.append(f"up to {_counted(best['max_depth'], 'join')} away")
@@ -141,6 +145,9 @@ def _in_words(best: Mapping[str, Any], trials: Any, rounds: int) -> str:
     ):
         if best[name] or (no and is_open[name]):
             parts.append(yes if best[name] else no)
+    share = best.get("subsample", 1.0)
+    if share < 1.0:
+        parts.append(f"each grown on {share:.0%} of the examples")
     return ", ".join([*parts, _counted(rounds, "round")])
 
 

@@ -14,7 +14,15 @@ from hornboost.report.text import number
 MOST_STEPS = 1_000
 """Numbers of rules that a page tells of; a file may tell of more."""
 
-COLUMNS = ("refinements a rule", "joins away", "aggregates", "named keys", "votes fitted again", "rounds")
+COLUMNS = (
+    "refinements a rule",
+    "joins away",
+    "aggregates",
+    "named keys",
+    "votes fitted again",
+    "examples a rule",
+    "rounds",
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,7 @@ def _cells(trial: Mapping[str, Any]) -> list[str]:
         str(trial["max_literals"]),
         str(trial["max_depth"]),
         *flags,
+        f"{trial.get('subsample', 1.0):.0%}",
         str(trial["rounds"]),
         in_four_digits(trial["loss"]),
     ]
