@@ -20,18 +20,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.numeric import FOLDS, NUMBERS, numeric
 from benchmarks.papers.c2rib_tables import TABLES
-from benchmarks.papers.domains import DOMAINS, Examples, examples, splits
+from benchmarks.papers.domains import DOMAINS, Domain, Examples, examples, splits
 from benchmarks.papers.kbs import PAPER
 from benchmarks.papers.markdown import markdown_table, number
 from benchmarks.papers.protocol import Cache, Job, Result, default_cache, over_folds, run_jobs
 from benchmarks.papers.published import C2RIB, best
 
-SINGLE = ("cmc", "german-credit", "satimage", "adult", "pima", "ionosphere")
+SINGLE = ("cmc", "german-credit", "satimage", "adult", "pima", "ionosphere", "hepatitis")
+FURTHER = {
+    "hepatitis": Domain("hepatitis"),
+    "KRK, illegal": Domain("krk"),
+    "UW-CSE, adviser": Domain("uwcse", ("advised_by_student_professor",), "leave_one_area_out"),
+    "ICML, co-author": Domain("icml", splits="srlearn_split"),
+    "Cora, same author": Domain("cora", ("same_author",), "five_fold"),
+    "Cora, same title": Domain("cora", ("same_title",), "five_fold"),
+    "Cora, same venue": Domain("cora", ("same_venue",), "five_fold"),
+    "Cora, same paper": Domain("cora", ("same_bib",), "five_fold"),
+    "Trains 2": Domain("trains1000", ("trains2",)),
+    "Trains 3": Domain("trains1000", ("trains3",)),
+    "Trains 4": Domain("trains1000", ("trains4",)),
+    "yeast, protein class": Domain("yeast", ("protein_class_classified",), "four_fold"),
+    "CiteSeer, in the title": Domain("citeseer", ("in_title",), "four_fold"),
+    "IMDB pairs": Domain("imdb_pairs"),
+    "KDD Cup 2004, homology": Domain("kdd04-homology"),
+}
+"""Sets of the data folder that no table of the papers has, with the folds that their schema names."""
+
+DOMAINS.update(FURTHER)
 GENERATED = ("bank, 10 % noise", "trains, 10 % noise")
-NUMBERS = ("mutagenesis, log activity", "pyrimidines, wins", "diabetes", "Friedman 1")
-ROWS = (*(row for rows in TABLES.values() for row in rows if row != "QSARs, split by pair"), *SINGLE, *GENERATED)
-REPETITIONS = {"KDD Cup 2001, task 2": 1, "QSARs": 1, "adult": 1, "satimage": 1}
+PUBLISHED = tuple(row for rows in TABLES.values() for row in rows if row != "QSARs, split by pair")
+ROWS = tuple(dict.fromkeys((*PUBLISHED, *SINGLE, *GENERATED, *FURTHER)))
+REPETITIONS = {
+    **dict.fromkeys(FURTHER, 1),
+    "hepatitis": 5,
+    **dict.fromkeys(("KDD Cup 2001, task 2", "QSARs", "adult", "satimage", "splice-junction", "mushroom"), 1),
+    **dict.fromkeys(("PKDD loans, AC", *GENERATED), 2),
+}
+PARTS = {
+    **dict.fromkeys(("Cora, same paper", "yeast, protein class", "CiteSeer, in the title", "IMDB pairs"), 1),
+    **dict.fromkeys(("KDD Cup 2004, homology", "KDD Cup 2001, task 2"), 1),
+    **dict.fromkeys(("adult", "satimage", "KRK, illegal"), 2),
+}
+"""How often folds are drawn, and how many of them are run, where a row takes long."""
+
 LEARNERS = ("HornBoost", "LightGBM")
 
 PAGE = """# HornBoost as it comes
@@ -169,7 +202,7 @@ def numbers(data: Path, *, row: str, seed: int, fold: int, learner: str) -> Resu
 
     import hornboost as hb
 
-    database, X, y = _numeric(data, row)
+    database, X, y = numeric(data, row)
     train, test = list(KFold(10, shuffle=True, random_state=seed).split(X))[fold]
     started = time.process_time()
     with warnings.catch_warnings():
@@ -186,52 +219,13 @@ def numbers(data: Path, *, row: str, seed: int, fold: int, learner: str) -> Resu
     return {"squares": float(np.mean((found - y[test]) ** 2)), "seconds": time.process_time() - started}
 
 
-def _numeric(data: Path, row: str) -> tuple[Any, Any, NDArray[np.float64]]:
-    import pandas as pd
-
-    import hornboost as hb
-
-    if row == "diabetes":
-        from sklearn.datasets import load_diabetes
-
-        X, y = load_diabetes(return_X_y=True, as_frame=True)
-        return None, X, y.to_numpy(float)
-    if row == "Friedman 1":
-        from sklearn.datasets import make_friedman1
-
-        made, y = make_friedman1(1_000, noise=1.0, random_state=0)
-        return None, pd.DataFrame(made).add_prefix("x"), y
-    if row.startswith("mutagenesis"):
-        hidden = ["drug.active", "drug.subset", "drug.fold", "drug.fold_gilps"]
-        frames = {name: pd.read_csv(data / "mutagenesis" / f"{name}.csv") for name in ("drug", "atom", "bond", "ring")}
-        known = hb.Database.from_folder(data / "mutagenesis")
-        ids = known.examples()[0]["drug"]
-        frames["drug"] = frames["drug"][frames["drug"]["drug"].isin(set(ids))].reset_index(drop=True)
-        links = [("atom.drug", "drug.drug"), ("bond.drug", "drug.drug"), ("ring.drug", "drug.drug")]
-        links += [("bond.atom1", "atom.atom"), ("bond.atom2", "atom.atom")]
-        label, target = "log_mutag", "drug"
-    else:
-        hidden = []
-        frames = {name: pd.read_csv(data / "pyrimidines" / f"{name}.csv") for name in ("drug", "group", "great")}
-        great = frames.pop("great")
-        wins = great[great["great"].astype(str) == "1"]["drug1"].value_counts()
-        frames["drug"]["wins"] = frames["drug"]["drug"].map(wins).fillna(0).astype(float)
-        links = [(f"drug.group{k}", "group.group") for k in (3, 4, 5)]
-        label, target = "wins", "drug"
-    database = hb.Database.from_frames(
-        frames, target=target, key="drug", label=label, foreign_keys=links, exclude_columns=hidden, predicts="numbers"
-    )
-    X, y = database.examples()
-    return database, X, np.asarray(y, float)
-
-
 def class_jobs(data: Path, rows: Sequence[str], seeds: int, learners: Sequence[str]) -> list[Job]:
     """Every fit of the table of classes."""
     jobs = []
     for row in rows:
         tasks = DOMAINS[row].tasks if row in DOMAINS else (None,)
         repetitions = min(seeds, REPETITIONS.get(row, seeds))
-        n_folds = len(parts(row, load(data, row, tasks[0]), 0))
+        n_folds = min(len(parts(row, load(data, row, tasks[0]), 0)), PARTS.get(row, 10))
         jobs += [
             Job(fit_and_test, {"row": row, "task": task, "seed": seed, "fold": fold, "learner": learner}, data)
             for task in tasks
@@ -314,13 +308,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("HORNBOOST_DATA"), help="folder of all data sets")
     parser.add_argument("--rows", nargs="*", default=ROWS, help="rows of the table; all by default")
     parser.add_argument("--seeds", type=int, default=5, help="repetitions; fewer where a row takes long")
+    parser.add_argument("--learners", nargs="*", choices=LEARNERS, help="both by default, if LightGBM is there")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--fresh", action="store_true", help="forget what is kept of earlier runs")
     parser.add_argument("--output", type=Path, help="the page to write")
     given = parser.parse_args()
     if given.data is None:
         parser.error("name the folder of data sets by --data or HORNBOOST_DATA")
-    learners = LEARNERS if find_spec("lightgbm") else LEARNERS[:1]
+    learners = given.learners or (LEARNERS if find_spec("lightgbm") else LEARNERS[:1])
     cache = Cache(default_cache() / "flagship.jsonl")
     if given.fresh:
         cache.clear()
@@ -328,7 +323,7 @@ def main() -> None:
     figures = [
         Job(numbers, {"row": row, "seed": 0, "fold": fold, "learner": learner}, given.data)
         for row in NUMBERS
-        for fold in range(10)
+        for fold in range(FOLDS.get(row, 10))
         for learner in learners
     ]
     results = run_jobs([*jobs, *figures], cache, given.jobs)
