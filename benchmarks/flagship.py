@@ -11,6 +11,7 @@ import argparse
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -80,20 +81,38 @@ in {minutes:.0f} minutes of processor time; do not edit it by hand.
 `HornBoostClassifier(database)` and `HornBoostRegressor(database)` with nothing set, beside the best figure that any
 system is published with, and beside LightGBM (its defaults, {trees} trees) on the target's columns and our
 `RelationalAggregates` of the same tables. Accuracy in percent with the deviation over the folds of one
-cross-validation; 10 folds unless the [papers' tables](results.md) say otherwise. Seconds are processor seconds of a
-fit, tuning and aggregates included.
+cross-validation: 10 folds unless the [papers' tables](results.md) or the data set say otherwise. "Fits" is how many of
+the folds were run, of {seeds} cross-validations with different seeds, or of fewer where a fit takes long. Seconds are
+processor seconds of a fit, tuning and aggregates included.
 
 {classes}
 
 {reasons}
 
-Step, λ and what decides between settings were chosen on generated data and single tables; that aggregates also take
-means and sums over the rows with each frequent value, after seeing the loans and mutagenesis.
+Not in the table: `trains10` and `trains20`, whose 10 and 20 examples are too few to be split; UW-CSE's and the yeast's
+pairs that no rule can be right about (persons and proteins of the wrong kind); CiteSeer's other two labels.
+KDD Cup 2001: the paper prints no deviation, so that its figures seem to be those of the competition's test genes, whose
+functions are not public; ours are means over the 13 functions on folds of the 862 training genes.
+
+## What was chosen on which figures
+
+On generated data and single tables: step, λ, what decides between settings, when a setting is given up, and that rules
+may be grown on half of the examples with half the step (of the smallest cross-validated log-loss on the table at three
+literals: wine −49 %, breast cancer −15 %, hypothyroid −12 %, splice −7 %; breast-wisc, horse-colic, german-credit, pima
+and cmc within ±0.5 %; ionosphere +4 % and planted rules +4 to +6 %, so it must save 3 % to be taken). That aggregates
+also take means and sums over the rows with each frequent value was decided after seeing the loans and mutagenesis.
+
+Tried on the same sets and dropped: a third of the step without sampling (−5 to +3 %, on average none), half of the
+examples with the whole step (up to +14 %), λ of 0.3 (mostly worse) and of 3 (−10 to +4 %, without a pattern), and, for
+few rules, gains that are orthogonal to the rules so far (Boley et al. 2021): at most ten rules had a log-loss of 0.390
+instead of 0.400 on a noisy bank and 0.117 instead of 0.122 on breast-wisc, but 0.431 instead of 0.406 on noisy trains
+and 0.122 instead of 0.120 on breast cancer.
 
 ## Numbers
 
-Root of the mean squared error over {folds} folds. `log activity` are the measured activities of the 188 mutagenesis
-compounds that their classes were cut from; `wins` are the comparisons that each pyrimidine wins.
+Root of the mean squared error over {folds} folds (of `houses`, over 3 of them). `log activity` are the measured
+activities of the 188 mutagenesis compounds that their classes were cut from; `wins` are the comparisons that each
+pyrimidine wins; `houses` are 20,000 rows made up after the shape of scikit-learn's California housing.
 
 {numbers}
 """
@@ -248,15 +267,15 @@ def class_table(jobs: Sequence[Job], results: Sequence[Result]) -> str:
                 for job, result in zip(jobs, results, strict=True)
                 if job.arguments["row"] == row and job.arguments["learner"] == learner
             ]
-            cells += _figures(found, learner)
+            cells += ([str(len(found))] if learner == "HornBoost" else []) + _figures(found, learner)
         rows.append(cells)
-    columns = ["set", "best published", "HornBoost", "AUC", "log-loss", "rules", "seconds"]
+    columns = ["set", "best published", "fits", "HornBoost", "AUC", "log-loss", "rules", "seconds"]
     return markdown_table([*columns, "LightGBM", "AUC", "log-loss", "seconds"], rows)
 
 
 def _figures(found: Sequence[tuple[Job, Result]], learner: str) -> list[str]:
     if not found:
-        return ["n/a"] * 4
+        return ["n/a"] * (5 if learner == "HornBoost" else 4)
     by_run: dict[tuple[Any, int], list[float]] = {}
     for job, result in found:
         by_run.setdefault((job.arguments["task"], job.arguments["seed"]), []).append(result["accuracy"])
@@ -297,9 +316,20 @@ def behind(jobs: Sequence[Job], results: Sequence[Result]) -> str:
             for job, result in zip(jobs, results, strict=True)
             if job.arguments["row"] == row and job.arguments["learner"] == "HornBoost"
         ]
-        if named is not None and round(fmean(ours), 1) < round(named[1], 1):
+        if ours and named is not None and round(fmean(ours), 1) < round(named[1], 1):
             missed.append(f"{row} ({fmean(ours):.1f} of {named[1]})")
     return f"Below the best published figure: {', '.join(missed)}." if missed else "No row is below the best figure."
+
+
+def _known(jobs: Sequence[Job], cache: Cache, n_learners: int) -> list[Job]:
+    """The jobs whose results are kept, of all learners."""
+    kept = [job for job in jobs if job in cache]
+    folds = Counter(_fold(job) for job in kept)
+    return [job for job in kept if folds[_fold(job)] == n_learners]
+
+
+def _fold(job: Job) -> tuple[Any, ...]:
+    return tuple(value for name, value in sorted(job.arguments.items()) if name != "learner")
 
 
 def main() -> None:
@@ -311,6 +341,7 @@ def main() -> None:
     parser.add_argument("--learners", nargs="*", choices=LEARNERS, help="both by default, if LightGBM is there")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--fresh", action="store_true", help="forget what is kept of earlier runs")
+    parser.add_argument("--known", action="store_true", help="run nothing: tell what is kept of fits of both learners")
     parser.add_argument("--output", type=Path, help="the page to write")
     given = parser.parse_args()
     if given.data is None:
@@ -326,6 +357,8 @@ def main() -> None:
         for fold in range(FOLDS.get(row, 10))
         for learner in learners
     ]
+    if given.known:
+        jobs, figures = _known(jobs, cache, len(learners)), _known(figures, cache, len(learners))
     results = run_jobs([*jobs, *figures], cache, given.jobs)
     found, errors = results[: len(jobs)], results[len(jobs) :]
     rows = "" if tuple(given.rows) == ROWS else " --rows " + " ".join(f"'{row}'" for row in given.rows)
@@ -334,6 +367,7 @@ def main() -> None:
         command=command,
         minutes=sum(result["job_seconds"] for result in results) / 60,
         trees=TREES,
+        seeds=given.seeds,
         classes=class_table(jobs, found),
         reasons=behind(jobs, found),
         folds=10,

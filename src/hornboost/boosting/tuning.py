@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -184,7 +185,8 @@ def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
     if not setting.corrective or not 2 * FEW_RULES <= len(losses) < MOST_RULES:
         return False
     fall = losses[-1] / max(losses[-1 - FEW_RULES], SMALLEST)
-    return losses[-1] * fall ** ((MOST_RULES - len(losses)) / FEW_RULES) > best.loss
+    expected = losses[-1] * math.pow(fall, (MOST_RULES - len(losses)) / FEW_RULES)
+    return expected > best.loss
 
 
 def _best(losses: Sequence[float], start: float) -> int:
