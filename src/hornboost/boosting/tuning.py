@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost import exact
 from hornboost.boosting.corrective import MOST_RULES
 from hornboost.boosting.descent import Descent
 from hornboost.engine.sampling import example_hash
@@ -182,11 +182,10 @@ def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
     if setting.corrective == best.setting.corrective:
         as_many = len(losses) / setting.pace
         return as_many >= EARLIEST and losses[-1] > (1.0 + BEHIND / as_many) * best.loss_at(len(losses), setting)
-    if not setting.corrective or not 2 * FEW_RULES <= len(losses) < MOST_RULES:
+    if not setting.corrective or not 2 * FEW_RULES <= len(losses) < MOST_RULES or losses[-1] <= best.loss:
         return False
-    fall = losses[-1] / max(losses[-1 - FEW_RULES], SMALLEST)
-    expected = losses[-1] * math.pow(fall, (MOST_RULES - len(losses)) / FEW_RULES)
-    return expected > best.loss
+    fall = exact.log(losses[-1] / max(losses[-1 - FEW_RULES], SMALLEST)) / FEW_RULES
+    return losses[-1] * exact.exp(fall * (MOST_RULES - len(losses))) > best.loss
 
 
 def _best(losses: Sequence[float], start: float) -> int:
