@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.sql import ensemble_to_sql
 from hornboost.sql.columns import ColumnType
 from hornboost.sql.dialects import DIALECTS
-from hornboost.sql.times import TableTimes
+from hornboost.sql.times import AsOf, TableTimes
 from postgres import start_postgres
 from random_databases import RandomColumn
 from test_oracles import quoted
@@ -54,6 +55,9 @@ class DatedAggregates:
     values: list[list[Any]]
     """For each aggregate its value for each example."""
 
+    of_first: list[list[Any]]
+    """The same at the cutoff of the first example."""
+
     tests: tuple[tuple[Condition, int, float], ...] = ()
     """Tests, each with the number of its aggregate and its bound as a number."""
 
@@ -61,12 +65,12 @@ class DatedAggregates:
     def clauses(self) -> list[Clause]:
         return [Clause(Head("y", "1"), (Literal("target", (), (test,)),)) for test, _, _ in self.tests]
 
-    def covered(self) -> list[list[bool]]:
-        """Which examples pass each test."""
+    def covered(self, *, at_first: bool = False) -> list[list[bool]]:
+        """Which examples pass each test, at their own cutoffs or all at the first one's."""
         return [
             [naive.holds(test if isinstance(value, str) else Condition("x", test.op, bound), value) for value in values]
             for test, number, bound in self.tests
-            for values in [self.values[number]]
+            for values in [self.of_first[number] if at_first else self.values[number]]
         ]
 
 
@@ -84,14 +88,18 @@ def dated_aggregates(seed: int) -> DatedAggregates:
         routes[print_path(steps)] = tuple(KeyStep(hop.column, hop.to_table, hop.to_column) for hop in path.steps)
         found.append(random_aggregate(rng, tables[path.table], steps))
     aggregates = tuple(dict.fromkeys(found))
-    values = [[value_of(case, one, routes, number) for number in range(len(case.cutoffs))] for one in aggregates]
+    own, first = case.cutoffs, [case.cutoffs[0]] * len(case.cutoffs)
+    values, of_first = (
+        [[value_of(case, one, routes, number, cutoff) for number, cutoff in enumerate(cutoffs)] for one in aggregates]
+        for cutoffs in (own, first)
+    )
     tests = [random_test(rng, case, one, number, values[number]) for number, one in enumerate(aggregates)]
-    return DatedAggregates(case, aggregates, routes, values, tuple(tests))
+    return DatedAggregates(case, aggregates, routes, values, of_first, tuple(tests))
 
 
-def value_of(case: DatedCase, one: Aggregate, routes: Mapping[str, Route], number: int) -> Any:
+def value_of(case: DatedCase, one: Aggregate, routes: Mapping[str, Route], number: int, cutoff: float) -> Any:
     """An aggregate of an example, by the rows and values that it may know."""
-    cutoff, table = case.cutoffs[number], next(table for table in case.tables if table.name == one.table)
+    table = next(table for table in case.tables if table.name == one.table)
     example = case.target.seen(case.target.plain.rows[number], cutoff)
     time = "" if table.time is None else table.time.name
     found = naive.aggregated(case.views[cutoff], one, routes[print_path(one.path)], example, time)
@@ -184,7 +192,7 @@ def test_aggregates_are_those_of_what_each_example_may_know(seed: int) -> None:
     assert Coverage.of(database, found.clauses).covered(examples).T.tolist() == found.covered()
 
 
-def statement(found: DatedAggregates, dialect: str) -> str:
+def statement(found: DatedAggregates, dialect: str, as_of: AsOf | None = None, key: tuple[str, ...] = ("row",)) -> str:
     """A score whose bits tell which tests a row passes."""
     database = found.case.database
     columns = [(table.name, column) for table in database.tables.values() for column in table.columns.values()]
@@ -192,7 +200,7 @@ def statement(found: DatedAggregates, dialect: str) -> str:
     rules = tuple(Rule(clause, (float(2**k),)) for k, clause in enumerate(found.clauses))
     return ensemble_to_sql(
         Ensemble(("0", "1"), rules, (0.0,)),
-        Target("target", ("row",), positive="1"),
+        Target("target", key, positive="1"),
         dialect,
         probability=False,
         columns=[column.name for column in found.case.target.columns],
@@ -203,13 +211,20 @@ def statement(found: DatedAggregates, dialect: str) -> str:
             for name, table in database.tables.items()
             if table.times is not None or table.late
         },
+        as_of=as_of,
     )
 
 
-def check(rows: list[tuple[int, float]], found: DatedAggregates) -> None:
-    scores = [int(score) for _, score in sorted(rows)]
-    for k, expected in enumerate(found.covered()):
+def check(rows: list[dict[str, Any]], found: DatedAggregates, *, at_first: bool = False) -> None:
+    scores = [int(row["score_of_1"]) for row in sorted(rows, key=lambda row: int(row["row"]))]
+    for k, expected in enumerate(found.covered(at_first=at_first)):
         assert [bool(score >> k & 1) for score in scores] == expected, str(found.tests[k][0])
+
+
+def first_cutoff(found: DatedAggregates) -> AsOf:
+    cutoff, time = found.case.cutoffs[0], found.case.target.time
+    assert time is not None
+    return cutoff if is_number(time) else moment_text(cutoff)
 
 
 @pytest.mark.parametrize("seed", range(1000, 1150))
@@ -218,15 +233,22 @@ def test_duckdb_agrees_with_the_naive_interpreter(seed: int) -> None:
     with duckdb.connect(config={"threads": 1}) as connection:
         for table in found.case.tables:
             connection.register(table.name, numbered(table))
-        rows = connection.sql(statement(found, "duckdb")).to_arrow_table()  # fetchall would ask for zones
-        check(list(zip(*(rows.column(k).to_pylist() for k in (0, 2)), strict=True)), found)
+
+        def run(text: str) -> list[dict[str, Any]]:
+            return connection.sql(f'SELECT "row", "score_of_1" FROM ({text})').to_arrow_table().to_pylist()
+
+        check(run(statement(found, "duckdb")), found)
+        check(run(statement(found, "duckdb", key=())), found)
+        check(run(statement(found, "duckdb", first_cutoff(found))), found, at_first=True)
 
 
 @pytest.mark.parametrize("seed", range(2000, 2150))
 def test_sqlite_agrees_with_the_naive_interpreter(seed: int) -> None:
     found = dated_aggregates(seed)
     connection = in_sqlite(found.case)
-    check([(row[0], row[2]) for row in connection.execute(statement(found, "sqlite"))], found)
+    connection.row_factory = sqlite3.Row
+    check(connection.execute(statement(found, "sqlite")).fetchall(), found)
+    check(connection.execute(statement(found, "sqlite", first_cutoff(found))).fetchall(), found, at_first=True)
     connection.close()
 
 
@@ -249,10 +271,13 @@ def test_postgresql_agrees_with_the_naive_interpreter(postgres: Any, seed: int) 
         for table in found.case.tables:
             cursor.execute(f"DROP TABLE IF EXISTS {quoted(table.name)}")
             cursor.adbc_ingest(table.name, numbered(table), mode="create")
-        cursor.execute(statement(found, "postgres"))
-        rows = cursor.fetchall()
+        results = []
+        for as_of in (None, first_cutoff(found)):
+            cursor.execute(f'SELECT "row", "score_of_1" FROM ({statement(found, "postgres", as_of)}) AS s')
+            results.append([{"row": row[0], "score_of_1": row[1]} for row in cursor.fetchall()])
     postgres.rollback()
-    check([(row[0], row[2]) for row in rows], found)
+    check(results[0], found)
+    check(results[1], found, at_first=True)
 
 
 @pytest.mark.parametrize("seed", range(4000, 4020))
