@@ -153,7 +153,8 @@ def _used_columns(clauses: Sequence[Clause], table: str) -> dict[str, int]:
         names = {column for column in tested if isinstance(column, str)}
         for aggregate in clause.aggregates:
             if aggregate.table == table:
-                names |= {name for name in (aggregate.column, *(aggregate.where or ())[:1]) if name is not None}
+                conditions = [part[0] for part in (aggregate.where, aggregate.within) if part is not None]
+                names |= {name for name in (aggregate.column, *conditions) if name is not None}
         for column in names:
             counts[column] = counts.get(column, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
