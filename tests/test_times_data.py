@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 import hornboost as hb
 from hornboost.data import parse_schema
 from hornboost.estimators.fitted import fitted as fitted_model
+from hornboost.model import file
+from hornboost.model.seal import sealed
 
 TIMES = {"trans": "date", "loan": "granted"}
 
@@ -221,3 +224,33 @@ def test_times_are_refused_by_a_model_that_was_learned_without() -> None:
     model = fitted(database(frames=bank(), times=None, exclude_columns=["trans.date", "loan.granted", "loan.checked"]))
     with pytest.raises(hb.HornBoostError, match="learned without a time of table 'loan'"):
         fitted_model(model._saved(), database(frames=bank()))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "sentence"),
+    [
+        (["times", "trans", "column"], 3, "times.trans.column is no text"),
+        (["times", "trans", "type"], "nominal", "times.trans.type"),
+        (["times", "trans", "stored"], "blob", "is no type of stored values"),
+        (["times", "trans", "age"], "amount", "the time of table 'trans' does not fit its columns"),
+        (["times", "trans", "column"], "amount", "the time of table 'trans' does not fit its columns"),
+        (["times", "trans", "type"], "numeric", "the time of table 'trans' cannot be compared with that of 'loan'"),
+        (["times", "nowhere"], {"column": "a", "type": "date", "age": "age"}, "the time of table 'nowhere' does not"),
+        (["times", "loan"], None, "times.loan is no record"),
+        (["times"], {}, "the target 'loan' has no time, and others have"),
+        (["late", "loan", "grade"], "nothing", "'grade' of table 'loan' has no column that says when"),
+        (["late", "loan", "nothing"], "checked", "'nothing' of table 'loan' has no column that says when"),
+        (["late", "loan"], [], "late.loan is no record"),
+        (["times", "trans", "column"], "day", "fingerprint does not match the schema"),
+    ],
+)
+def test_times_of_a_file_that_do_not_fit_are_refused(place: list[str], value: Any, sentence: str) -> None:
+    model = fitted(database(frames=bank(), known_later=LATER))._saved()
+    body = json.loads(file.to_bytes(model))["model"]
+    part = body
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = value
+    with pytest.raises(hb.HornBoostError) as error:
+        file.from_bytes(sealed("model", file.VERSION, body), "model.json")
+    assert sentence in str(error.value)

@@ -288,3 +288,23 @@ def test_the_encoded_examples_hold_nothing_that_is_known_later() -> None:
     examples = db.encode(db.examples()[0])
     assert examples.columns["grade"].missing.tolist() == [False, True, True]
     assert examples.columns["graded"].missing.tolist() == [False, True, True]
+
+
+def test_aggregates_stand_beside_nothing_that_is_known_later() -> None:
+    loan = pd.DataFrame({"loan": [1, 2], "granted": [5, 5], "graded": [4, 6], "grade": ["A", "B"], "ok": ["y", "n"]})
+    item = pd.DataFrame({"loan": [1, 2, 2], "day": [3, 4, 5], "price": [1.0, 2.0, 3.0]})
+    db = hb.Database.from_frames(
+        {"loan": loan, "item": item},
+        "loan",
+        key="loan",
+        label="ok",
+        foreign_keys=[("item.loan", "loan.loan")],
+        times={"loan": "granted", "item": "day"},
+        known_later={"loan": {"graded": ["grade"]}},
+    )
+    X, _ = db.examples()
+    found = hb.RelationalAggregates(db, functions=("count",)).fit_transform(X)
+    assert found["count(item)"].tolist() == [1, 1]
+    assert found["grade"].isna().tolist() == [False, True]
+    assert found["graded"].isna().tolist() == [False, True]
+    assert X["grade"].tolist() == ["A", "B"]

@@ -21,7 +21,7 @@ from hornboost.aggregates.reach import rows_reached
 from hornboost.aggregates.reached import RowsReached
 from hornboost.aggregates.windows import windows
 from hornboost.data.dated import dated
-from hornboost.data.frames import eager
+from hornboost.data.frames import eager, known_frame
 from hornboost.data.table import Table
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.examples import check_database
@@ -145,8 +145,9 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def transform(self, X: Any) -> Any:
-        """The columns of X and the aggregates, in the kind of frame that
-        came in unless `set_output` asked for another.
+        """The columns of X, without values that are known only later, and the aggregates.
+
+        They come in the kind of frame that came in unless `set_output` asked for another.
         """
         import narwhals as nw
 
@@ -157,8 +158,9 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
                 f"the rows passed in have the columns {frame.columns} where {list(self.feature_names_in_)} were fitted"
             )
         database = self._dated()
-        values = Aggregator(database).compute(database.encode(X), self.aggregates_)
-        backend = frame.implementation
+        examples = database.encode(X)
+        values = Aggregator(database).compute(examples, self.aggregates_)
+        frame, backend = eager(known_frame(X, examples)), frame.implementation
         added = [
             nw.new_series(name, column.tolist(), nw.String, backend=backend)
             if column.dtype == object
