@@ -88,6 +88,16 @@ def test_inspect_suggests_columns_that_look_like_times_with_the_option_to_write(
     assert "could be times" not in found.out
 
 
+def test_inspect_tells_of_columns_that_are_the_time_in_other_numbers(run: Any, tmp_path: Path) -> None:
+    frames = tables()
+    frames["trans"]["date"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(LOANS) // 1.5, unit="D").floor("D")
+    frames["trans"]["days"] = (frames["trans"]["date"] - pd.Timestamp("1993-01-01")).dt.days
+    found = run("inspect", write(tmp_path / "bank", frames), *TASK, *TIMES)
+    assert "trans.days rises with trans.date" in found.out
+    assert "leave it out with --exclude trans.days" in found.out
+    assert "trans.amount" not in found.out
+
+
 def test_inspect_says_that_every_cutoff_is_in_the_future(run: Any, tmp_path: Path) -> None:
     frames = tables()
     frames["loan"]["granted"] = pd.Timestamp("2030-01-01")

@@ -23,6 +23,9 @@ SAMPLE = 2_000
 LIMIT = 5_000_000
 """Pairs of an example and a row at most; beyond, fewer examples are counted."""
 
+FEW = 20
+"""Times that are fewer may rise with anything."""
+
 _NAMED_AS_TIME = re.compile(r"(^|_|\b)(date|datetime|time|timestamp|ts)(_|\b|$)|_(at|on)$|[a-z](Date|Time|At)$")
 
 Step = tuple[str, str, str]
@@ -148,6 +151,12 @@ def suggested_times(database: Database) -> list[str]:
                 for column in candidates
             ]
             continue
+        found += [
+            f"{table.name}.{column.name} rises with {table.name}.{table.times.name}, so rules about it say nothing about "
+            f"later times: leave it out with --exclude {table.name}.{column.name}"
+            for column in table.attributes
+            if _rises_with(column, table.times)
+        ]
         for column in candidates:
             later = _later(column, table.times)
             if later:
@@ -164,6 +173,17 @@ def _what(table: str, database: Database) -> str:
     if table == database.target.table:
         return "up to when an example may look"
     return "from when on a row is known"
+
+
+def _rises_with(column: Column, times: Column) -> bool:
+    """Whether a column tells the time in other numbers: both rise together, over more than a few values."""
+    if column.kind != "numeric":
+        return False
+    known = ~(column.missing | times.missing)
+    order = np.argsort(times.numbers[known], kind="stable")
+    when, values = times.numbers[known][order], column.numbers[known][order]
+    steps = np.diff(when) > 0
+    return int(steps.sum()) >= FEW and bool(np.array_equal(np.diff(values) > 0, steps) and (np.diff(values) >= 0).all())
 
 
 def _later(column: Column, times: Column) -> int:
