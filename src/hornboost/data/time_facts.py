@@ -152,7 +152,7 @@ def suggested_times(database: Database) -> list[str]:
             ]
             continue
         found += [
-            f"{table.name}.{column.name} rises with {table.name}.{table.times.name}, so rules about it say nothing about "
+            f"{table.name}.{column.name} rises with {table.name}.{table.times.name}, so rules about it say nothing of "
             f"later times: leave it out with --exclude {table.name}.{column.name}"
             for column in table.attributes
             if _rises_with(column, table.times)
