@@ -34,6 +34,7 @@ ARROW = {
     "timestamp": pa.timestamp("us"),
     "timestamptz": pa.timestamp("us", "UTC"),
     "text": pa.string(),
+    "zoned text": pa.string(),
     "integer": pa.int64(),
     "double": pa.float64(),
 }
@@ -65,6 +66,8 @@ class TimeColumn:
         moment = EPOCH + dt.timedelta(microseconds=int(cell))
         if self.storage == "text":
             return str(moment.date()) if int(cell) % DAY == 0 else moment.isoformat()
+        if self.storage == "zoned text":
+            return moment.replace(tzinfo=dt.UTC).astimezone(dt.timezone(dt.timedelta(hours=-3))).isoformat()
         if self.storage == "timestamptz":
             return moment.replace(tzinfo=dt.UTC)
         return moment.date() if self.storage == "date" else moment
@@ -229,7 +232,7 @@ def dated_case(rng: Random, n_tables: int, max_rows: int, max_literals: int, n_c
 
 def random_times(rng: Random, table: RandomTable, numbers: bool, *, is_target: bool) -> DatedTable:
     """The table with times, of which an example always has one."""
-    storages = ["integer", "double"] if numbers else ["date", "timestamp", "timestamptz", "text"]
+    storages = ["integer", "double"] if numbers else ["date", "timestamp", "timestamptz", "text", "zoned text"]
     time = TimeColumn("at", rng.choice(storages)) if is_target or rng.random() < 0.8 else None
     dating = TimeColumn("known on", rng.choice(storages)) if rng.random() < 0.4 else None
     attributes = [column.name for column in table.columns if column.domain is None]
@@ -242,6 +245,8 @@ def random_times(rng: Random, table: RandomTable, numbers: bool, *, is_target: b
         if dating is not None:
             dated[dating.name] = dating.draw(rng)
         rows.append(dated)
+    if time is not None and all(row[time.name] is None for row in rows) and not numbers:
+        time = replace(time, storage="timestamp")  # nothing tells texts of no value from numbers
     return DatedTable(replace(table, rows=rows), time, dating, late)
 
 

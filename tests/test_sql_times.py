@@ -92,6 +92,13 @@ def a_moment(case: DatedCase, which: int) -> tuple[AsOf, float]:
 
 
 @pytest.mark.parametrize("seed", range(40))
+def test_python_covers_what_filtered_copies_do(seed: int) -> None:
+    case = seeded_case(seed)
+    for clause in case.clauses:
+        assert case.database.covers(clause).tolist() == case.covers(clause)
+
+
+@pytest.mark.parametrize("seed", range(40))
 def test_duckdb_sees_what_was_known(seed: int) -> None:
     case = seeded_case(seed)
     as_of, cutoff = a_moment(case, seed)

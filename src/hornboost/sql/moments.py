@@ -17,6 +17,9 @@ EXACT = 2**53
 """Microseconds beyond it are not all doubles, so that Python compares what is nearest."""
 
 _ENDS = ("-infinity", "infinity")
+_ZONE = "[0-9]:[0-9].*(Z|[+-][0-9][0-9](:?[0-9][0-9])?)$"
+"""What ends a text with an offset from UTC, as a regular expression."""
+
 _FIRST, _LAST = exact_moment("0001-01-01"), exact_moment("9999-12-31T23:59:59.999999")
 
 
@@ -37,7 +40,8 @@ def compare_moment(place: ColumnPlace, op: str, value: str, dialect: Dialect) ->
     if stored == "timestamp" and dialect.name == "duckdb" and op == "<=" and value not in _ENDS:
         return _before_the_next(place, value)
     kind = _kind(stored, value)
-    return operator(this=_cast(_filled(place), kind), expression=_constant(value, kind))
+    moment = in_utc(place, dialect) if stored == "text" else _cast(_filled(place), kind)
+    return operator(this=moment, expression=_constant(value, kind))
 
 
 def is_moment_at(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
@@ -75,7 +79,23 @@ def in_utc(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
         return exp.AtTimeZone(this=place.column, zone=text("UTC"))
     if place.type.stored == "timestamp" and dialect.name == "duckdb":
         return place.column  # whose nanoseconds a cast would round
+    if place.type.stored == "text":
+        return _text_in_utc(_filled(place), dialect)
     return _cast(_filled(place), "timestamp")
+
+
+def _text_in_utc(value: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """A text as a timestamp; DuckDB and PostgreSQL would leave out its offset from UTC."""
+    from sqlglot import exp
+
+    plain = _cast(value, "timestamp")
+    if dialect.name == "bigquery":  # which takes texts without an offset for UTC
+        return _cast(_cast(value, "timestamptz"), "timestamp")
+    if dialect.name not in ("duckdb", "postgres"):
+        return plain
+    has_zone = exp.RegexpLike(this=value.copy(), expression=text(_ZONE))
+    zoned = exp.AtTimeZone(this=_cast(value.copy(), "timestamptz"), zone=text("UTC"))
+    return exp.Case(ifs=[exp.If(this=has_zone, true=zoned)], default=plain)
 
 
 def whole_microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:

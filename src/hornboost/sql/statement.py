@@ -27,6 +27,9 @@ TERMS = 200
 COLUMNS = 500
 """Conditions in one common table expression: PostgreSQL allows 1664 columns."""
 
+ASKED = 20
+"""Conditions by which rows are left out that ask for nothing: many would take longer than they save."""
+
 FLAGS = 1500
 """Rules whose coverage is held in columns, so that several scores share it."""
 
@@ -167,14 +170,15 @@ class Statement:
         return exp.and_(*parts, copy=False) if parts else exp.true()
 
     def _aggregates(self, group: GroupShape, rows: _Rows) -> list[_Aggregate]:
-        return [self._aggregate(below, group.table, rows) for below in group.groups]
+        return [self._aggregate(below, group, rows) for below in group.groups]
 
-    def _aggregate(self, group: GroupShape, above: str, asking: _Rows) -> _Aggregate:
-        """Add the common table expressions of a group, those that it needs itself first; `asking` are the rows above
-        it.
+    def _aggregate(self, group: GroupShape, above: GroupShape, asking: _Rows) -> _Aggregate:
+        """Add the common table expressions of a group, those that it needs itself first.
+
+        `asking` are the rows of the group above it.
         """
         dated = self._write.is_cutoff_of_examples and self._asks_for_cutoffs(group)
-        rows, keys = self._dated_rows(group, above, asking) if dated else self._rows(group, above)
+        rows, keys = self._dated_rows(group, above, asking) if dated else self._rows(group, above.table)
         below = self._aggregates(group, rows)
         result = _Aggregate(group, [], dated)
         for start in range(0, len(group.features), COLUMNS):
@@ -205,22 +209,22 @@ class Statement:
         counting = self._write.counts(group.table, "t")
         return _Rows(query.where(*counting, copy=False) if counting else query, self._write), keys
 
-    def _dated_rows(self, group: GroupShape, above: str, asking: _Rows) -> tuple[_Rows, list[exp.Expr]]:
+    def _dated_rows(self, group: GroupShape, above: GroupShape, asking: _Rows) -> tuple[_Rows, list[exp.Expr]]:
         """The rows of a group that count at some cutoff, beside the keys and cutoffs that the rows above ask for."""
         from sqlglot import exp
 
         place = self._write.place
-        outer = [
-            asking.write.key(place(above, "t", theirs), place(group.table, "t", own)) for own, theirs in group.links
-        ]
+        pairs = [(place(group.table, "t", own), place(above.table, "t", theirs)) for own, theirs in group.links]
         assert asking.write.cutoff is not None
+        outer = [self._write.key(theirs, own) for own, theirs in pairs]
         asked = [names.named(key, f"k{number}") for number, key in enumerate(outer, start=1)]
         asked.append(names.named(asking.write.cutoff.copy(), "cutoff"))
-        name = self._asked(asking.query.select(*asked).distinct(copy=False))
+        wanted = self._asked_for(above, group, asking.write)
+        name = self._asked(asking.query.select(*asked).where(*wanted, copy=False).distinct(copy=False))
         cutoff = names.column("d", "cutoff")
         write = replace(self._write, cutoff=cutoff)
         keys = [names.column("d", key.alias) for key in asked[:-1]]
-        own = [self._write.key(place(group.table, "t", own), place(above, "t", theirs)) for own, theirs in group.links]
+        own = [self._write.key(own, theirs) for own, theirs in pairs]
         on = [exp.EQ(this=key.copy(), expression=mine) for key, mine in zip(keys, own, strict=True)]
         query = exp.Select().from_(names.table(name, "d"), copy=False)
         query = query.join(
@@ -229,6 +233,20 @@ class Statement:
             copy=False,
         )
         return _Rows(query, write), [*keys, cutoff]
+
+    def _asked_for(self, above: GroupShape, group: GroupShape, write: Conditions) -> list[exp.Condition]:
+        """What a row above must satisfy, its aggregates apart, for some clause to look at the rows of a group."""
+        from sqlglot import exp
+
+        place = next(number for number, below in enumerate(above.groups) if below is group)
+        found: dict[str, exp.Condition] = {}
+        for feature in above.features:
+            if any(number == place for number, _ in feature.needs):
+                condition = covering(_row_clause(above.table, feature, plain=True), "t", write)
+                found[condition.sql()] = condition
+        if len(found) > ASKED or exp.true() in found.values():
+            return []
+        return [exp.or_(*found.values(), copy=False)]
 
     def _asked(self, query: exp.Select) -> str:
         """The name of a common table expression, that of an equal one if there is one."""
@@ -261,8 +279,8 @@ class Statement:
         return query
 
 
-def _row_clause(table: str, feature: FeatureShape) -> Clause:
-    """What a feature asks of the row alone, as a clause with one literal."""
+def _row_clause(table: str, feature: FeatureShape, *, plain: bool = False) -> Clause:
+    """What a feature asks of the row alone, as a clause with one literal; with `plain` of its columns alone."""
     variables: dict[str, str] = {}
     for one, other in (*feature.same, *feature.differ):
         variables.setdefault(one, f"V{len(variables)}")
@@ -270,4 +288,5 @@ def _row_clause(table: str, feature: FeatureShape) -> Clause:
     for one, other in feature.same:
         variables[other] = variables[one]
     unequal = tuple((variables[one], variables[other]) for one, other in feature.differ)
-    return Clause(Head("", ""), (Literal(table, tuple(variables.items()), feature.tests),), unequal)
+    tests = tuple(test for test in feature.tests if isinstance(test.column, str) or not plain)
+    return Clause(Head("", ""), (Literal(table, tuple(variables.items()), tests),), unequal)
