@@ -10,7 +10,7 @@ from hornboost.cli import options as shared
 from hornboost.cli.output import check_output, say, show_json, write_text
 
 if TYPE_CHECKING:
-    from hornboost.estimators.fitted import FittedRegressor
+    from hornboost.estimators.fitted import FittedModel, FittedRegressor
 
 
 def rules(
@@ -64,6 +64,7 @@ def rules(
         )
     for name, value in start.items():
         say(f'{value:+.4f}  for "{name}", before any rule fires')
+    _say_what_counts(fitted)
 
 
 def _number_rules(fitted: FittedRegressor, top: int | None, as_json: bool) -> None:
@@ -90,6 +91,14 @@ def _number_rules(fitted: FittedRegressor, top: int | None, as_json: bool) -> No
         means = f"mean {row['mean']:.4g} against {row['mean of others']:.4g}"
         say(f"{row['rule']}  % {row['covered']:g} covered, {means}")
     say(f"{base:.6g} is the base value, where no rule fires")
+    _say_what_counts(fitted)
+
+
+def _say_what_counts(fitted: FittedModel | FittedRegressor) -> None:
+    from hornboost.model.times import what_counts
+
+    if text := what_counts(fitted.model):
+        say(text)
 
 
 def sql(

@@ -53,7 +53,10 @@ class RelationalClassifier(ClassifierMixin, RelationalModel):  # type: ignore[mi
         return self.classes_[texts.index(named) if named in texts else -1] if len(texts) <= 2 else None
 
     def rules_frame(self) -> pd.DataFrame:
-        """Return the rules as a table: text, confidence, coverage by class, precision, number of literals, origin."""
+        """Return the rules as a table: text, confidence, coverage by class, precision, number of literals, origin.
+
+        Where rows have times, `attrs["what counts"]` says which count.
+        """
         import pandas as pd
 
         classes = self.ensemble_.classes if hasattr(self, "ensemble_") else ()
@@ -68,4 +71,4 @@ class RelationalClassifier(ClassifierMixin, RelationalModel):  # type: ignore[mi
             row["origin"] = rule.origin
             rows.append(row)
         columns = ["rule", "confidence", *(f"covered {name}" for name in classes), "precision", "literals", "origin"]
-        return pd.DataFrame(rows, columns=columns)
+        return self._with_times(pd.DataFrame(rows, columns=columns))

@@ -33,14 +33,16 @@ class RelationalRegressor(RegressorMixin, RelationalModel):  # type: ignore[misc
         """Return the rules as a table.
 
         Text, vote, the weight of the training examples covered, the means of the labels covered and not covered, and
-        the number of literals.
+        the number of literals. Where rows have times, `attrs["what counts"]` says which count.
         """
         import pandas as pd
 
         rows = [
             (str(rule.clause), rule.votes[0], *rule.coverage, *rule.means, rule.clause.length) for rule in self.rules_
         ]
-        return pd.DataFrame(rows, columns=["rule", "vote", "covered", "mean", "mean of others", "literals"])
+        return self._with_times(
+            pd.DataFrame(rows, columns=["rule", "vote", "covered", "mean", "mean of others", "literals"])
+        )
 
     def _codes(self, targets: Targets) -> NDArray[np.intp]:
         return np.unique(targets, return_inverse=True)[1].astype(np.intp)

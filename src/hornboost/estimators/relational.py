@@ -22,6 +22,8 @@ from hornboost.model.rule_list import Rules
 from hornboost.model.scale import Scale
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from hornboost.model.explanation import Explanations
     from hornboost.model.file import SavedModel
 
@@ -70,7 +72,25 @@ class RelationalModel(RelationalExamples):
         return shown
 
     def _rules_html(self) -> str:
-        return Rules(self.ensemble_.rules, self.ensemble_.classes)._repr_html_() if "ensemble_" in self.__dict__ else ""
+        if "ensemble_" not in self.__dict__:
+            return ""
+        from hornboost.model.notebook import escaped
+
+        text = self._what_counts()
+        shown = Rules(self.ensemble_.rules, self.ensemble_.classes)._repr_html_()
+        return shown + (f"<p>{escaped(text)}</p>" if text else "")
+
+    def _what_counts(self) -> str:
+        """Which rows and values count for an example, in a sentence; empty where all do."""
+        from hornboost.model.times import what_counts
+
+        return what_counts(self._saved()) if hasattr(self, "ensemble_") else ""
+
+    def _with_times(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """A table of rules that says which rows count."""
+        if text := self._what_counts():
+            frame.attrs["what counts"] = text
+        return frame
 
     def explain(self, X: Any, missed: int = 3) -> Explanations:
         """Explain predictions by the rules that fired, their votes and one witness row per literal.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,40 @@ def saved_times(database: Database, tables: Iterable[str]) -> dict[str, SavedTim
 def saved_late(database: Database, tables: Iterable[str]) -> dict[str, dict[str, str]]:
     """The columns of some tables that are filled in later."""
     return {name: dict(database.tables[name].late) for name in tables if database.tables[name].late}
+
+
+def what_counts(model: SavedModel) -> str:
+    """Which rows and values count for an example, in a sentence; empty where all do."""
+    return in_words(model.target.table, {table: time.column for table, time in model.times.items()}, model.late)
+
+
+def in_words(target: str, times: Mapping[str, str], late: Late) -> str:
+    """The same of the time columns of tables, and of columns that are filled in later.
+
+    >>> in_words("loan", {"loan": "granted", "trans": "date"}, {"card": {"reason": "closed", "closed": "closed"}})
+    'Rows of trans count if they are from before loan.granted, card.reason only if card.closed is so.'
+    """
+    tables = [table for table in times if table != target]
+    said = [f"rows of {listed(tables)} count if they are from before {target}.{times[target]}"] if tables else []
+    for table, columns in late.items():
+        for dating in dict.fromkeys(columns.values()):
+            filled = [f"{table}.{column}" for column, by in columns.items() if by == dating != column] or [
+                f"{table}.{dating}"
+            ]
+            verb = "only if" if said else f"count{'s' * (len(filled) == 1)} only if"
+            before = "is so" if said else f"is from before {target}.{times[target]}"
+            said.append(f"{listed(filled)} {verb} {table}.{dating} {before}")
+    text = ", ".join(said)
+    return text[:1].upper() + text[1:] + ("." if text else "")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), *names[-1:]])
 
 
 def written(model: SavedModel) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Clause, Literal, Test
+from hornboost.logic.duration import is_duration, microseconds_of
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.report.charts import bar_of_shares
 from hornboost.report.text import CELL, RULE, name, number, shown
@@ -146,7 +147,9 @@ def _conditions(tests: Sequence[Test]) -> list[tuple[str, str, str]]:
 
 
 def _order(value: str | float) -> tuple[str, float]:
-    """Dates are compared as ISO text, numbers as numbers; a column has one kind of them."""
+    """Dates are compared as ISO text, numbers as numbers, ages as lengths of time; a column has one kind of them."""
+    if isinstance(value, str) and is_duration(value):
+        return "", microseconds_of(value)
     return (value, 0.0) if isinstance(value, str) else ("", value)
 
 

@@ -297,6 +297,7 @@ def _context(
 def _about_all(saved: Any, database: Database, payload: chosen_examples.Payload, n: int) -> dict[str, Any]:
     """What every page says, whatever is predicted."""
     from hornboost import __version__
+    from hornboost.model.times import what_counts
     from hornboost.report.schema_graph import Graph
 
     target, training = saved.target, saved.training
@@ -313,6 +314,7 @@ def _about_all(saved: Any, database: Database, payload: chosen_examples.Payload,
         "examples": payload.examples,
         "graph": Graph.of(database, [rule.clause for rule in saved.ensemble.rules], rows),
         "warnings": [shown(text, 300) for text in (*_left_out(database), *database.warnings[:20])],
+        "known": shown(what_counts(saved), 500),
         "estimator": name(str(training.get("estimator", "model"))),
         "parameters": [(name(key), shown(str(value))) for key, value in dict(training.get("parameters", {})).items()],
     }
