@@ -20,7 +20,7 @@ from hornboost.engine import join_kernels as kernels
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.fit_check import check_clause
 from hornboost.engine.plan import JoinGroup, JoinPlan
-from hornboost.engine.reach import NO_TIMES, Codes, Reach, cutoffs_of, follow, lifted
+from hornboost.engine.reach import NO_OFFSETS, NO_TIMES, Codes, Reach, cutoffs_of, follow, lifted
 from hornboost.engine.row_conditions import RowConditions, column_of, matrix_of, number_columns
 from hornboost.engine.state import NO_MASK
 from hornboost.engine.tree import Join, Ref, Spec
@@ -321,6 +321,29 @@ class Trace:
                 entries.append(found)
                 rows.append(level.rows[found])
         return {seat.literal: found for seat, found in zip(seats, rows, strict=True)}
+
+    def latest(self, clause: int, literal: int, example: int) -> int | None:
+        """Of the rows that a literal, on which no other hangs, finds for an example the last in the order of times.
+
+        None where the literal does not hang on the example itself.
+        """
+        seat = next(seat for seat in self.coverage.plan.seats[clause] if seat.literal == literal)
+        if seat.parent != 0:
+            return None
+        visit = self.visits[id(seat.group)]
+        entry = example if visit.shared is None else int(visit.shared[example])
+        reach = visit.reach.part(entry, entry + 1)
+        start = reach.offsets[reach.codes[0]]
+        stop = reach.stops[0] if reach.stops.size else reach.offsets[reach.codes[0] + 1]
+        backwards = reach._replace(
+            codes=np.zeros(1, CODE),
+            offsets=np.array([0, stop - start]),
+            order=np.ascontiguousarray(reach.order[start:stop][::-1]),
+            stops=NO_OFFSETS,
+        )
+        matrix, conditions = self.coverage.prepared(seat.group)
+        first = kernels.first_row(np.zeros(1, np.int64), seat.feature, *backwards.edges, matrix, *conditions.arrays)
+        return int(first[0])
 
 
 def _cutoffs(path: Sequence[Level]) -> Floats:

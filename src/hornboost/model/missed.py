@@ -133,10 +133,13 @@ class Steps:
         cutoff = cutoff_of(trace.examples, e)
         if not literal.tests or literal.tests[-1].column != table.age:
             return f" among those before {time_text(table, cutoff)}"
-        number = len(self.rules) + sum(map(len, self.prefixes[:r])) + k - 1
-        row = int(trace.witnesses(number, np.array([e]))[len(clause.body) - 1][0])
+        number, position = len(self.rules) + sum(map(len, self.prefixes[:r])) + k - 1, len(clause.body) - 1
+        row = trace.latest(number, position, e) if literal.tests[-1].op == "<=" else None
+        which = "one" if row is None else "the youngest"
+        if row is None:
+            row = int(trace.witnesses(number, np.array([e]))[position][0])
         time = time_text(table, float(table.times.numbers[row]))
-        return f": one, of {time}, is {age_text(table, row, cutoff)} old"
+        return f": {which}, of {time}, is {age_text(table, row, cutoff)} old"
 
 
 def _last_aggregate(clause: Clause) -> Aggregate | None:
