@@ -15,7 +15,6 @@ from hornboost.data.frames import decode_table
 from hornboost.data.table import Table
 from hornboost.data.times import time_text
 from hornboost.engine.coverage import Trace
-from hornboost.logic.moment import moment_text
 from hornboost.model.ensemble import Ensemble, vote_for
 from hornboost.model.explanation import Explanation, Explanations, Fired, NumberExplanation
 from hornboost.model.missed import Steps
@@ -41,13 +40,12 @@ def explain(
 
     `missed` is the number of rules that did not fire to show for each.
 
-    `keys` say what each example is called; without them it is its keys, as far as the database knows them. Its cutoff
-    stands beside them. Of two
+    `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two
     classes scores, probabilities and votes are those of `positive`, or of the second. A number is called `label`.
     """
     steps = Steps.kept(ensemble, database, missed > 0)
     examples = with_aggregates(database, examples, map(rows_behind, aggregates_of(ensemble.rules)))
-    names = _with_cutoffs(keys if keys is not None else _key_values(database, examples), examples)
+    names = keys if keys is not None else _key_values(database, examples)
     found: list[Explanation | NumberExplanation] = []
     for start, trace in steps.coverage.traced(examples):
         if ensemble.is_of_numbers:
@@ -124,14 +122,6 @@ def _explained_numbers(
             tuple(near),
             int((~covered[e]).sum()),
         )
-
-
-def _with_cutoffs(names: Sequence[Mapping[str, Any]], examples: Table) -> Sequence[Mapping[str, Any]]:
-    """What examples are called, and up to when each may look."""
-    if examples.times is None:
-        return names
-    times, shown = examples.times, moment_text if examples.times.is_date else float
-    return [{**name, times.name: shown(time)} for name, time in zip(names, times.numbers.tolist(), strict=True)]
 
 
 def _key_values(database: Database, examples: Table) -> list[dict[str, Any]]:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from hornboost.data.frames import decode_table
 from hornboost.data.table import Table
+from hornboost.data.times import time_text
 from hornboost.engine.coverage import Coverage, Trace
 from hornboost.logic.aggregate import Aggregate
 from hornboost.logic.clause import Clause, Literal
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.explanation import Missed, shown, shown_length
-from hornboost.model.views import age_text, cutoff_of, time_text
+from hornboost.model.views import age_text, cutoff_of
 from hornboost.model.witnesses import cells, only, rows_behind
 
 if TYPE_CHECKING:
@@ -132,13 +133,13 @@ class Steps:
             return ""
         cutoff = cutoff_of(trace.examples, e)
         if not literal.tests or literal.tests[-1].column != table.age:
-            return f" among those before {time_text(table, cutoff)}"
+            return f" among those before {time_text(cutoff, table.times.is_date)}"
         number, position = len(self.rules) + sum(map(len, self.prefixes[:r])) + k - 1, len(clause.body) - 1
         row = trace.latest(number, position, e) if literal.tests[-1].op == "<=" else None
         which = "one" if row is None else "the youngest"
         if row is None:
             row = int(trace.witnesses(number, np.array([e]))[position][0])
-        time = time_text(table, float(table.times.numbers[row]))
+        time = time_text(float(table.times.numbers[row]), table.times.is_date)
         return f": {which}, of {time}, is {age_text(table, row, cutoff)} old"
 
 

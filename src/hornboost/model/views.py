@@ -34,11 +34,6 @@ def seen(table: Table, row: int, record: Mapping[str, Any], cutoff: float) -> di
     return cells
 
 
-def time_text(table: Table, time: float) -> str:
-    """A time of a table as a sentence shows it."""
-    return moment_text(time) if table.times is None or table.times.is_date else f"{time:.15g}"
-
-
 def age_text(table: Table, row: int, cutoff: float) -> str:
     """How old a row is to an example, in words."""
     assert table.times is not None
