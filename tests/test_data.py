@@ -276,6 +276,26 @@ def test_encoding_the_examples_gives_the_facts_again():
         np.testing.assert_array_equal(column.values, db.tables["loan"].columns[name].values)
 
 
+def test_the_database_has_its_own_examples_encoded_already():
+    for db in (bank(), bank(where={"kind": ["a"]}), bank(exclude_columns=["status"])):
+        encoded, again = db.encoded_examples(), db.encode(db.examples()[0])
+        assert list(encoded.columns) == list(again.columns)
+        assert encoded.n_rows == again.n_rows
+        for name, column in again.columns.items():
+            np.testing.assert_array_equal(encoded.columns[name].values, column.values)
+
+
+@pytest.mark.parametrize("values", [[5, 3, 9], [2**63 - 1, 2**63 - 3], [-(2**63), 4, 2**63 - 1], [7]])
+def test_whole_numbers_are_found_among_dense_and_sparse_keys(values: list[int]):
+    domain = Domain("k", pa.array(values, pa.int64()))
+    others = [-(2**63), -1, 0, 4, 8, 10, 2**63 - 2, 2**63 - 1]
+    unknown = [other for other in others if other not in values]
+    codes = domain.encode(pa.chunked_array([pa.array([*values, None, *unknown], pa.int64())])).tolist()
+    expected = [*range(len(values)), -1]
+    assert codes[: len(expected)] == expected
+    assert sorted(codes[len(expected) :]) == [domain.size + k for k in range(len(unknown))]
+
+
 def test_unknown_keys_get_fresh_codes_that_are_equal_where_the_keys_are():
     pairs = pd.DataFrame({"one": ["ann", "bob"], "two": ["bob", "ann"], "y": ["0", "1"]})
     db = Database.from_frames(

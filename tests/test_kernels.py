@@ -163,7 +163,7 @@ def test_hashes_of_examples_are_those_of_the_plain_formula() -> None:
     content = np.array([0, 1, 2**64 - 1], np.uint64)
     counter = np.array([12345], np.uint64)
     with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(sampling_kernels.example_hash(content, counter), splitmix64(content ^ counter))
+        np.testing.assert_array_equal(sampling_kernels.mixed(content, counter), splitmix64(content ^ counter))
 
 
 def test_entries_die_with_their_parents_and_are_renumbered() -> None:

@@ -96,9 +96,8 @@ def _show_planted(data: Generated, database: Database, model: Any) -> None:
     from hornboost.logic import Clause
 
     _heading("The rules that were planted, and the learned rule nearest to each")
-    encoded = database.encode(database.examples()[0])
     coverage = model.ensemble_.coverage(database)
-    learned: NDArray[np.bool_] = coverage.covered(encoded)
+    learned: NDArray[np.bool_] = coverage.covered(database.encoded_examples())
     for text in data.rules:
         truth = database.covers(Clause.parse(text))
         agreement = (learned & truth[:, None]).sum(axis=0) / np.maximum((learned | truth[:, None]).sum(axis=0), 1)

@@ -28,6 +28,8 @@ from hornboost.errors import DataError, did_you_mean
 from hornboost.stopping import working
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hornboost.audit import Audit
     from hornboost.data.readers.inferred import ModelColumn
     from hornboost.logic import Clause
@@ -426,15 +428,16 @@ class Database:
         return changed
 
     @working()
-    def encode(self, X: Any) -> Table:
+    def encode(self, X: Any, columns: Mapping[str, pa.ChunkedArray] | None = None) -> Table:
         """Encode the rows of a frame as the root of a join tree, in the codes of this database.
 
         Columns that the target table does not have become further attributes. Keys that the database does not know get
         codes from the size of their domain upwards. A nominal value that the target table does not hold joins the
-        categories of its column (so that a rule about it holds as it would in SQL); missing values are -1.
+        categories of its column (so that a rule about it holds as it would in SQL); missing values are -1. `columns`
+        are those of X in Arrow, where they were converted before.
         """
         table = self._built.tables[self.target.table]
-        encoded = encode_rows(X, table, self._built.domains, self._hidden)
+        encoded = encode_rows(X, table, self._built.domains, self._hidden, columns)
         if encoded.times is not None and encoded.n_rows:
             self._warn_of_blindness(encoded.times)
         return encoded
@@ -451,6 +454,11 @@ class Database:
                 f"{shown[1]}; check the column '{cutoffs.name}'",
                 stacklevel=4,
             )
+
+    def encoded_examples(self) -> Table:
+        """What `encode` would make of `examples()`, whose rows are encoded already."""
+        table, (rows, _) = self._built.tables[self.target.table], self._chosen(True)
+        return table if rows.size == table.n_rows else table.take(rows)
 
     def index(self, table: str, column: str) -> KeyIndex:
         """Return the rows of each key of a column; the index is built when it is first asked for."""

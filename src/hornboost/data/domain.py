@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.convert import factorize, factorize_keys, remap
+from hornboost.data.convert import DENSE_SPAN, factorize, factorize_keys, remap
 from hornboost.data.values import to_text
 
 if TYPE_CHECKING:
@@ -79,11 +79,12 @@ class Domain:
         if any(values.type != known.type for values in distinct):
             known, distinct = to_text(known), [to_text(values) for values in distinct]
         codes = [self._places(values) if known is self.values else _index_in(values, known) for values in distinct]
-        new = [values.filter(pa.array(code < 0)) for values, code in zip(distinct, codes, strict=True)]
-        unknown = pc.unique(pa.chunked_array(new, type=known.type)).drop_null()
-        for values, code in zip(distinct, codes, strict=True):
-            fresh = _index_in(values, unknown)
-            code[fresh >= 0] = fresh[fresh >= 0] + self.size
+        if any((code < 0).any() for code in codes):
+            new = [values.filter(pa.array(code < 0)) for values, code in zip(distinct, codes, strict=True)]
+            unknown = pc.unique(pa.chunked_array(new, type=known.type)).drop_null()
+            for values, code in zip(distinct, codes, strict=True):
+                fresh = _index_in(values, unknown)
+                code[fresh >= 0] = fresh[fresh >= 0] + self.size
         return [remap(column, code) for (column, _), code in zip(parts, codes, strict=True)]
 
     def _places(self, values: pa.Array) -> NDArray[np.int32]:
@@ -93,6 +94,8 @@ class Domain:
         """
         import pyarrow as pa
 
+        if self.values.type == pa.int64() and self._dense is not None:
+            return _looked_up(values, *self._dense)
         if FEW * len(values) > self.size:
             return _index_in(values, self.values)
         if self.values.type == pa.int64():
@@ -103,6 +106,17 @@ class Domain:
                 np.int32
             )
         return np.array([self._code_of.get(value, -1) for value in values.to_pylist()], dtype=np.int32)
+
+    @cached_property
+    def _dense(self) -> tuple[int, NDArray[np.int32]] | None:
+        """The smallest number, and the code of each from there on, where these are not many more than the values."""
+        numbers = self.values.to_numpy()
+        low, high = (int(numbers.min()), int(numbers.max())) if self.size else (0, 0)
+        if high - low >= DENSE_SPAN * self.size + 1024:
+            return None
+        codes = np.full(high - low + 1, -1, np.int32)
+        codes[numbers - low] = np.arange(self.size, dtype=np.int32)
+        return low, codes
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -122,6 +136,15 @@ class Domain:
 
         known = (codes >= 0) & (codes < self.size)
         return self.values.take(pa.array(np.where(known, codes, 0), mask=~known))
+
+
+def _looked_up(values: pa.Array, low: int, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The codes of numbers, of which the first stands for `low`; -1 for others."""
+    wanted = values.fill_null(0).to_numpy(zero_copy_only=False)
+    known = (wanted >= low) & (wanted <= low + (len(codes) - 1))
+    if values.null_count:
+        known &= values.is_valid().to_numpy(zero_copy_only=False)
+    return np.where(known, codes[np.where(known, wanted - low, 0)], np.int32(-1))
 
 
 def _index_in(values: pa.Array, within: pa.Array) -> NDArray[np.int32]:

@@ -34,37 +34,48 @@ def arrow_columns(X: Any, names: Iterable[str] | None = None) -> dict[str, pa.Ch
                 f"an array of examples must have two dimensions, and this one has {X.ndim}; "
                 "reshape it to rows and columns"
             )
-        columns = list(names) if names is not None else [f"x{position}" for position in range(X.shape[1])]
-        if len(columns) != X.shape[1]:
+        called = list(names) if names is not None else [f"x{position}" for position in range(X.shape[1])]
+        if len(called) != X.shape[1]:
             raise DataError(
-                f"the array has {X.shape[1]} columns where {len(columns)} are expected; "
+                f"the array has {X.shape[1]} columns where {len(called)} are expected; "
                 "pass the columns of the training data"
             )
-        return {name: array_column(X[:, position], name) for position, name in enumerate(columns)}
+        return {name: array_column(X[:, position], name) for position, name in enumerate(called)}
     import pyarrow as pa
 
     frame = eager(X)
     native = frame.to_native()
+    columns = native.columns if isinstance(native, pa.Table) else None
     if frame.implementation.is_pandas():
-        native = _pandas_table(native)
-    if isinstance(native, pa.Table):
-        return {str(name): column for name, column in zip(frame.columns, native.columns, strict=True)}
-    return {str(name): series_column(series) for name, series in zip(frame.columns, frame.iter_columns(), strict=True)}
+        columns = _pandas_columns(native)
+    if columns is None:
+        columns = [series_column(series) for series in frame.iter_columns()]
+    return {str(name): column for name, column in zip(frame.columns, columns, strict=True)}
 
 
-def _pandas_table(frame: Any) -> Any:
-    """A pandas frame in Arrow, all columns in one go; the frame itself where a column needs more care."""
+def _pandas_columns(frame: Any) -> list[pa.ChunkedArray] | None:
+    """The columns of a pandas frame in Arrow; None where one needs more care.
+
+    `Table.from_pandas` would also write down how to get the same frame back, which takes as long again.
+    """
+    try:
+        return [_pandas_column(column) for _, column in frame.items()]
+    except NO_ARROW:
+        return None
+
+
+def _pandas_column(series: Any) -> pa.ChunkedArray:
     import pyarrow as pa
 
-    try:
-        table = pa.Table.from_pandas(frame, preserve_index=False, nthreads=1)
-    except NO_ARROW:
-        return frame
-    for position, (kind, dtype) in enumerate(zip(table.schema.types, frame.dtypes, strict=True)):
-        if dtype.kind == "O" and pa.types.is_date(kind):
-            whole = _with_times_of_day(frame.iloc[:, position], table.column(position))
-            table = table.set_column(position, table.column_names[position], whole)
-    return table
+    column = _chunked(series)
+    return _with_times_of_day(series, column) if series.dtype.kind == "O" and pa.types.is_date(column.type) else column
+
+
+def _chunked(values: Any) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    array = pa.array(values, from_pandas=True)
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
 NO_ARROW = (ValueError, TypeError, NotImplementedError, OverflowError)
@@ -135,12 +146,10 @@ def check_zones_of_objects(frame: Any, name: str, place: str) -> None:
 
 def array_column(values: NDArray[Any], name: str) -> pa.ChunkedArray:
     """One column of an array; objects are numbers if all are, otherwise text."""
-    import pyarrow as pa
-
     if values.dtype != object:
-        return pa.chunked_array([pa.array(np.ascontiguousarray(values), from_pandas=True)])
+        return _chunked(np.ascontiguousarray(values))
     try:
-        return pa.chunked_array([pa.array(values, from_pandas=True)])
+        return _chunked(values)
     except NO_ARROW:
         return _as_text(values.tolist(), name)
 
@@ -161,10 +170,17 @@ def _is_missing(value: Any) -> bool:
     return value is None or not (same if isinstance(same, bool | np.bool_) else same is not value)
 
 
-def encode_rows(X: Any, table: Table, domains: Mapping[str, Domain], hidden: Iterable[str]) -> Table:
+def encode_rows(
+    X: Any,
+    table: Table,
+    domains: Mapping[str, Domain],
+    hidden: Iterable[str],
+    columns: Mapping[str, pa.ChunkedArray] | None = None,
+) -> Table:
     """The rows of a frame or array as a table in the codes of `table`; see `Database.encode`."""
     cutoff = table.times
-    columns = arrow_columns(X, [*table.columns, *([] if cutoff is None else [cutoff.name])])
+    if columns is None:
+        columns = arrow_columns(X, [*table.columns, *([] if cutoff is None else [cutoff.name])])
     if cutoff is not None and cutoff.name not in columns:
         hint = did_you_mean(cutoff.name, columns)
         raise DataError(
@@ -257,11 +273,11 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     if column.kind == "numeric":
         return encode_attribute(column.name, "date" if column.is_date else "numeric", values, place)
     assert column.categories is not None
-    if column.stored == "text":
-        _check_text(values, place)
     codes = known_codes(values, column.categories)
     if codes is not None:
         return column.holding(codes)
+    if column.stored == "text":
+        _check_text(values, place)
     try:
         codes, distinct = factorize(values)
         texts = to_text(distinct).to_pylist()

@@ -62,7 +62,7 @@ def covers(database: Database, clause: Clause | str, examples: Table | None = No
     """
     if isinstance(clause, str):
         clause = Clause.parse(clause)
-    rows = database.encode(database.examples()[0]) if examples is None else examples
+    rows = database.encoded_examples() if examples is None else examples
     return Coverage.of(database, [clause]).covered(rows)[:, 0]
 
 

@@ -5,7 +5,8 @@ Neither the position of a row nor the rows beside it matter, so leaving out a ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -41,7 +42,7 @@ def example_hash(seed: int, round: int, content_hashes: NDArray[np.uint64]) -> N
     (np.True_, np.False_)
     """
     counter = _mixed(_mixed(seed & _ALL) ^ (round & _ALL))
-    return kernels.example_hash(content_hashes, np.array([counter], np.uint64))
+    return kernels.mixed(content_hashes, np.array([counter], np.uint64))
 
 
 def _mixed(state: int) -> int:
@@ -76,23 +77,33 @@ def content_hash(columns: NDArray[Any] | Sequence[NDArray[Any]]) -> NDArray[np.u
         columns = [columns[:, j] for j in range(columns.shape[1])]
     if not len(columns):
         raise ValueError("content_hash needs at least one column")
-    state = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        state = splitmix64(state ^ _column_bits(np.asarray(column)))
+    return mixed_bits(len(columns[0]), (column_bits(np.asarray(column)) for column in columns))
+
+
+def mixed_bits(n: int, columns: Iterable[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """A hash of each of n rows, from the bits of their columns."""
+    state = np.zeros(n, dtype=np.uint64)
+    for bits in columns:
+        state = kernels.mixed(state, bits)
     return state
 
 
-def category_hashes(categories: NDArray[np.object_]) -> NDArray[np.uint64]:
-    """The `content_hash` of each category, followed by two for missing, which is what the codes -1 and -2 pick.
+def category_bits(categories: NDArray[np.object_]) -> NDArray[np.uint64]:
+    """The bits of each category, followed by two for missing, which is what the codes -1 and -2 pick.
 
-    >>> bool((category_hashes(np.array(["a"], object)) == content_hash([np.array(["a", None, None], object)])).all())
+    They are those of a column of numbers, the `content_hash` of each category.
+
+    >>> hashes = content_hash([np.array(["a", None, None], object)])
+    >>> bool((category_bits(np.array(["a"], object)) == column_bits(hashes.astype(np.float64))).all())
     True
     """
     texts = (*categories, "None", "None")
-    return splitmix64(np.fromiter((_text_hash(text) for text in texts), dtype=np.uint64, count=len(texts)))
+    hashes = splitmix64(np.fromiter(map(_text_hash, texts), dtype=np.uint64, count=len(texts)))
+    return column_bits(hashes.astype(np.float64))
 
 
-def _column_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
+def column_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
+    """The bits by which each value enters the hash of its row."""
     if column.dtype.kind not in "biuf":
         return _text_bits(column)
     values = column.astype(np.float64) + 0.0  # adding 0.0 turns -0.0 into 0.0
@@ -102,10 +113,11 @@ def _column_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
 
 def _text_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
     texts, codes = np.unique(column.astype(str), return_inverse=True)
-    hashes = np.fromiter((_text_hash(text) for text in texts), dtype=np.uint64, count=len(texts))
+    hashes = np.fromiter(map(_text_hash, texts), dtype=np.uint64, count=len(texts))
     return hashes[codes]
 
 
+@lru_cache(maxsize=1024)  # the same few categories, fit after fit
 def _text_hash(text: str) -> int:
     if text in _MISSING_TEXTS:
         return int(_NAN)

@@ -1,4 +1,4 @@
-"""The compiled loop of `sampling`: a fresh hash of every example, once a round."""
+"""The compiled loop of `sampling`: the bits of a column, or of a round, mixed into the hash of every example."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ Hashes = NDArray[np.uint64]
 
 
 @jit
-def example_hash(content: Hashes, counter: Hashes) -> Hashes:
-    """`splitmix64` of each content with the counter."""
-    hashes = np.empty(content.size, np.uint64)
-    for i in range(content.size):
-        z = (content[i] ^ counter[0]) + np.uint64(0x9E3779B97F4A7C15)
+def mixed(hashes: Hashes, bits: Hashes) -> Hashes:
+    """`splitmix64` of each hash with its bits, or with the same ones for all."""
+    out = np.empty(hashes.size, np.uint64)
+    last = bits.size - 1
+    for i in range(hashes.size):
+        z = (hashes[i] ^ bits[min(i, last)]) + np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        hashes[i] = z ^ (z >> np.uint64(31))
-    return hashes
+        out[i] = z ^ (z >> np.uint64(31))
+    return out

@@ -34,8 +34,10 @@ def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
             "use HornBoostRegressor, cut them into ranges, or pass them as text if each of them is a class."
         )
     y = _of_one_type(y) if y.dtype == object else y
-    check_classification_targets(y)
-    for value in set(y.tolist()) if y.dtype == object else ():
+    if y.dtype != object:
+        check_classification_targets(y)
+        return y
+    for value in set(y.tolist()):  # nothing but text
         check_unicode(str(value))
     return y
 
@@ -47,6 +49,21 @@ def check_no_bytes(y: Any) -> None:
             "Unknown label type: y holds values of type bytes; "
             "pass all labels as text, as whole numbers or as booleans."
         )
+
+
+def class_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes in order, and the position of each label among them, as `numpy.unique` tells, which sorts all texts.
+
+    >>> classes, codes = class_codes(np.array(["no", "yes", "no"], dtype=object))
+    >>> classes.tolist(), codes.tolist()
+    (['no', 'yes'], [0, 1, 0])
+    """
+    if labels.dtype != object:
+        return np.unique(labels, return_inverse=True)
+    texts = labels.tolist()
+    classes = sorted(set(texts))
+    position = {value: k for k, value in enumerate(classes)}
+    return np.array(classes, dtype=object), np.fromiter(map(position.__getitem__, texts), np.intp, len(texts))
 
 
 def _of_one_type(y: NDArray[Any]) -> NDArray[Any]:

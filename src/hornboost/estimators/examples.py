@@ -4,6 +4,7 @@ weighted and encoded, for every estimator.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +17,20 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from hornboost.aggregates.choice import AggregateChoice
 from hornboost.data import Database
-from hornboost.data.frames import arrow_columns, eager
+from hornboost.data.frames import arrow_columns
 from hornboost.data.table import Table
 from hornboost.engine import Engine
-from hornboost.engine.sampling import category_hashes, content_hash, example_hash, splitmix64, tell_apart
+from hornboost.engine.sampling import (
+    category_bits,
+    column_bits,
+    content_hash,
+    example_hash,
+    mixed_bits,
+    splitmix64,
+    tell_apart,
+)
 from hornboost.errors import DataError
-from hornboost.estimators.classes import check_no_bytes, checked_classes
+from hornboost.estimators.classes import check_no_bytes, checked_classes, class_codes
 from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.learners.hypotheses import Codes, Floats, Rows
 from hornboost.learners.problem import Problem
@@ -121,15 +130,16 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
         counted, targets, weights = self._labelled(len(X), y, sample_weight)
         classes = self._codes(targets)
         X = X if len(counted) == len(X) else _safe_indexing(X, counted)
+        columns = None if isinstance(X, np.ndarray) else arrow_columns(X)  # once, for all that look at them
         self._database = Database.from_single(X) if self.database is None else self.database
-        examples = self._database.encode(X)
+        examples = self._database.encode(X, columns)
         problem = Problem(
             self._database,
             examples,
             classes.astype(np.int32),
             tuple(class_text(value) for value in getattr(self, "classes_", ())),
             weights,
-            row_content(X, examples),
+            content_hash(X) if columns is None else row_content(columns, examples),
             self._database.target.label or self._unnamed,
             Engine(self._database, examples, **engine),
         )
@@ -160,7 +170,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
         counted = np.flatnonzero(weights > 0)
         labels = labels[counted]
         weights = class_weighted(weights[counted], getattr(self, "class_weight", None), labels)
-        self.classes_, classes = np.unique(labels, return_inverse=True)
+        self.classes_, classes = class_codes(labels)
         return counted, classes, weights
 
     def _given_labels(self, n: int, y: Any, what: str) -> NDArray[Any]:
@@ -183,7 +193,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """X as a frame, or as an array of numbers, with its columns checked against those of `fit`."""
         if frames.is_into_dataframe(X):
-            if not eager(X).columns:
+            if len(X.columns) == 0:
                 raise DataError("the examples have no column to learn from; give at least one beside the label")
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
@@ -214,28 +224,22 @@ def check_database(database: Any, *, optional: bool) -> None:
         raise DataError(f"the parameter 'database' is of type '{type(database).__name__}'; {wanted}")
 
 
-def row_content(X: Any, examples: Table) -> NDArray[np.uint64]:
-    """A hash of each row of a frame or array, whatever its position; `examples` are the same rows encoded.
+def row_content(columns: Mapping[str, Any], examples: Table) -> NDArray[np.uint64]:
+    """A hash of each row of a frame, whatever its position; `examples` are the same rows encoded.
 
     A nominal column is hashed by its few categories, so that the cost does not grow with the length of the texts.
     """
-    if isinstance(X, np.ndarray):
-        return content_hash(X)
-    frame = eager(X)
-    cutoff = {} if examples.times is None else {examples.times.name: replace(examples.times, is_date=False)}
-    encoded = {name: examples.columns.get(str(name)) or cutoff.get(str(name)) for name in frame.columns}
-    others = [name for name, column in encoded.items() if column is None or column.kind == "key" or column.is_date]
-    raw = arrow_columns(frame.select(others).to_native()) if others else {}
-    columns = []
-    for name, column in encoded.items():
-        if str(name) in raw or column is None:
-            columns.append(raw[str(name)].to_numpy())
+    bits = []
+    for name, values in columns.items():
+        column = examples.columns.get(name)
+        if column is None or column.kind == "key" or column.is_date:
+            bits.append(column_bits(values.to_numpy()))
         elif column.kind == "numeric":
-            columns.append(column.numbers)
+            bits.append(column_bits(column.numbers))
         else:
             assert column.categories is not None
-            columns.append(category_hashes(column.categories)[column.codes].astype(np.float64))
-    return content_hash(columns)
+            bits.append(category_bits(column.categories).take(column.codes))
+    return mixed_bits(examples.n_rows, bits)
 
 
 def class_text(value: Any) -> str:

@@ -20,6 +20,7 @@ from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.file import NOT_OF_THE_MODEL
 from hornboost.model.rule_list import Rules
 from hornboost.model.scale import Scale
+from hornboost.stopping import working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,8 @@ class RelationalModel(RelationalExamples):
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self, "ensemble_")
-        return self.ensemble_.scores(self._database, self._encoded(X))
+        with working():
+            return self.ensemble_.scores(self._database, self._encoded(X))
 
     @property
     def rules_(self) -> list[Rule]:
