@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornboost.data.jit import jit
+from hornboost.jit import jit
 
 class Pair(NamedTuple):
     a: np.ndarray
@@ -64,9 +64,9 @@ def test_an_index_that_was_cut_short_is_made_anew(folder: Path) -> None:
 
 
 def test_a_kernel_is_made_anew_where_a_function_that_it_shares_has_changed(tmp_path: Path) -> None:
-    common = "from hornboost.data.jit import shared\n\n@shared\ndef number():\n    return {}\n"
+    common = "from hornboost.jit import shared\n\n@shared\ndef number():\n    return {}\n"
     kernel = "\n\n@jit\ndef total(n):\n    return n + number()\n\nPAIR = 1\n"
-    imports = "from hornboost.data.jit import jit\nfrom common import number\n"
+    imports = "from hornboost.jit import jit\nfrom common import number\n"
     (tmp_path / "release.py").write_text(imports + kernel, encoding="utf-8")
     found = []
     for value in ("1", "10"):

@@ -360,7 +360,6 @@ def test_the_command_line_says_that_kernels_are_compiled(tmp_path: Path) -> None
 
 def test_importing_the_package_registers_no_listener() -> None:
     run = python(
-        "from numba.core import event; import hornboost.data.jit; "
-        "print(len(event._registered.get('numba:compile', [])))"
+        "from numba.core import event; import hornboost.jit; print(len(event._registered.get('numba:compile', [])))"
     )
     assert run.stdout.strip() == "0", run.stderr

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 
 import hornboost as hb
-from hornboost.data.jit import jit
+from hornboost.jit import jit
 from hornboost.model.diagnosis import NothingLearnedWarning
 from hornboost.stopping import (
     INTERRUPTED,
@@ -378,8 +378,8 @@ def test_compiling_and_loading_a_kernel_is_off_the_clock(monkeypatch: Any) -> No
         time.sleep(0.01)
         seen.append(now())
 
-    monkeypatch.setattr("hornboost.data.jit._Cache.load_overload", load)
-    monkeypatch.setattr("hornboost.data.jit._Cache.save_overload", load)
+    monkeypatch.setattr("hornboost.jit._Cache.load_overload", load)
+    monkeypatch.setattr("hornboost.jit._Cache.save_overload", load)
     kernel = jit(_twice)
     assert (kernel(3), kernel(4)) == (6, 8)
     assert len(seen) == 4

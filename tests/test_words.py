@@ -17,7 +17,7 @@ from hornboost.estimators.booster import Booster
 ROOT = Path(__file__).parents[1]
 CODE = sorted((ROOT / "src").rglob("*.py"))
 SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n[A-Z]\w+\n-+\n|\Z)", re.DOTALL | re.MULTILINE)
-INTERNAL = re.compile(r"\bseed 00\d|\bDESIGN\b")
+INTERNAL = re.compile(r"\bseed\s+00\d|\bDESIGN\b")
 ESTIMATORS = [
     value for name in hb.__all__ if inspect.isclass(value := getattr(hb, name)) and hasattr(value, "get_params")
 ]

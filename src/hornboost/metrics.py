@@ -7,13 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hornboost import exact
 from hornboost.errors import DataError
 
 __all__ = ["RecallPrecisionCurve", "area_between", "aurpc", "recall_precision_curve"]
-
-_SERIES_BELOW = 0.05
-_SERIES_TERMS = 14
 
 
 class RecallPrecisionCurve(NamedTuple):
@@ -57,39 +53,16 @@ def area_between(tp_a: ArrayLike, fp_a: ArrayLike, tp_b: ArrayLike, fp_b: ArrayL
     >>> area_between([2, 2], [1, 1], [2, 3], [5, 2]).round(6)  # no true positive more, no area
     array([0.      , 0.627706])
     """
-    tp_a, fp_a, tp_b, fp_b = (np.asarray(points, dtype=np.float64) for points in (tp_a, fp_a, tp_b, fp_b))
-    d = tp_b - tp_a
-    n_a = tp_a + fp_a
-    n_b = tp_b + fp_b
-    growth = d + (fp_b - fp_a)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        q = growth / n_a
-        # q·φ₁ and q·φ₂ instead of φ₁ and φ₂, so that a tiny n_a does not overflow
-        log_q = exact.log1ps(q)
-        area = np.asarray(d / growth * (tp_a * log_q + d * (1.0 - log_q / q)))
-        is_near = q < _SERIES_BELOW
-        if is_near.any():
-            near, d_near, tp_near, n_near = (
-                q[is_near],
-                *(np.broadcast_to(values, q.shape)[is_near] for values in (d, tp_a, n_a)),
-            )
-            area[is_near] = (
-                d_near / n_near * (tp_near * _alternating_series(near, 1) + d_near * _alternating_series(near, 2))
-            )
-        if not np.isfinite(q).all():
-            area = np.where(np.isfinite(q), area, tp_b * (tp_b / n_b))
-    return np.asarray(np.where(d > 0, area, 0.0), dtype=np.float64)
+    tp_a, fp_a, tp_b, fp_b = (np.asarray(values, np.float64, order="C") for values in (tp_a, fp_a, tp_b, fp_b))
+    from hornboost.exact.areas import areas
 
-
-def _alternating_series(q: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-    """1/first - q/(first + 1) + q²/(first + 2) - ..., by Horner's rule.
-
-    Exact to the last digits below `_SERIES_BELOW`.
-    """
-    total = np.zeros_like(q)
-    for k in reversed(range(_SERIES_TERMS)):
-        total = 1.0 / (k + first) - q * total
-    return total
+    points = [tp_a, fp_a, tp_b, fp_b]
+    out = np.empty(np.broadcast_shapes(*(values.shape for values in points)))
+    if any(values.shape != out.shape and values.size > 1 for values in points):
+        points = list(np.broadcast_arrays(*points))
+    a_tp, a_fp, b_tp, b_fp = (values.ravel() for values in points)
+    areas(a_tp, a_fp, b_tp, b_fp, out.ravel())
+    return out
 
 
 def aurpc(y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None) -> float:

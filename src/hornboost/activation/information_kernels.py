@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import inner, jit
 from hornboost.exact import scalars
 from hornboost.exact.compiled import log, log1p
+from hornboost.jit import inner, jit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornboost.data.jit import jit
 from hornboost.engine.engine import Engine
 from hornboost.engine.joins import Chain
 from hornboost.engine.key_kernels import Codes, Longs
 from hornboost.errors import DataError, LimitError, did_you_mean
+from hornboost.jit import jit
 from hornboost.stopping import check
 
 if TYPE_CHECKING:

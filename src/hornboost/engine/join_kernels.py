@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hornboost.data.jit import inner, jit
 from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, distinct, end, fits, leads, same
+from hornboost.jit import inner, jit
 
 INTERVAL, MISSING, SAME, DIFFER, NEEDS, AGE, LATE_INTERVAL, LATE_MISSING = range(8)
 

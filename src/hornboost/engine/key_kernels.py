@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import shared
+from hornboost.jit import shared
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]

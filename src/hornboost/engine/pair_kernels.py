@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornboost.data.jit import inner, jit
 from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, end, fits, leads
+from hornboost.jit import inner, jit
 
 
 @jit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import jit
+from hornboost.jit import jit
 
 Hashes = NDArray[np.uint64]
 

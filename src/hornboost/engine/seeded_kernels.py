@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornboost.data.jit import inner, jit
 from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, end, leads, same
+from hornboost.jit import inner, jit
 
 
 @inner

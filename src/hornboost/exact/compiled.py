@@ -1,48 +1,18 @@
-"""The scalar functions compiled, for other kernels to call, and loops over arrays of them.
-
-A kernel that calls these is compiled again when its own file changes, not when `scalars` does: who edits that file
-empties numba's cache.
-"""
+"""The scalar functions compiled, for other kernels to call, and loops over arrays of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.exact import scalars
-from hornboost.stopping import off_the_clock
+from hornboost.jit import jit, scalar, shared
 
 Floats = NDArray[np.float64]
-Function = TypeVar("Function", bound=Callable[[float], float])
-
-_COMMON: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True}
-_INNER: dict[str, Any] = {**_COMMON, "no_cpython_wrapper": True}
-_LOOP: dict[str, Any] = {**_COMMON, "cache": True}
-_CALLED: dict[str, Any] = {"boundscheck": False, "no_cfunc_wrapper": True, "cache": True}
-_inner = numba.njit(**_INNER)
-
-
-def _loop(function: Any) -> Any:
-    return _entered(numba.njit(**_LOOP)(function))
-
-
-def _called(function: Function) -> Function:
-    """A function of one number that Python calls in loops, too; giving the interpreter lock away would cost more than
-    it.
-    """
-    return cast(Function, _entered(numba.njit(**_CALLED)(function)))
-
-
-def _entered(kernel: Any) -> Any:
-    if hasattr(kernel, "compile"):
-        kernel.compile = off_the_clock()(kernel.compile)
-    return kernel
-
 
 _EXPONENT = 52
 _BIAS = 1023
@@ -51,12 +21,12 @@ _SMALLEST_NORMAL = 2.0**-1022
 _NORMALISING = 54
 _PER_LN2, _EXP_OVERFLOWS, _EXP_VANISHES = scalars.PER_LN2, scalars.EXP_OVERFLOWS, scalars.EXP_VANISHES
 
-_log_of_parts: Callable[[float, float], float] = _inner(scalars.log_of_parts)
-_exp_without: Callable[[float, Any], float] = _inner(scalars.exp_without)
-_one_plus = _inner(scalars.one_plus)
+_log_of_parts: Callable[[float, float], float] = shared(scalars.log_of_parts)
+_exp_without: Callable[[float, Any], float] = shared(scalars.exp_without)
+_one_plus = shared(scalars.one_plus)
 
 
-@_called
+@scalar
 def log(x: float) -> float:
     """The natural logarithm."""
     if not 0.0 < x < math.inf:
@@ -68,7 +38,7 @@ def log(x: float) -> float:
     return _log_of_parts(f, float(exponent - _NORMALISING if is_tiny else exponent))
 
 
-@_called
+@scalar
 def exp(x: float) -> float:
     """e to the power of x."""
     if not _EXP_VANISHES <= x <= _EXP_OVERFLOWS:
@@ -81,28 +51,28 @@ def exp(x: float) -> float:
     return _exp_without(x, k) * power * rest
 
 
-@_inner
+@shared
 def log1p(x: float) -> Any:
     """ln(1 + x)."""
     u, lost = _one_plus(x)
     return log(u) + lost
 
 
-@_loop
+@jit
 def logs(x: Floats, out: Floats) -> None:
     """The logarithm of each number."""
     for i in range(x.size):
         out[i] = log(x[i])
 
 
-@_loop
+@jit
 def log1ps(x: Floats, out: Floats) -> None:
     """ln(1 + x) of each number."""
     for i in range(x.size):
         out[i] = log1p(x[i])
 
 
-@_loop
+@jit
 def exps(x: Floats, out: Floats) -> None:
     """The exponential of each number."""
     for i in range(x.size):
@@ -118,7 +88,7 @@ _CARRY_AFTER = 512
 """So many numbers of 54 bits at most leave their sum within 64."""
 
 
-@_loop
+@jit
 def places(x: Floats, out: NDArray[np.int64]) -> Any:
     """The exact sum of numbers as Σ out[k]·2^(32k − 1075), by integers alone; False where one is not finite."""
     for i in range(x.size):

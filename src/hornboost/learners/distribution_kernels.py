@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import jit
+from hornboost.jit import jit
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]

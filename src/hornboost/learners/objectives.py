@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hornboost.exact.areas import area, areas_of_paths
 from hornboost.exact.compiled import exp, log
-from hornboost.metrics import area_between
+from hornboost.learners import objective_kernels as kernels
 
 Floats = NDArray[np.float64]
 Weights = NDArray[np.int64]
@@ -79,11 +80,7 @@ def largest_wracc(stats: Weights, totals: Weights) -> Floats:
 
     That of two classes differs in sign only.
     """
-    n_classes = stats.shape[1]
-    best = np.zeros(len(stats))
-    for label in range(n_classes if n_classes > 2 else 1):
-        np.maximum(best, np.abs(wracc(stats, totals, label)), out=best)
-    return comparable(best)
+    return kernels.largest_wracc(stats, totals, RESOLUTION)
 
 
 def target_wracc(stats: Weights, totals: Weights) -> Floats:
@@ -160,7 +157,7 @@ def clause_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[CurvePoint]) -> Flo
     >>> clause_area([1.0, 0.5], [3.0, 0.0], [CurvePoint(1.0, 3.0)]).round(6)
     array([0.25    , 0.698741])
     """
-    return _to_zero_recall(tp, fp) + area_between(tp, fp, path[0].tp, path[0].fp)
+    return _areas(tp, fp, path[0], 0.0)
 
 
 def path_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[CurvePoint]) -> Floats:
@@ -169,21 +166,25 @@ def path_area(tp: ArrayLike, fp: ArrayLike, path: Sequence[CurvePoint]) -> Float
     >>> bool(path_area([0.5], [0.0], [CurvePoint(1.0, 3.0)]) == clause_area([0.5], [0.0], [CurvePoint(1.0, 3.0)]))
     True
     """
-    last = path[-1]
-    fixed = sum(areas(path))
-    return _to_zero_recall(tp, fp) + area_between(tp, fp, last.tp, last.fp) + fixed
+    return _areas(tp, fp, path[-1], float(sum(areas(path))))
+
+
+def _areas(tp: ArrayLike, fp: ArrayLike, end: CurvePoint, fixed: float) -> Floats:
+    found = areas_of_paths(np.ascontiguousarray(tp, np.float64), np.ascontiguousarray(fp, np.float64), *end, fixed)
+    return found.reshape(np.shape(tp))
 
 
 def areas(path: Sequence[CurvePoint]) -> list[float]:
     """The area between each clause of a path and the one before it, which is more general."""
-    return [float(area_between(b.tp, b.fp, a.tp, a.fp)) for a, b in pairwise(path)]
+    return [area(b.tp, b.fp, a.tp, a.fp) for a, b in pairwise(path)]
 
 
 def levels(path: Sequence[CurvePoint], excess: bool) -> list[float]:
     """h of an example by how many clauses of the path cover it, from 0 clauses (h = 0) to all of them (h = 1).
 
-    With i of the m clauses after the empty one, it is the share of the area right of the next clause's recall (seed
-    003, Figure 1). With `excess` the area above the precision of the empty clause counts instead of the total.
+    With i of the m clauses after the empty one, it is the share of the area right of the next clause's recall
+    (Oliphant, Burnside and Shavlik 2009, Figure 1). With `excess` the area above the precision of the empty clause
+    counts instead of the total.
 
     >>> [round(h, 4) for h in levels([CurvePoint(1.0, 3.0), CurvePoint(0.75, 1.0), CurvePoint(0.5, 0.0)], excess=False)]
     [0.0, 0.3142, 1.0]
@@ -191,14 +192,8 @@ def levels(path: Sequence[CurvePoint], excess: bool) -> list[float]:
     first, last = path[0], path[-1]
     base = first.tp / (first.tp + first.fp) if excess else 0.0
     pieces = [area - base * (a.tp - b.tp) for area, a, b in zip(areas(path), path, path[1:], strict=False)]
-    total = sum(pieces) + float(_to_zero_recall(last.tp, last.fp)) - base * last.tp
+    precision = last.tp / (last.tp + last.fp) if last.tp + last.fp > 0 else 0.0
+    total = sum(pieces) + last.tp * precision - base * last.tp
     shares = np.cumsum(pieces)[1:] / total if total > 0 else np.zeros(len(path) - 2)
     inner = np.maximum.accumulate(np.clip(shares, 0.0, 1.0)) if len(path) > 2 else shares
     return [0.0, *inner.tolist(), 1.0]
-
-
-def _to_zero_recall(tp: ArrayLike, fp: ArrayLike) -> Floats:
-    """`area_between` from (0, 0): true positives times precision."""
-    found = np.asarray(tp, dtype=np.float64)
-    total = found + np.asarray(fp, dtype=np.float64)
-    return np.asarray(found * np.divide(found, total, out=np.zeros_like(total), where=total > 0))

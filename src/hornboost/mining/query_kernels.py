@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import inner, jit
 from hornboost.engine.key_kernels import distinct, leads, same
+from hornboost.jit import inner, jit
 
 Codes = NDArray[np.int32]
 Places = NDArray[np.uint32]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.jit import inner, jit
 from hornboost.exact.compiled import exp, log
+from hornboost.jit import inner, jit
 
 _PAIRS = np.uint64(0x5555555555555555)
 _NIBBLES = np.uint64(0x3333333333333333)

@@ -26,7 +26,21 @@ def jit(function: Function) -> Function:
 
     No entry for calls from C is made: nobody calls, and it is a tenth of the time of compiling.
     """
-    kernel = numba.njit(**_COMMON, cache=True)(function)
+    return _kept(function, _COMMON)
+
+
+def scalar(function: Function) -> Function:
+    """Compile a function of numbers that Python calls in loops, and kernels of several files.
+
+    Giving the interpreter lock away would cost more than the function.
+    """
+    found = _kept(function, {**_COMMON, "nogil": False})
+    _shared[id(found)] = _files(function)
+    return found
+
+
+def _kept(function: Function, options: dict[str, Any]) -> Function:
+    kernel = numba.njit(**options, cache=True)(function)
     if hasattr(kernel, "_cache"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
         kernel._cache = _Cache(function)
         kernel.compile = off_the_clock()(kernel.compile)
@@ -44,12 +58,17 @@ def inner(function: Function) -> Function:
 def shared(function: Function) -> Function:
     """Compile a function that kernels of several files call."""
     found = inner(function)
-    _shared[id(found)] = function.__code__.co_filename
+    _shared[id(found)] = _files(function)
     return found
 
 
-_shared: dict[int, str] = {}
-"""The file of each function that kernels of other files call."""
+_shared: dict[int, frozenset[str]] = {}
+"""The files of each function that kernels of other files call: its own, and those of the functions that it shares."""
+
+
+def _files(function: Any) -> frozenset[str]:
+    shared_ones = [_shared[id(value)] for value in function.__globals__.values() if id(value) in _shared]
+    return frozenset({function.__code__.co_filename}).union(*shared_ones)
 
 
 class _Cache(FunctionCache):
@@ -63,8 +82,7 @@ class _Cache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        files = {_shared[id(value)] for value in function.__globals__.values() if id(value) in _shared}
-        stats = [os.stat(file) for file in sorted(files)]
+        stats = [os.stat(file) for file in sorted(_files(function) - {function.__code__.co_filename})]
         if stats and hasattr(self._cache_file, "_source_stamp"):
             self._cache_file._source_stamp = (
                 self._cache_file._source_stamp,
