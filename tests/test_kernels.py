@@ -144,12 +144,15 @@ def test_what_lies_below_counts_when_entries_are_combined() -> None:
     ).tolist() == [1]
 
 
-def test_weights_are_summed_by_condition_and_class_and_thresholds_cumulated() -> None:
+@pytest.mark.parametrize(("is_covered", "last"), [(True, 7), (False, 0)])
+def test_weights_of_covered_examples_are_summed_by_condition_and_class_and_thresholds_cumulated(
+    is_covered: bool, last: int
+) -> None:
     out = np.zeros((3, 2), np.int64)
-    pair_kernels.weigh(
-        codes(0, 2), longs(0, 2, 3), codes(0, 1, 2), longs(1), longs(3), longs(5, 100, 7), codes(0, 1, 1), out
-    )
-    assert out.tolist() == [[5, 0], [5, 0], [5, 7]]
+    covered = np.array([True, True, is_covered])
+    pairs = codes(0, 2), longs(0, 2, 3), codes(0, 1, 2), longs(1), longs(3)
+    pair_kernels.weigh(*pairs, longs(5, 100, 7), covered, codes(0, 1, 1), out)
+    assert out.tolist() == [[5, 0], [5, 0], [5, last]]
 
 
 @pytest.mark.parametrize("n_raw", [10, 10_000_000])

@@ -218,7 +218,7 @@ class Constrained:
             W_G,
             self.y,
             2,
-            lambda stats: z_tilde(stats[:, 1], stats[:, 0]),
+            z_tilde,
             start=0.0,
             goes_on=lambda covered: bool(covered[0] > 0),
             max_literals=self.settings.max_literals,

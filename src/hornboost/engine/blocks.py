@@ -198,16 +198,27 @@ class Pairs:
     def nbytes(self) -> int:
         return self.pairs.nbytes + self.segment_start.nbytes + self.segment_example.nbytes
 
-    def score(self, weights: Longs, classes: Codes, out: Longs, pool: Executor | None, n_threads: int) -> None:
-        """Write the weight of each condition by class into `out`, which must be zero."""
+    def score(
+        self,
+        weights: Longs,
+        covered: NDArray[np.bool_],
+        classes: Codes,
+        out: Longs,
+        pool: Executor | None,
+        n_threads: int,
+    ) -> None:
+        """Write the weight of the covered examples of each condition, by class, into `out`, which must be zero."""
         if self._is_small(pool):
             kernels.weigh(
-                self.segment_example, self.segment_start, self.pairs, self.starts, self.stops, weights, classes, out
+                *(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops),
+                *(weights, covered, classes, out),
             )
             return
 
         def add(lo: int, hi: int, into: Longs) -> None:
-            kernels.histogram(lo, hi, self.segment_example, self.segment_start, self.pairs, weights, classes, into)
+            kernels.histogram(
+                lo, hi, self.segment_example, self.segment_start, self.pairs, weights, covered, classes, into
+            )
 
         self._add_in_parts(add, out, pool, n_threads)
 

@@ -78,6 +78,7 @@ class Engine:
         self.look_ahead = look_ahead
         self.max_entries = max_entries
         self.workshop = workshop or Workshop(Cache(cache_bytes), n_jobs)
+        self.cache = self.workshop.cache
         self.facts = Facts.of(database)
         self.graph = JoinGraph(self.facts, examples)
         self.constants = tuple(constants)
@@ -105,11 +106,6 @@ class Engine:
         """The joins that reach too many rows, and how many."""
         return self.workshop.refused
 
-    @property
-    def cache(self) -> Cache:
-        """What is kept between rounds."""
-        return self.workshop.cache
-
     def root(self) -> State:
         """The state of the clause with an empty body."""
         return self._root
@@ -131,14 +127,14 @@ class Engine:
         self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int
     ) -> NDArray[np.int64]:
         """The weight that each refinement covers, by class: an integer table of candidates by classes, exact."""
-        live = weights * frontier.state.covered
-        classes = writable(classes, CODE)
+        weights, classes, covered = writable(weights, WEIGHT), writable(classes, CODE), frontier.state.covered
         out = zeros(len(frontier), n_classes)
+        pool, n_jobs = self.workshop.pool, self.workshop.n_jobs
         at = 0
         for group in frontier.groups:
             for pairs in group.pairs:
                 check()
-                pairs.score(live, classes, out[at : at + pairs.n_conditions], self.workshop.pool, self.workshop.n_jobs)
+                pairs.score(weights, covered, classes, out[at : at + pairs.n_conditions], pool, n_jobs)
                 at += pairs.n_conditions
         return out
 
@@ -371,7 +367,7 @@ class Engine:
         """The entries of the last literal of a chain that pass its test, for the covered examples only."""
         known: Entries | None = self.cache.get(("entries", state.entries[node].number, joins))
         if known is not None:
-            alive = state.covered[known.example]
+            alive = gathered(state.covered, known.example)
             if test is not None:
                 alive &= self._alive(state, joins[-1].table, test, known, False)
             if alive.all():
@@ -379,7 +375,7 @@ class Engine:
             example, rows, up, _ = join_kernels.compact(known.example, known.rows, known.up, alive, NO_ROWS)
             return Entries(example, rows, up)
         reach = self.reach(state, node, joins)
-        codes = np.where(state.covered[reach.example], reach.codes, CODE(-1))
+        codes = np.where(gathered(state.covered, reach.example), reach.codes, CODE(-1))
         reach, table = reach._replace(codes=codes), self.database.tables[joins[-1].table]
         if test is None:
             return _expanded(reach, NO_MASK)
@@ -392,7 +388,8 @@ class Engine:
         if not is_root and depends_on_cutoff(self.database.tables[table], test):
             cutoffs = self.cutoffs(state, entries.example)
             return seen_satisfies(self.database.tables[table], test, self.facts, entries.rows, cutoffs)
-        return self.passes(table, test, entries.rows, is_root)
+        are_all = is_root and len(entries) == self.examples.n_rows  # the examples themselves
+        return self.passes(table, test, None if are_all else entries.rows, is_root)
 
     def passes(self, table: str, test: Test, rows: Codes | None, is_root: bool) -> NDArray[np.bool_]:
         """Which rows of a table pass a test that says the same of them for all examples."""

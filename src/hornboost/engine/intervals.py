@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Column
 from hornboost.dtypes import MISSING
 from hornboost.engine.facts import NO_VALUE, Facts
+from hornboost.engine.reach import gathered
 from hornboost.logic.clause import Test
 from hornboost.logic.moment import moment_of
 
@@ -25,9 +29,9 @@ def interval(column: Column, test: Test, facts: Facts) -> tuple[float, float]:
 
 def satisfies(column: Column, test: Test, facts: Facts, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_]:
     """Which rows of a column, or which of some rows, pass a test."""
-    values = column.values if rows is None else column.values[rows]
+    values: NDArray[Any] = column.values if rows is None else gathered(column.values, rows)
     if test.op == "missing":
-        return np.isnan(values) if column.kind == "numeric" else values == MISSING
+        return np.asarray(np.isnan(values) if column.kind == "numeric" else values == MISSING)
     low, high = interval(column, test, facts)
     if test.op == "=":
         return np.asarray(values == (low if column.kind == "numeric" else int(low)))
@@ -39,6 +43,6 @@ def _code(column: Column, value: str, facts: Facts) -> int:
     if column.kind == "key":
         return facts.constant(column.domain or "", value)
     assert column.categories is not None
-    at = int(np.searchsorted(column.categories, value)) if len(column.categories) else 0
+    at = bisect_left(column.categories, value)
     known = at < len(column.categories) and column.categories[at] == value
     return at if known else NO_VALUE

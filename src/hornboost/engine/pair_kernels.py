@@ -432,16 +432,17 @@ def histogram(
     segment_start: Longs,
     pairs: Codes,
     weights: Longs,
+    covered: Mask,
     classes: Codes,
     out: Longs,
 ) -> None:
-    """Add each example's weight to every condition that it satisfies, by class; segments lo..hi."""
+    """Add the weight of each covered example to every condition that it satisfies, by class; segments lo..hi."""
     n_classes = np.uint64(out.shape[1])
     cells = out.reshape(-1)
     for segment in range(np.uint64(lo), np.uint64(hi)):  # unsigned: no index counts from the end
         who = np.uint32(segment_example[segment])
         weight = weights[who]
-        if weight != 0:
+        if weight != 0 and covered[who]:
             label = np.uint64(classes[who])
             for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + np.uint64(1)])):
                 cells[np.uint64(np.uint32(pairs[p])) * n_classes + label] += weight
@@ -503,11 +504,12 @@ def weigh(
     starts: Longs,
     stops: Longs,
     weights: Longs,
+    covered: Mask,
     classes: Codes,
     out: Longs,
 ) -> None:
     """`histogram` over all segments and `cumulate` in one call."""
-    histogram(np.int64(0), segment_example.size, segment_example, segment_start, pairs, weights, classes, out)
+    histogram(np.int64(0), segment_example.size, segment_example, segment_start, pairs, weights, covered, classes, out)
     cumulate(out, starts, stops)
 
 

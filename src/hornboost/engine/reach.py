@@ -33,6 +33,10 @@ AT_ONCE = 1 << 23
 some hundredths of a second, so that Ctrl-C and time limits need not wait longer."""
 
 
+FEW = 1 << 15
+"""So many values are gathered faster where no position is checked."""
+
+
 class Reach(NamedTuple):
     """From which entries a join leads to which rows: the input of one pass.
 
@@ -147,6 +151,8 @@ def lifted(ups: Iterable[Codes]) -> Codes | None:
 
 def gathered(values: NDArray[Number], at: Codes) -> NDArray[Number]:
     """`values[at]`, part by part where they are many."""
+    if at.size <= FEW:
+        return values.take(at, mode="clip")
     if at.size <= AT_ONCE:
         return values[at]
     out = np.empty(at.size, values.dtype)

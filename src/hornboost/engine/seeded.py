@@ -161,7 +161,7 @@ class SeededEngine:
         out = np.zeros((sizes, 2), np.int64)
         for part, at in zip(self._root_parts(), self._bounds, strict=False):
             if part.holder is None:
-                self._add(part.group, live, classes, out, int(at))
+                self._add(part.group, live, position.covered, classes, out, int(at))
             else:
                 held = own.weight_by_holder(part.holder, live, classes, part.n_holders)
                 for pairs in part.group.pairs:
@@ -171,19 +171,22 @@ class SeededEngine:
                     pair_kernels.cumulate(into, pairs.starts, pairs.stops)
                     at += pairs.n_conditions
         at = int(self._bounds[-1])
+        covered = position.covered
         if position.tree is not None:
-            live, classes = live[position.tree.examples], classes[position.tree.examples]
+            at_tree = position.tree.examples
+            live, covered, classes = live[at_tree], covered[at_tree], classes[at_tree]
         for group in literals.groups:
-            self._add(group, live, classes, out, at)
+            self._add(group, live, covered, classes, out, at)
             at += group.size
         return out
 
-    def _add(self, group: NodeOptions, live: Longs, classes: Codes, out: Longs, at: int) -> None:
+    def _add(
+        self, group: NodeOptions, live: Longs, covered: NDArray[np.bool_], classes: Codes, out: Longs, at: int
+    ) -> None:
+        pool, n_jobs = self.engine.workshop.pool, self.engine.workshop.n_jobs
         for pairs in group.pairs:
             check()
-            pairs.score(
-                live, classes, out[at : at + pairs.n_conditions], self.engine.workshop.pool, self.engine.workshop.n_jobs
-            )
+            pairs.score(live, covered, classes, out[at : at + pairs.n_conditions], pool, n_jobs)
             at += pairs.n_conditions
 
     def refine(self, position: Position, literals: Literals, i: int) -> Position:

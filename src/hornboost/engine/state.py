@@ -85,6 +85,8 @@ def propagate(
 ) -> State:
     """The state after some entries died: up to the root, then down every branch (Yannakakis' semi-joins)."""
     n = len(specs)
+    if n == 1:
+        return State(tuple(specs), tuple(entries), covered & alive[0])
     masks: list[NDArray[np.bool_] | None] = [alive.get(k) for k in range(n)]
     for k in range(n - 1, 0, -1):
         check()

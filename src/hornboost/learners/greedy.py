@@ -77,9 +77,9 @@ def grow_by(
         score = float(scores[candidate])
         if not score > best:
             break
-        ties = np.flatnonzero(scores == score)
-        if ties.size > 1:
-            candidate = frontier.first(ties)
+        is_best = scores == score
+        if np.count_nonzero(is_best) > 1:
+            candidate = frontier.first(np.flatnonzero(is_best))
         state = engine.refine(state, frontier.refinement(candidate))
         states.append(state)
         best, covered = score, stats[candidate]

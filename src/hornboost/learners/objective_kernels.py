@@ -1,4 +1,4 @@
-"""The compiled loop of `objectives`: numpy would make a dozen passes, and the calls are what costs on small data."""
+"""The compiled loops of `objectives`: numpy would make a dozen passes, and the calls are what costs on small data."""
 
 from __future__ import annotations
 
@@ -25,4 +25,13 @@ def largest_wracc(stats: Longs, totals: Longs, resolution: float) -> Floats:
         for label in range(n_classes if n_classes > 2 else 1):
             best = max(best, abs(stats[k, label] / total - covered * (totals[label] / (total * total))))
         out[k] = np.rint(best * resolution)
+    return out
+
+
+@jit
+def z_tilde(stats: Longs) -> Floats:
+    """√w₊ − √w₋ of each candidate, whose weights stand by class, the negative first."""
+    out = np.empty(len(stats))
+    for k in range(len(stats)):
+        out[k] = np.sqrt(stats[k, 1]) - np.sqrt(stats[k, 0])
     return out

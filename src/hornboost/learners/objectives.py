@@ -25,13 +25,15 @@ RESOLUTION = 2.0**40
 """Qualities are compared in steps of 2**-40, so that conditions that divide the examples alike are ties."""
 
 
-def z_tilde(w_plus: ArrayLike, w_minus: ArrayLike) -> Floats:
+def z_tilde(stats: Weights) -> Floats:
     """√w₊ − √w₋, what a clause is grown by (Hoche and Wrobel 2002, Table 1, function 4).
 
-    >>> z_tilde([0.25, 0.0], [0.04, 0.09])
-    array([ 0.3, -0.3])
+    `stats` holds the covered weight by candidate and class, the negative one first.
+
+    >>> z_tilde(np.array([[4, 25], [9, 0]]))
+    array([ 3., -3.])
     """
-    return np.asarray(np.sqrt(w_plus) - np.sqrt(w_minus))
+    return kernels.z_tilde(stats)
 
 
 def z(w_plus: float, w_minus: float) -> float:
