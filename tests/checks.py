@@ -18,16 +18,18 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 import hornboost as hb
 from hornboost.stopping import INTERRUPTED, OUT_OF_TIME
 
 N_CLASSES = (2, 5)
 
+Examples = tuple[hb.datasets.generated.Generated, hb.Database, pd.DataFrame, pd.Series]
+
 
 @cache
-def generated(n_classes: int = 2) -> tuple[hb.datasets.generated.Generated, hb.Database, pd.DataFrame, pd.Series]:
+def generated(n_classes: int = 2) -> Examples:
     """Trains with noise; those that go east may be told apart by their two to five cars, which gives five classes."""
     data = hb.datasets.trains(120, noise=0.1, seed=4)
     if n_classes == 2:
@@ -43,10 +45,42 @@ def generated(n_classes: int = 2) -> tuple[hb.datasets.generated.Generated, hb.D
     return data, database, *database.examples()
 
 
+@cache
+def numbers(counts: bool = False) -> Examples:
+    """What customers spend, or how often they buy."""
+    data = hb.datasets.spending(150, counts=counts, seed=4)
+    database = data.database()
+    return data, database, *database.examples()
+
+
+def examples(estimator: Any, n_classes: int = 2) -> Examples:
+    """The data for an estimator: classes; for a regressor counts with Poisson's loss, and amounts with others."""
+    return numbers(estimator.loss == "poisson") if is_regressor(estimator) else generated(n_classes)
+
+
 def fitted(estimator: Any, n_classes: int = 2, **parameters: Any) -> tuple[Any, pd.DataFrame, pd.Series]:
     """The estimator, fitted with a database behind the examples."""
-    _, database, X, y = generated(n_classes)
+    _, database, X, y = examples(estimator, n_classes)
     return clone(estimator).set_params(database=database, **parameters).fit(X, y), X, y
+
+
+def scores(model: Any, X: Any) -> Any:
+    """What the rules' votes add up to."""
+    return model.predict(X) if is_regressor(model) else model.decision_function(X)
+
+
+def predictions(model: Any, X: Any) -> Any:
+    """The numbers that a model predicts: probabilities, or those themselves."""
+    return model.predict(X) if is_regressor(model) else model.predict_proba(X)
+
+
+def several(estimator: Any) -> tuple[int, ...]:
+    """The numbers of classes to try: there are none for a regressor, which is tried once."""
+    return (2,) if is_regressor(estimator) else N_CLASSES
+
+
+def texts(model: Any) -> list[str]:
+    return [str(rule.clause) for rule in model.rules_]
 
 
 def has(estimator: Any, *names: str) -> bool:
@@ -55,27 +89,29 @@ def has(estimator: Any, *names: str) -> bool:
 
 
 def check_database_is_the_first_parameter(estimator: Any) -> None:
-    assert type(estimator)(generated()[1]).database is generated()[1]
+    database = examples(estimator)[1]
+    assert type(estimator)(database).database is database
 
 
 def check_weight_zero_leaves_an_example_out(estimator: Any) -> None:
-    _, database, X, y = generated()
+    _, database, X, y = examples(estimator)
     corrupt = np.arange(len(y)) % 2 == 0
-    wrong = y.where(~corrupt, y.map({"0": "1", "1": "0"}))
+    wrong = y.where(~corrupt, y.max() * 7 + 3 if is_regressor(estimator) else y.map({"0": "1", "1": "0"}))
     model = clone(estimator).set_params(database=database)
     weighted = clone(model).fit(X, wrong, sample_weight=np.where(corrupt, 0.0, 1.0))
     left_out = clone(model).fit(X[~corrupt], y[~corrupt])
     assert [str(rule) for rule in weighted.rules_] == [str(rule) for rule in left_out.rules_]
-    np.testing.assert_array_equal(weighted.decision_function(X), left_out.decision_function(X))
+    np.testing.assert_array_equal(scores(weighted, X), scores(left_out, X))
 
 
 def check_a_weight_is_a_repetition(estimator: Any) -> None:
-    _, database, X, y = generated()
+    _, database, X, y = examples(estimator)
     weights = 1 + np.arange(len(y)) % 3
     model = clone(estimator).set_params(database=database)
     weighted = clone(model).fit(X, y, sample_weight=weights)
     repeated = clone(model).fit(X.iloc[np.repeat(np.arange(len(y)), weights)], np.repeat(y.to_numpy(), weights))
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-7, atol=1e-9)
+    atol = 0.0 if is_regressor(estimator) else 1e-9
+    np.testing.assert_allclose(predictions(weighted, X), predictions(repeated, X), rtol=1e-7, atol=atol)
 
 
 def check_threads_change_no_byte(estimator: Any, folder: Path) -> None:
@@ -95,26 +131,26 @@ def check_clones_share_the_database_and_learn_the_same(estimator: Any) -> None:
     again = clone(model)
     assert again.database is model.database
     assert not hasattr(again, "ensemble_")
-    np.testing.assert_array_equal(again.fit(X, y).decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(scores(again.fit(X, y), X), scores(model, X))
 
 
 def check_pickles(estimator: Any) -> None:
     model, X, _ = fitted(estimator)
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(scores(again, X), scores(model, X))
 
 
-@pytest.mark.parametrize("n_classes", N_CLASSES)
-def check_files_hold_the_model(estimator: Any, folder: Path, n_classes: int) -> None:
-    model, X, _ = fitted(estimator, n_classes)
-    model.save(folder / "model.json")
-    loaded = hb.load(folder / "model.json", database=model.database)
-    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert [str(rule.clause) for rule in loaded.rules_] == [str(rule.clause) for rule in model.rules_]
-    loaded.save(folder / "again.json")
-    assert (folder / "again.json").read_bytes() == (folder / "model.json").read_bytes()
+def check_files_hold_the_model(estimator: Any, folder: Path) -> None:
+    for n_classes in several(estimator):
+        model, X, _ = fitted(estimator, n_classes)
+        model.save(folder / "model.json")
+        loaded = hb.load(folder / "model.json", database=model.database)
+        np.testing.assert_array_equal(scores(loaded, X), scores(model, X))
+        np.testing.assert_array_equal(predictions(loaded, X), predictions(model, X))
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        assert texts(loaded) == texts(model)
+        loaded.save(folder / "again.json")
+        assert (folder / "again.json").read_bytes() == (folder / "model.json").read_bytes()
 
 
 @pytest.mark.parametrize("n_classes", N_CLASSES)
@@ -156,8 +192,8 @@ def check_pandas_and_polars_give_one_model(estimator: Any) -> None:
     polars = pytest.importorskip("polars")
     model, X, y = fitted(estimator)
     other = clone(estimator).set_params(database=model.database).fit(polars.from_pandas(X), y.to_numpy())
-    np.testing.assert_array_equal(other.decision_function(polars.from_pandas(X)), model.decision_function(X))
-    assert [str(rule.clause) for rule in other.rules_] == [str(rule.clause) for rule in model.rules_]
+    np.testing.assert_array_equal(scores(other, polars.from_pandas(X)), scores(model, X))
+    assert texts(other) == texts(model)
 
 
 def check_several_classes(estimator: Any) -> None:
@@ -191,19 +227,20 @@ def check_stages_end_at_the_model(estimator: Any) -> None:
 
 
 def check_early_stopping_keeps_the_rounds_up_to_the_smallest_loss(estimator: Any) -> None:
-    model, X, y = fitted(estimator, early_stopping=3, validation_fraction=0.3, rounds=30)
+    rounds = 60 if is_regressor(estimator) else 30
+    model, X, y = fitted(estimator, early_stopping=3, validation_fraction=0.3, rounds=rounds)
     losses = model.history_["validation_loss"].to_numpy()
-    assert len(losses) <= 30
+    assert len(losses) <= rounds
     best = int(np.argmin(losses)) + 1
     assert model.n_rounds_ in (0, best)
     if "held-out" in model.stopped_:
         assert len(losses) == model.n_rounds_ + 3
-    assert np.isfinite(model.predict_proba(X)).all()
-    assert model.score(X, y) > 0.4
+    assert np.isfinite(predictions(model, X)).all()
+    assert is_regressor(estimator) or model.score(X, y) > 0.4
     if model.n_rounds_:
         ends_there = [lambda row: row["round"] == model.n_rounds_]
-        given = {"early_stopping": 1_000, "validation_fraction": 0.3, "rounds": 30, "callbacks": ends_there}
-        np.testing.assert_array_equal(fitted(estimator, **given)[0].predict_proba(X), model.predict_proba(X))
+        given = {"early_stopping": 1_000, "validation_fraction": 0.3, "rounds": rounds, "callbacks": ends_there}
+        np.testing.assert_array_equal(predictions(fitted(estimator, **given)[0], X), predictions(model, X))
 
 
 def check_the_time_limit_holds(estimator: Any) -> None:
@@ -224,7 +261,7 @@ def check_a_checkpoint_leads_to_the_same_model(estimator: Any, folder: Path) -> 
             raise Down
 
     given = {"random_state": 1, "checkpoint": folder / "run.json"}
-    for n_classes in N_CLASSES:
+    for n_classes in several(estimator):
         given["checkpoint"].unlink(missing_ok=True)
         whole = fitted(estimator, n_classes, random_state=1)[0]
         with pytest.raises(Down):
@@ -247,7 +284,7 @@ def check_callbacks_see_each_round_and_may_end_it(estimator: Any) -> None:
 
 def check_ctrl_c_keeps_what_was_learned(estimator: Any) -> None:
     """A signal at a random moment, inside a kernel or not: KeyboardInterrupt, and a model of the rounds so far."""
-    _, database, X, y = generated()
+    _, database, X, y = examples(estimator)
     fitted(estimator, rounds=2)
     for wait in (0.05, 0.2):
         begun = threading.Event()
@@ -279,9 +316,9 @@ def check_class_weights_count(estimator: Any) -> None:
 
 
 def check_an_eval_set_is_told_and_not_learned_from(estimator: Any) -> None:
-    _, database, X, y = generated()
+    _, database, X, y = examples(estimator)
     model = clone(estimator).set_params(database=database)
     plain = clone(model).fit(X[::2], y[::2])
     watched = clone(model).fit(X[::2], y[::2], eval_set=(X[1::2], y[1::2]))
     assert any(name.endswith("_held_out") for name in watched.history_)
-    np.testing.assert_array_equal(watched.decision_function(X), plain.decision_function(X))
+    np.testing.assert_array_equal(scores(watched, X), scores(plain, X))

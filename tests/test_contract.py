@@ -35,6 +35,14 @@ REGRESSORS = [
     hb.HornBoostRegressor(rounds=8, max_literals=2, loss="poisson", random_state=0),
 ]
 
+OF_CLASSIFIERS = [
+    checks.check_stages_end_at_the_model,
+    checks.check_sql_scores_as_python_does,
+    checks.check_explanations_add_up_to_the_score,
+    checks.check_several_classes,
+    checks.check_one_class,
+    checks.check_class_weights_count,
+]
 OF_BOOSTERS = [
     checks.check_stages_end_at_the_model,
     checks.check_early_stopping_keeps_the_rounds_up_to_the_smallest_loss,
@@ -74,7 +82,10 @@ def test_every_booster(estimator: Any, check: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "check",
-    [check for name, check in inspect.getmembers(number_checks, inspect.isfunction) if name.startswith("check_")],
+    [
+        *(check for check in (*OF_ALL, *OF_BOOSTERS) if check not in OF_CLASSIFIERS),
+        *(check for name, check in inspect.getmembers(number_checks, inspect.isfunction) if name.startswith("check_")),
+    ],
     ids=lambda check: check.__name__,
 )
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda estimator: estimator.loss)
