@@ -8,25 +8,14 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import say, show_json
+from hornboost.cli.source import TaskOptions
 
 
+@shared.gathers(options=shared.task_options)
 def audit(
     source: shared.Source,
-    target: shared.Target = None,
-    key: shared.Key = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    predicts: shared.Predicts = None,
-    task: shared.TaskName = None,
-    exclude: shared.Exclude = None,
-    link: shared.Link = None,
-    schema: shared.SqlSchema = None,
-    tables: shared.Tables = None,
-    exclude_table: shared.ExcludeTable = None,
-    where: shared.Where = None,
-    allow_outside: shared.AllowOutside = False,
-    times: shared.Times = None,
-    known_later: shared.KnownLater = None,
+    *,
+    options: TaskOptions,
     folds: Annotated[
         bool, typer.Option(help="Learn small models to compare folds at random with folds in time.")
     ] = True,
@@ -36,26 +25,7 @@ def audit(
     """Look in SOURCE for what was not known when predictions were due, and say what to declare."""
     from hornboost.cli.source import open_task
 
-    database = open_task(
-        source,
-        shared.task_options(
-            target,
-            key,
-            label,
-            positive,
-            task,
-            exclude,
-            link,
-            schema,
-            tables,
-            exclude_table,
-            where,
-            allow_outside,
-            predicts,
-            times,
-            known_later,
-        ),
-    )
+    database = open_task(source, options)
     found = database.audit(folds=folds)
     if as_json:
         show_json(found.to_dict())

@@ -13,6 +13,7 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import note, say, show_json, show_table
+from hornboost.cli.source import TaskOptions
 from hornboost.stopping import holding
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 
+@shared.gathers(options=shared.task_options)
 def evaluate(
     source: shared.Source,
     cv: Annotated[
@@ -33,21 +35,8 @@ def evaluate(
     split: shared.Split = None,
     rolling: shared.Rolling = None,
     horizon: shared.Horizon = None,
-    target: shared.Target = None,
-    key: shared.Key = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    predicts: shared.Predicts = None,
-    task: shared.TaskName = None,
-    exclude: shared.Exclude = None,
-    link: shared.Link = None,
-    schema: shared.SqlSchema = None,
-    tables: shared.Tables = None,
-    exclude_table: shared.ExcludeTable = None,
-    where: shared.Where = None,
-    allow_outside: shared.AllowOutside = False,
-    times: shared.Times = None,
-    known_later: shared.KnownLater = None,
+    *,
+    options: TaskOptions,
     estimator: shared.Estimator = "hornboost",
     features: shared.Features = None,
     rounds: shared.Rounds = None,
@@ -63,26 +52,7 @@ def evaluate(
     from hornboost.cli.source import open_task
     from hornboost.cli.splits import asked_folds
 
-    database = open_task(
-        source,
-        shared.task_options(
-            target,
-            key,
-            label,
-            positive,
-            task,
-            exclude,
-            link,
-            schema,
-            tables,
-            exclude_table,
-            where,
-            allow_outside,
-            predicts,
-            times,
-            known_later,
-        ),
-    )
+    database = open_task(source, options)
     X, y, behind = examples(database)
     learner = shared.make_estimator(
         estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules

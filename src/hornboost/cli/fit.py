@@ -13,6 +13,7 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import check_output, note, show_json
+from hornboost.cli.source import TaskOptions
 from hornboost.errors import HornBoostError, ModelError
 from hornboost.stopping import OUT_OF_TIME, holding
 
@@ -24,24 +25,12 @@ SHOWN = 5
 """Joins that were left out to name; there may be dozens."""
 
 
+@shared.gathers(options=shared.task_options)
 def fit(
     source: shared.Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path("model.json"),
-    target: shared.Target = None,
-    key: shared.Key = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    predicts: shared.Predicts = None,
-    task: shared.TaskName = None,
-    exclude: shared.Exclude = None,
-    link: shared.Link = None,
-    schema: shared.SqlSchema = None,
-    tables: shared.Tables = None,
-    exclude_table: shared.ExcludeTable = None,
-    where: shared.Where = None,
-    allow_outside: shared.AllowOutside = False,
-    times: shared.Times = None,
-    known_later: shared.KnownLater = None,
+    *,
+    options: TaskOptions,
     estimator: shared.Estimator = "hornboost",
     features: shared.Features = None,
     rounds: shared.Rounds = None,
@@ -57,26 +46,7 @@ def fit(
 
     check_output(output, source, *_checkpoint(settings))
     with _nothing_written():
-        database = open_task(
-            source,
-            shared.task_options(
-                target,
-                key,
-                label,
-                positive,
-                task,
-                exclude,
-                link,
-                schema,
-                tables,
-                exclude_table,
-                where,
-                allow_outside,
-                predicts,
-                times,
-                known_later,
-            ),
-        )
+        database = open_task(source, options)
         X, y, behind = examples(database)
         learner = shared.make_estimator(
             estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules

@@ -9,55 +9,25 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import note, say, show_json, show_table
+from hornboost.cli.source import TaskOptions
 
 if TYPE_CHECKING:
     from hornboost.data import Database
     from hornboost.data.time_facts import TimeFacts
 
 
+@shared.gathers(options=shared.task_options)
 def inspect(
     source: shared.Source,
-    target: shared.Target = None,
-    key: shared.Key = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    predicts: shared.Predicts = None,
-    task: shared.TaskName = None,
-    exclude: shared.Exclude = None,
-    link: shared.Link = None,
-    schema: shared.SqlSchema = None,
-    tables: shared.Tables = None,
-    exclude_table: shared.ExcludeTable = None,
-    where: shared.Where = None,
-    allow_outside: shared.AllowOutside = False,
-    times: shared.Times = None,
-    known_later: shared.KnownLater = None,
+    *,
+    options: TaskOptions,
     toml: Annotated[bool, typer.Option("--toml", help="Print the schema as a schema.toml.")] = False,
     as_json: shared.Json = False,
 ) -> None:
     """Show the tables of SOURCE as found: columns, types, links, what is predicted, what was inferred, and warnings."""
     from hornboost.cli.source import open_source
 
-    database = open_source(
-        source,
-        shared.task_options(
-            target,
-            key,
-            label,
-            positive,
-            task,
-            exclude,
-            link,
-            schema,
-            tables,
-            exclude_table,
-            where,
-            allow_outside,
-            predicts,
-            times,
-            known_later,
-        ),
-    )
+    database = open_source(source, options)
     if toml:
         say(database.to_schema_toml())
     elif as_json:
@@ -66,24 +36,12 @@ def inspect(
         _show(database)
 
 
+@shared.gathers(options=shared.task_options)
 def convert(
     source: shared.Source,
     folder: Annotated[Path, typer.Argument(help="The folder to make; it must not exist yet.")],
-    target: shared.Target = None,
-    key: shared.Key = None,
-    label: shared.Label = None,
-    positive: shared.Positive = None,
-    predicts: shared.Predicts = None,
-    task: shared.TaskName = None,
-    exclude: shared.Exclude = None,
-    link: shared.Link = None,
-    schema: shared.SqlSchema = None,
-    tables: shared.Tables = None,
-    exclude_table: shared.ExcludeTable = None,
-    where: shared.Where = None,
-    allow_outside: shared.AllowOutside = False,
-    times: shared.Times = None,
-    known_later: shared.KnownLater = None,
+    *,
+    options: TaskOptions,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV files instead of Parquet.")] = False,
 ) -> None:
     """Write SOURCE as a folder with a file a table and a schema.toml, which every verb reads without guessing."""
@@ -91,26 +49,7 @@ def convert(
     from hornboost.cli.source import open_source, say_which_tables
 
     check_new(folder)
-    database = open_source(
-        source,
-        shared.task_options(
-            target,
-            key,
-            label,
-            positive,
-            task,
-            exclude,
-            link,
-            schema,
-            tables,
-            exclude_table,
-            where,
-            allow_outside,
-            predicts,
-            times,
-            known_later,
-        ),
-    )
+    database = open_source(source, options)
     say_which_tables(database)
     for warning in database.warnings:  # among them are columns that are left out, which the folder will lack
         note(warning)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
@@ -171,22 +173,23 @@ Dialect = Annotated[
 
 
 def task_options(
-    target: str | None,
-    key: Sequence[str] | None,
-    label: str | None,
-    positive: str | None,
-    task: str | None,
-    exclude: Sequence[str] | None,
-    link: Sequence[str] | None,
-    schema: str | None,
-    tables: Sequence[str] | None = None,
-    exclude_table: Sequence[str] | None = None,
-    where: Sequence[str] | None = None,
-    allow_outside: bool = False,
-    predicts: str | None = None,
-    times: Sequence[str] | None = None,
-    known_later: Sequence[str] | None = None,
+    target: Target = None,
+    key: Key = None,
+    label: Label = None,
+    positive: Positive = None,
+    predicts: Predicts = None,
+    task: TaskName = None,
+    exclude: Exclude = None,
+    link: Link = None,
+    schema: SqlSchema = None,
+    tables: Tables = None,
+    exclude_table: ExcludeTable = None,
+    where: Where = None,
+    allow_outside: AllowOutside = False,
+    times: Times = None,
+    known_later: KnownLater = None,
 ) -> TaskOptions:
+    """What a verb that learns is told about its source."""
     return TaskOptions(
         target,
         key or (),
@@ -204,6 +207,61 @@ def task_options(
         times=_times(times or ()),
         known_later=_known_later(known_later or ()),
     )
+
+
+def reading_options(
+    target: Target = None,
+    task: TaskName = None,
+    link: Link = None,
+    schema: SqlSchema = None,
+    tables: Tables = None,
+    exclude_table: ExcludeTable = None,
+    where: Where = None,
+    allow_outside: AllowOutside = False,
+    times: Times = None,
+    known_later: KnownLater = None,
+) -> TaskOptions:
+    """What a verb with a model is told about its source; the model says the rest."""
+    return task_options(
+        target=target,
+        task=task,
+        link=link,
+        schema=schema,
+        tables=tables,
+        exclude_table=exclude_table,
+        where=where,
+        allow_outside=allow_outside,
+        times=times,
+        known_later=known_later,
+    )
+
+
+Verb = TypeVar("Verb", bound=Callable[..., None])
+
+
+def gathers(**options: Callable[..., Any]) -> Callable[[Verb], Verb]:
+    """A verb with parameters each of which stands for several options: those of a function, which makes its value.
+
+    So options that verbs share are declared once. Typer reads the signature that the verb has then.
+    """
+
+    def gathering(verb: Verb) -> Verb:
+        of_each = {name: signature(make, eval_str=True).parameters for name, make in options.items()}
+        own = signature(verb, eval_str=True).parameters
+        asked = [option for name in own for option in of_each.get(name, {name: own[name]}).values()]
+
+        @wraps(verb)
+        def gathered(**given: Any) -> None:
+            for name, make in options.items():
+                given[name] = make(**{option: given.pop(option) for option in of_each[name]})
+            verb(**given)
+
+        del gathered.__wrapped__
+        gathered.__annotations__ = {option.name: option.annotation for option in asked}
+        gathered.__signature__ = Signature([option.replace(kind=Parameter.KEYWORD_ONLY) for option in asked])  # type: ignore[attr-defined]
+        return cast(Verb, gathered)
+
+    return gathering
 
 
 def _names(text: str) -> list[str]:

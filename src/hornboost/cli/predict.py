@@ -14,30 +14,23 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import check_output, note, say, show_json, write_text
+from hornboost.cli.source import TaskOptions
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hornboost.cli.source import TaskOptions
     from hornboost.data import Database
     from hornboost.estimators.fitted import FittedModel, FittedRegressor
 
 
+@shared.gathers(options=shared.reading_options)
 def predict(
     model: shared.Model,
     source: shared.Source,
     output: shared.Output = None,
-    target: shared.Target = None,
-    task: shared.TaskName = None,
-    link: shared.Link = None,
-    schema: shared.SqlSchema = None,
-    tables: shared.Tables = None,
-    exclude_table: shared.ExcludeTable = None,
-    where: shared.Where = None,
-    allow_outside: shared.AllowOutside = False,
-    times: shared.Times = None,
-    known_later: shared.KnownLater = None,
+    *,
+    options: TaskOptions,
     as_of: shared.AsOf = None,
     unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Only rows whose label is missing.")] = False,
     label: shared.Label = None,
@@ -52,12 +45,7 @@ def predict(
     class, which their columns name. Of a number there is the prediction alone.
     """
     check_output(output, model, source)
-    options = shared.task_options(
-        *(target, None, label, None, task, None, link, schema, tables, exclude_table, where, allow_outside),
-        times=times,
-        known_later=known_later,
-    )
-    fitted, X, keys = load_with_examples(model, source, options, unlabelled, as_of)
+    fitted, X, keys = load_with_examples(model, source, replace(options, label=label), unlabelled, as_of)
     frame = predictions(fitted, X, keys)
     if output is not None and output.suffix == ".parquet" and not as_json:
         _write_parquet(output, frame)
@@ -71,6 +59,7 @@ def predict(
         note(f"wrote {len(frame):,} predictions to {output}")
 
 
+@shared.gathers(options=shared.reading_options)
 def explain(
     model: shared.Model,
     source: shared.Source,
@@ -81,16 +70,8 @@ def explain(
         ),
     ],
     missed: Annotated[int, typer.Option(min=0, help="Rules that did not fire to show for each example.")] = 3,
-    target: shared.Target = None,
-    task: shared.TaskName = None,
-    link: shared.Link = None,
-    schema: shared.SqlSchema = None,
-    tables: shared.Tables = None,
-    exclude_table: shared.ExcludeTable = None,
-    where: shared.Where = None,
-    allow_outside: shared.AllowOutside = False,
-    times: shared.Times = None,
-    known_later: shared.KnownLater = None,
+    *,
+    options: TaskOptions,
     as_of: shared.AsOf = None,
     as_json: shared.Json = False,
 ) -> None:
@@ -100,11 +81,6 @@ def explain(
     """
     from hornboost.model.explanation import Explanations
 
-    options = shared.task_options(
-        *(target, None, None, None, task, None, link, schema, tables, exclude_table, where, allow_outside),
-        times=times,
-        known_later=known_later,
-    )
     fitted, X, keys = load_with_examples(model, source, options, as_of=as_of)
     cutoff = fitted.model.times.get(fitted.model.target.table)
     rows = find_rows(keys, key, None if cutoff is None else cutoff.column)

@@ -10,9 +10,11 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.output import check_output, note, progress_console
+from hornboost.cli.source import TaskOptions
 from hornboost.errors import DataError
 
 
+@shared.gathers(options=shared.reading_options)
 def report(
     model: shared.Model,
     data: Annotated[
@@ -31,18 +33,10 @@ def report(
     cv_examples: Annotated[int, typer.Option(min=10, help="Examples to cross-validate on at most.")] = 5_000,
     explained: Annotated[int, typer.Option("--examples", min=0, help="Examples to explain at most.")] = 120,
     title: Annotated[str | None, typer.Option(help="What the page is called.")] = None,
-    target: shared.Target = None,
     label: shared.Label = None,
     positive: shared.Positive = None,
-    task: shared.TaskName = None,
-    link: shared.Link = None,
-    schema: shared.SqlSchema = None,
-    tables: shared.Tables = None,
-    exclude_table: shared.ExcludeTable = None,
-    where: shared.Where = None,
-    allow_outside: shared.AllowOutside = False,
-    times: shared.Times = None,
-    known_later: shared.KnownLater = None,
+    *,
+    options: TaskOptions,
 ) -> None:
     """Write one HTML page about MODEL: its rules, how good they are, how they were learned, and explanations."""
     from hornboost.cli.source import as_read_by, open_for_model, open_task, say_what_was_read
@@ -53,13 +47,8 @@ def report(
     check_output(output, model, data)
     saved = file.load(model)
     known = saved.target
-    stated = label or known.label, positive or _positive(known)
     predicts = "numbers" if saved.ensemble.is_of_numbers else None
-    options = shared.task_options(
-        *(target, None, *stated, task, None, link, schema, tables, exclude_table, where, allow_outside, predicts),
-        times=times,
-        known_later=known_later,
-    )
+    options = replace(options, label=label or known.label, positive=positive or _positive(known), predicts=predicts)
     if positive is None and label is None:
         options = replace(options, negative=_negative(known))
     database = (
