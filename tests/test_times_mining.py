@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import dated
 import hornboost as hb
 import naive
 from hornboost.logic import Clause, Head
 from hornboost.logic.clause import Literal
+from hornboost.logic.clause import Test as Condition
+from hornboost.logic.duration import is_duration, microseconds_of
 from hornboost.mining.informative import within_columns
 from hornboost.mining.language import Language
 from hornboost.mining.limits import Limits
@@ -118,8 +122,6 @@ def covered(rows: Rows, clause: Clause, dates: bool = False) -> list[bool]:
 
 def in_numbers(clause: Clause) -> Clause:
     """The clause with lengths of time as microseconds, and moments as the ticks that they stand for."""
-    from hornboost.logic.clause import Test as Condition
-    from hornboost.logic.duration import is_duration, microseconds_of
 
     def plain(test: Condition) -> Condition:
         if test.op == "=" or not isinstance(test.value, str):
@@ -180,6 +182,33 @@ def direct(language: Language) -> list[Clause]:
         if relation.columns == ("t",)
         for tests in relation.conditions[1:]
     ]
+
+
+@pytest.mark.parametrize("oi", [True, False])
+@pytest.mark.filterwarnings("ignore:the examples see no row")
+def test_queries_over_random_databases_hold_for_the_examples_that_see_their_rows(oi: bool) -> None:
+    n_found = 0
+    for seed in range(60):
+        case = dated.seeded_case(seed, 0)
+        X, _ = case.database.examples()
+        weights, one_class = np.ones(len(X)), np.zeros(len(X), np.int32)
+        language = Language.of(case.database, case.database.encode(X), weights, bins=3, oi=oi, symmetric={}, steps=2)
+        queries = Miner(language, one_class, weights, np.array([np.inf, 1.0])).mine(2).queries
+        for query in queries[:100]:
+            clause = language.clause(query.body, HEAD)
+            column = np.unpackbits(np.frombuffer(query.covered, np.uint8), count=len(X)).astype(bool).tolist()
+            assert case.covers(lengths_in_numbers(clause)) == column, (seed, str(clause))
+            n_found += 1
+    assert n_found > 2000
+
+
+def lengths_in_numbers(clause: Clause) -> Clause:
+    def plain(test: Condition) -> Condition:
+        is_length = isinstance(test.value, str) and test.op != "=" and is_duration(test.value)
+        return replace(test, value=microseconds_of(str(test.value))) if is_length else test
+
+    body = [replace(literal, tests=tuple(plain(test) for test in literal.tests)) for literal in clause.body]
+    return replace(clause, body=tuple(body))
 
 
 def test_one_cutoff_for_all_is_mined_as_the_filtered_tables() -> None:
@@ -258,6 +287,15 @@ def test_numbers_and_ages_are_cut_on_what_examples_see() -> None:
     told = [str(tests[0]) for tests in alone.relations[2].conditions[1:] if len(tests) == 1]
     assert "n<=1.5" in told
     assert "age>=1.5" in told
+
+
+def test_an_interval_ends_before_the_next_begins_where_nothing_lies_between() -> None:
+    late = pd.Timestamp("2024-02-28 23:59:59.999999")
+    for values in ([late, late + pd.Timedelta(microseconds=1)], [1.0, np.nextafter(1.0, 2.0)]):
+        X = pd.DataFrame({"when": pd.Series(values * 10)})
+        patterns = hb.RelationalPatterns(max_length=1, bins=2).fit(X)
+        assert len(patterns.clauses_) == 2
+        assert sorted(patterns.transform(X).sum(axis=0)) == [10, 10] == sorted(patterns.support_.sum(axis=1))
 
 
 def test_an_age_of_dates_is_cut_at_whole_units() -> None:

@@ -48,7 +48,7 @@ def ages_of(
     is_date = table.times.is_date
     bounds, conditions = [], []
     gaps = [
-        _units_apart(low, high) if is_date else (between(low, high),) * 2
+        _units_apart(low, high) if is_date else _numbers_apart(low, high)
         for low, high in equal_frequency(ages, weights, bins)
     ]
     lows, highs = [-np.inf, *(begin for _, begin in gaps)], [*(end for end, _ in gaps), np.inf]
@@ -58,6 +58,12 @@ def ages_of(
         bounds.append((low, high))
         conditions.append(tuple(Test(table.age, op, duration_text(end) if is_date else float(end)) for op, end in ends))
     return np.array(bounds, np.float64).reshape(-1, 2), conditions
+
+
+def _numbers_apart(low: float, high: float) -> tuple[float, float]:
+    """Where an interval ends and the next begins: between the two numbers, or at them where nothing lies between."""
+    middle = between(low, high)
+    return (middle, middle) if low < middle < high else (low, high)
 
 
 def _units_apart(low: float, high: float) -> tuple[float, float]:
@@ -101,7 +107,7 @@ def _intervals(column: Column, gaps: list[tuple[float, float]]) -> list[tuple[fl
         return []
     lows, highs = [-np.inf], []
     for low, high in gaps:
-        end, begin = _days_apart(low, high) if column.is_date else (between(low, high),) * 2
+        end, begin = _days_apart(low, high) if column.is_date else _numbers_apart(low, high)
         highs.append(end)
         lows.append(begin)
     highs.append(np.inf)
@@ -118,9 +124,9 @@ def _days_apart(low: float, high: float) -> tuple[float, float]:
     if np.isinf(low):
         return low, high
     midnight = (np.floor(low / DAY) + 1.0) * DAY
-    if midnight > high:
+    if midnight >= high:
         within = np.floor(low + (high - low) / 2)
-        return within, within
+        return (within, within) if low < within and midnight > high else (low, high)
     return (low, midnight) if low == midnight - DAY else (midnight, midnight)
 
 

@@ -28,21 +28,18 @@ def latest_cutoffs(database: Database, examples: Table, steps: int) -> dict[str,
     that follow the same keys, the later one sees all that the earlier one does, so that only the latest matters.
     """
     cutoffs = np.full(examples.n_rows, np.inf) if examples.times is None else examples.times.numbers
-    known = {name: np.full(domain.size, -np.inf) for name, domain in database.domains.items()}
+    # the last place, which null keys lead to, is reached by nobody
+    known = {name: np.full(domain.size + 1, -np.inf) for name, domain in database.domains.items()}
     for column in examples.keys:
-        at = known[column.domain or ""]
-        codes = column.codes
-        inside = (codes >= 0) & (codes < at.size)
+        at, codes = known[column.domain or ""], column.codes
+        inside = (codes >= 0) & (codes < at.size - 1)
         np.maximum.at(at, codes[inside], cutoffs[inside])
     rows = {name: np.full(table.n_rows, -np.inf) for name, table in database.tables.items()}
     for _ in range(steps):
         before = {name: latest.copy() for name, latest in known.items()}
         for name, table in database.tables.items():
             for column in table.keys:
-                codes = column.codes
-                np.maximum(
-                    rows[name], np.where(codes >= 0, before[column.domain or ""][codes], -np.inf), out=rows[name]
-                )
+                np.maximum(rows[name], before[column.domain or ""][column.codes], out=rows[name])
             if table.times is not None:
                 rows[name][~(table.times.numbers < rows[name])] = -np.inf
             seen = rows[name] > -np.inf
