@@ -126,19 +126,18 @@ def _is_like_the_one_before(example: Codes, variables: Codes, b: int, used: Plac
 
 
 @inner
-def _condition(held: Codes, since: Floats | None, row: Any, a: int, e: Any, cutoffs: Cutoffs) -> Any:
-    """The condition on an attribute, no age, that a row holds for an example."""
-    if cutoffs is not None and since is not None and since.shape[0] > 0 and not since[row, a] < cutoffs[e]:
-        return np.int32(0)
-    return held[row, a]
+def _is_known(since: Floats | None, row: Any, a: int, cutoff: float) -> bool:
+    """Whether what a row holds of an attribute, some of which are late, counts up to a cutoff."""
+    if since is not None:
+        return bool(since[row, a] < cutoff)
+    return True
 
 
 @inner
-def _is_aged(times: Floats | None, ages: Floats | None, k: Any, row: Any, e: Any, cutoffs: Cutoffs) -> bool:
-    """Whether the age of a row in an example's view lies in an interval."""
-    if cutoffs is not None and times is not None and ages is not None:
-        age = cutoffs[e] - times[row]
-        return bool(ages[k, 0] <= age <= ages[k, 1])
+def _is_aged(times: Floats | None, ages: Floats | None, k: Any, row: Any, cutoff: float) -> bool:
+    """Whether the age of a row, seen from a cutoff, lies in an interval."""
+    if times is not None and ages is not None:
+        return bool(ages[k, 0] <= cutoff - times[row] <= ages[k, 1])
     return False
 
 
@@ -156,24 +155,35 @@ def _holds(
     cutoffs: Cutoffs,
 ) -> bool:
     """Whether a row holds a condition, of which the attribute is given, for an example."""
-    if cutoffs is not None and ages is not None and first_age <= condition < first_age + ages.shape[0]:
-        return _is_aged(times, ages, condition - first_age, row, e, cutoffs)
-    return bool(_condition(held, since, row, attribute, e, cutoffs) == condition)
+    if cutoffs is not None and since is not None and ages is not None:
+        if first_age <= condition < first_age + ages.shape[0]:
+            return _is_aged(times, ages, condition - first_age, row, cutoffs[e])
+        if since.shape[0] > 0 and not _is_known(since, row, attribute, cutoffs[e]):
+            return False
+    return bool(held[row, attribute] == condition)
 
 
 @inner
-def _end(offsets: NDArray[np.int64], times: Floats | None, code: Any, e: Any, cutoffs: Cutoffs) -> Any:
-    """Where the rows of a key end that an example may see: times rise, and those that are missing come last."""
+def _end(offsets: NDArray[np.int64], times: Floats | None, code: Any, cutoff: float) -> Any:
+    """Where the rows of a key end that may be seen: times rise, and those that are missing come last."""
     stop = offsets[code + 1]
-    if cutoffs is not None and times is not None and times.size > 0:
+    if times is not None and times.size > 0:
         low = offsets[code]
         while low < stop:
             middle = (low + stop) >> 1
-            if times[middle] < cutoffs[e]:
+            if times[middle] < cutoff:
                 low = middle + 1
             else:
                 stop = middle
     return stop
+
+
+@inner
+def _cutoff(cutoffs: Cutoffs, e: Any) -> float:
+    """Up to when an example sees rows; anything where nothing has a time."""
+    if cutoffs is not None:
+        return float(cutoffs[e])
+    return 0.0
 
 
 @jit
@@ -190,7 +200,7 @@ def count_reached(
     for b in range(variables.shape[0]):
         code = variables[b, variable]
         if leads(code, offsets):
-            total += _end(offsets, times, code, example[b], cutoffs) - offsets[code]
+            total += _end(offsets, times, code, _cutoff(cutoffs, example[b])) - offsets[code]
     return total
 
 
@@ -248,32 +258,33 @@ def _reach_literal(
     n_words = known.shape[1]
     reached = np.zeros((n_slots, known.shape[0], n_words), np.uint64)
     words, touched, n_touched = np.zeros(n_words, np.uint64), np.empty(n_words, np.uint32), 0
-    n_own = last_held.shape[1] + 1
-    if last_ages is not None:
-        n_own += last_ages.shape[0]
-    own = np.empty(n_own, np.uint32)
-    own[0] = max(whole, 0)
     first = int(whole >= 0)
     decisive = used.size == 1 and used[0] == variable and offsets.size * n_words <= example.size
     asked = np.full(offsets.size if decisive else 0, -1, np.int32)
     told = np.empty((asked.size, n_words), np.uint64)
     is_told = False
+    n_ages, n_last_ages, some_late, some_last_late = 0, 0, False, False
+    if since is not None and last_since is not None and ages is not None and last_ages is not None:
+        n_ages, n_last_ages = ages.shape[0], last_ages.shape[0]
+        some_late, some_last_late = since.shape[0] > 0, last_since.shape[0] > 0
+    own = np.empty(last_held.shape[1] + 1 + n_last_ages, np.uint32)
+    own[0] = max(whole, 0)
     # written out, and indexed without signs: with a call to `_fits` this loop measures a quarter slower
     for b in range(example.size):
         e = np.uint32(example[b])
         is_told = repeats and is_told and _is_like_the_one_before(example, variables, b, used)
         n_own = first
+        cutoff = _cutoff(cutoffs, e)
         for a in range(last_held.shape[1]):
-            slot = slots[np.uint32(_condition(last_held, last_since, np.uint32(last[b]), a, e, cutoffs))]
-            if slot >= 0:
+            slot = slots[np.uint32(last_held[np.uint32(last[b]), a])]
+            if slot >= 0 and (not some_last_late or _is_known(last_since, np.uint32(last[b]), a, cutoff)):
                 own[n_own] = slot
                 n_own += 1
-        if last_ages is not None:
-            for k in range(last_ages.shape[0]):
-                slot = slots[last_first_age + k]
-                if slot >= 0 and _is_aged(last_times, last_ages, k, last[b], e, cutoffs):
-                    own[n_own] = slot
-                    n_own += 1
+        for k in range(n_last_ages):
+            slot = slots[last_first_age + k]
+            if slot >= 0 and _is_aged(last_times, last_ages, k, np.uint32(last[b]), cutoff):
+                own[n_own] = slot
+                n_own += 1
         wanting = False
         for k in range(n_own):
             for w in range(n_words):
@@ -297,7 +308,7 @@ def _reach_literal(
                     words[w], touched[w] = told[code, w], w
                 n_touched = n_words
             else:
-                for at in range(offsets[code], _end(offsets, row_times, code, e, cutoffs)):
+                for at in range(offsets[code], _end(offsets, row_times, code, cutoff)):
                     row = np.uint32(rows[at])
                     fits = True
                     for p in range(equal.shape[0]):
@@ -323,21 +334,22 @@ def _reach_literal(
                         n_touched += 1
                     words[0] |= np.uint64(1)
                     for a in range(held.shape[1]):
-                        condition = np.uint64(_condition(held, since, row, a, e, cutoffs))
+                        condition = np.uint64(held[row, a])
+                        if some_late and not _is_known(since, row, a, cutoff):
+                            condition = np.uint64(0)
                         word = np.uint32(condition >> np.uint64(6))
                         if words[word] == 0:
                             touched[n_touched] = word
                             n_touched += 1
                         words[word] |= np.uint64(1) << (condition & np.uint64(63))
-                    if ages is not None:
-                        for k in range(ages.shape[0]):
-                            if _is_aged(times, ages, k, row, e, cutoffs):
-                                condition = np.uint64(first_age + k)
-                                word = np.uint32(condition >> np.uint64(6))
-                                if words[word] == 0:
-                                    touched[n_touched] = word
-                                    n_touched += 1
-                                words[word] |= np.uint64(1) << (condition & np.uint64(63))
+                    for k in range(n_ages):
+                        if _is_aged(times, ages, k, row, cutoff):
+                            condition = np.uint64(first_age + k)
+                            word = np.uint32(condition >> np.uint64(6))
+                            if words[word] == 0:
+                                touched[n_touched] = word
+                                n_touched += 1
+                            words[word] |= np.uint64(1) << (condition & np.uint64(63))
                     complete = True
                     for w in range(n_words):
                         if words[w] != known[e, w]:
@@ -379,21 +391,22 @@ def _reach_tests(
     cutoffs: Cutoffs,
 ) -> Words:
     reached = np.zeros((n_slots, n_examples, width), np.uint64)
-    most = held.shape[1] + 1
-    if ages is not None:
-        most += ages.shape[0]
-    found = np.empty(most, np.int64)
+    n_ages, some_late = 0, False
+    if since is not None and ages is not None:
+        n_ages, some_late = ages.shape[0], since.shape[0] > 0
+    found = np.empty(held.shape[1] + 1 + n_ages, np.int64)
     for b in range(example.size):
         found[0] = 0
         n = 1
+        cutoff = _cutoff(cutoffs, example[b])
         for a in range(held.shape[1]):
-            found[n] = _condition(held, since, last[b], a, example[b], cutoffs)
-            n += 1
-        if ages is not None:
-            for k in range(ages.shape[0]):
-                if _is_aged(times, ages, k, last[b], example[b], cutoffs):
-                    found[n] = first_age + k
-                    n += 1
+            if not some_late or _is_known(since, last[b], a, cutoff):
+                found[n] = held[last[b], a]
+                n += 1
+        for k in range(n_ages):
+            if _is_aged(times, ages, k, last[b], cutoff):
+                found[n] = first_age + k
+                n += 1
         if whole >= 0:
             _unite(reached, whole, example[b], found, n)
         for k in range(1, n):
@@ -546,7 +559,7 @@ def _extend(
     for b in range(example.size):
         code = variables[b, variable]
         if leads(code, offsets):
-            room += _end(offsets, row_times, code, example[b], cutoffs) - offsets[code]
+            room += _end(offsets, row_times, code, _cutoff(cutoffs, example[b])) - offsets[code]
     room, n, before = min(room, limit + 1), 0, variables.shape[1]
     examples, longer, found = (
         np.empty(room, np.int32),
@@ -557,7 +570,7 @@ def _extend(
         code = variables[b, variable]
         if not leads(code, offsets):
             continue
-        for at in range(offsets[code], _end(offsets, row_times, code, example[b], cutoffs)):
+        for at in range(offsets[code], _end(offsets, row_times, code, _cutoff(cutoffs, example[b]))):
             row = np.uint32(rows[at])
             if (
                 attribute < 0
