@@ -73,7 +73,8 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         Relations that hold in both directions: for each table its two key columns, as in
         `{"bond": ("atom1", "atom2")}`.
     bins : int
-        Intervals of a numeric column, cut on the rows that the training examples reach.
+        Intervals of a numeric column, cut on the rows that the training examples reach, or see where rows have times;
+        so are their ages, each as the latest of these examples sees it.
     support : {"overall", "any_class", "positive"}
         The examples that count: all of them, those of some class, or those of the positive class.
     max_columns : int or None
