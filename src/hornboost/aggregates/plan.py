@@ -64,8 +64,9 @@ def plan(
     cutoff: str | None,
     where: Mapping[TablePath, Mapping[str, Sequence[str]]],
     windows: Mapping[TablePath, Sequence[tuple[str, float]]],
+    order: Mapping[str, Sequence[str]],
 ) -> list[AggregateColumn]:
-    """The aggregates of every path.
+    """The aggregates of every path; `order` has the columns of each table as they were read, with its time.
 
     `cutoff` names the example's time that dates are subtracted from, `where` the values to look at, `windows` how old
     rows are at most, as text and as a number. Where rows have times, there is a last one, and all have an age.
@@ -74,10 +75,13 @@ def plan(
     for path in paths:
         table = tables[path.table]
         columns = [_Shown(_name(path, column, cutoff), column.name, column.is_date) for column in table.attributes]
-        numeric = [shown for shown, column in zip(columns, table.attributes, strict=True) if column.kind == "numeric"]
-        if table.age is not None:
-            age = _Shown(f"{path.label}.{table.age}", table.age, is_moment=True)
-            columns, numeric = [*columns, age], [*numeric, age]
+        if table.times is not None and table.age is not None:
+            names = list(order[path.table])  # the age stands where the time was
+            place = names.index(table.times.name) if table.times.name in names else len(names)
+            at = sum(shown.column in names[:place] for shown in columns)
+            columns.insert(at, _Shown(f"{path.label}.{table.age}", table.age, is_moment=True))
+        nominal = {column.name for column in table.attributes if column.kind != "numeric"}
+        numeric = [shown for shown in columns if shown.column not in nominal]
         if path.single:
             out += [AggregateColumn(shown.text, "value", path, shown.column) for shown in columns]
             continue

@@ -138,6 +138,7 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
             None if cutoff is None else f"{target}.{cutoff.name}",
             where,
             self._windows(database, examples, paths),
+            {name: [column.name for column in table.columns] for name, table in database.schema.tables.items()},
         )
         clash = set(self.feature_names_in_) & {aggregate.name for aggregate in self.aggregates_}
         if clash:
