@@ -7,12 +7,10 @@ Lists, terms, arithmetic, cuts and alternatives are refused in a sentence.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hornboost.data.readers.prolog import (
     Mode,
-    Predicate,
     Program,
     ProgramRule,
     Token,
@@ -24,67 +22,14 @@ from hornboost.data.readers.prolog import (
     text_of,
 )
 from hornboost.errors import DataError
+from hornboost.logic.datalog import COMPARISONS, Argument, Comparison, DatalogRule, Goal, Predicate, Variable
+from hornboost.sql.datalog import argument_column, derived_facts
 
 if TYPE_CHECKING:
     import duckdb
 
 MOST_FACTS = 2_000_000
 """Facts that rules may derive for one predicate."""
-
-COMPARISONS = {
-    "<": "<",
-    ">": ">",
-    "=<": "<=",
-    ">=": ">=",
-    "=:=": "=",
-    "=\\=": "<>",
-    "=": "=",
-    "==": "=",
-    "\\=": "<>",
-    "\\==": "<>",
-}
-"""Of Prolog, and what they are in SQL."""
-
-OF_NUMBERS = frozenset(["<", ">", "=<", ">=", "=:=", "=\\="])
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A variable of a rule."""
-
-    name: str
-
-
-Argument = str | Variable
-"""A constant as plain text, or a variable."""
-
-
-@dataclass(frozen=True)
-class Goal:
-    r"""A predicate with arguments; `holds` is false after `\+`."""
-
-    predicate: Predicate
-    arguments: tuple[Argument, ...]
-    holds: bool = True
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """`left op right`."""
-
-    op: str
-    left: Argument
-    right: Argument
-
-
-@dataclass(frozen=True)
-class DatalogRule:
-    """A rule whose every argument is a constant or a variable."""
-
-    head: Goal
-    goals: tuple[Goal, ...]
-    comparisons: tuple[Comparison, ...]
-    place: str
 
 
 def derive(program: Program, modes: Sequence[Mode]) -> list[str]:
@@ -236,78 +181,38 @@ def _derived(
     with duckdb.connect() as connection:
         for place, table in tables.items():
             columns = facts.get(place) or [[] for _ in range(place[1])]
-            held = pa.table({f"c{k}": pa.array(values, pa.string()) for k, values in enumerate(columns)})
-            connection.register("held", held)
-            connection.execute(f"CREATE TABLE {table} AS SELECT DISTINCT * FROM held")
-            connection.unregister("held")
+            held = {argument_column(k): pa.array(values, pa.string()) for k, values in enumerate(columns)}
+            connection.register(table, pa.table(held))
         _saturate(connection, rules, tables)
         heads = dict.fromkeys(rule.head.predicate for rule in rules)
-        return {place: _in_order(connection, tables[place], facts.get(place), place[1]) for place in heads}
+        return {place: _in_order(connection.view(tables[place]), facts.get(place), place[1]) for place in heads}
 
 
 def _saturate(
     connection: duckdb.DuckDBPyConnection, rules: Sequence[DatalogRule], tables: Mapping[Predicate, str]
 ) -> None:
     """Apply the rules until nothing new follows."""
+    held = dict.fromkeys(tables, -1)
     grows = True
     while grows:
         grows = False
         for rule in rules:
-            table = tables[rule.head.predicate]
-            statement, values = _statement(rule, tables)
-            connection.execute(f"INSERT INTO {table} ({statement} EXCEPT SELECT * FROM {table})", values)
-            found = connection.fetchone()
-            grows |= bool(found and found[0])
-            count = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-            if count and count[0] > MOST_FACTS:
-                name, size = rule.head.predicate
+            place = rule.head.predicate
+            derived = connection.sql(derived_facts(rule, tables))
+            found = derived.union(connection.view(tables[place])).distinct().to_arrow_table()
+            grows |= found.num_rows > held[place]
+            held[place] = found.num_rows
+            connection.register(tables[place], found)
+            if found.num_rows > MOST_FACTS:
                 raise DataError(
-                    f"{rule.place}: the rules of '{name}/{size}' derive more than {MOST_FACTS:,} facts; "
+                    f"{rule.place}: the rules of '{place[0]}/{place[1]}' derive more than {MOST_FACTS:,} facts; "
                     "declare fewer predicates or give the facts that matter"
                 )
 
 
-def _statement(rule: DatalogRule, tables: Mapping[Predicate, str]) -> tuple[str, list[str]]:
-    """What a rule derives as one SELECT; constants are parameters."""
-    values: list[str] = []
-    place: dict[Argument, str] = {}
-
-    def term(argument: Argument) -> str:
-        if isinstance(argument, Variable):
-            return place[argument]
-        values.append(argument)
-        return f"CAST(${len(values)} AS VARCHAR)"
-
-    sources, conditions = [], []
-    for number, goal in enumerate(goal for goal in rule.goals if goal.holds):
-        sources.append(f"{tables[goal.predicate]} AS g{number}")
-        for k, argument in enumerate(goal.arguments):
-            column = f"g{number}.c{k}"
-            if isinstance(argument, Variable) and argument not in place:
-                place[argument] = column
-            else:
-                conditions.append(f"{column} = {term(argument)}")
-    for goal in rule.goals:
-        if not goal.holds:
-            same = " AND ".join(f"n.c{k} = {term(argument)}" for k, argument in enumerate(goal.arguments))
-            conditions.append(f"NOT EXISTS (SELECT 1 FROM {tables[goal.predicate]} AS n WHERE {same})")
-    for test in rule.comparisons:
-        left, right = term(test.left), term(test.right)
-        if test.op in OF_NUMBERS:
-            left, right = (f"TRY_CAST({side} AS DOUBLE)" for side in (left, right))
-        conditions.append(f"{left} {COMPARISONS[test.op]} {right}")
-    shown = ", ".join(f"{term(argument)} AS c{k}" for k, argument in enumerate(rule.head.arguments))
-    select = f"SELECT DISTINCT {shown}" + (f" FROM {', '.join(sources)}" if sources else "")
-    return select + (f" WHERE {' AND '.join(conditions)}" if conditions else ""), values
-
-
-def _in_order(
-    connection: duckdb.DuckDBPyConnection, table: str, held: list[list[str]] | None, size: int
-) -> list[list[str]]:
+def _in_order(found: duckdb.DuckDBPyRelation, held: list[list[str]] | None, size: int) -> list[list[str]]:
     """The facts of a predicate, those of the program in its order and the others by their text."""
     known = list(zip(*held, strict=True)) if held else []
-    order = ", ".join(f"c{k}" for k in range(size))
-    found = connection.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
     seen = set(known)
-    rows = [*known, *(row for row in found if row not in seen)]
+    rows = [*known, *sorted(row for row in found.fetchall() if row not in seen)]
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(size)]

@@ -11,7 +11,6 @@ from hornboost.data.readers.derive import derive
 from hornboost.data.readers.options import check_options, with_times
 from hornboost.data.readers.prolog import (
     Mode,
-    Predicate,
     Program,
     arguments_of,
     build_tables,
@@ -26,6 +25,7 @@ from hornboost.data.readers.prolog import (
 )
 from hornboost.data.schema import ColumnKind
 from hornboost.errors import DataError
+from hornboost.logic.datalog import Predicate
 
 FILES = ("bk.pl", "exs.pl", "bias.pl")
 

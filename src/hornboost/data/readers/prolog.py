@@ -14,6 +14,7 @@ from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ColumnKind, ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean
+from hornboost.logic.datalog import Predicate
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,10 +80,6 @@ class Mode:
             seen[kind] = seen.get(kind, 0) + 1
             names.append(f"{kind}{seen[kind]}" if self.types.count(kind) > 1 else kind)
         return names
-
-
-Predicate = tuple[str, int]
-"""A name and a number of arguments."""
 
 
 @dataclass(frozen=True, eq=False)
