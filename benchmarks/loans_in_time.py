@@ -40,7 +40,7 @@ LEARNERS: Mapping[str, Callable[[hb.Database], Any]] = {
     "HornBoost": lambda database: hb.HornBoostClassifier(database, random_state=0, n_jobs=1),
     "C²RIB": lambda database: hb.C2RIBClassifier(database, random_state=0),
 }
-FOLDS = 10
+FOLDS = 5
 ORIGINS = 5
 SPLITS = {"random": FOLDS, "in time": ORIGINS}
 
@@ -60,13 +60,13 @@ def loans(data: Path, task: str, known: str) -> hb.Database:
     return hb.Database.from_folder(data / "financial", task=task, **KNOWN[known])
 
 
-def fit_and_test(data: Path, *, task: str, known: str, learner: str, split: str, fold: int) -> Result:
-    """The figures of one fit."""
+def fit_and_test(data: Path, *, task: str, known: str, learner: str, split: str, fold: int, of: int) -> Result:
+    """The figures of one fit, that of a fold of so many."""
     from sklearn.metrics import roc_auc_score
 
     database = loans(data, task, known)
     X, y = database.examples()
-    train, test = parts(data, task, np.asarray(y), split)[fold]
+    train, test = parts(data, task, np.asarray(y), split, of)[fold]
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -83,13 +83,13 @@ def fit_and_test(data: Path, *, task: str, known: str, learner: str, split: str,
     }
 
 
-def parts(data: Path, task: str, y: Any, split: str) -> list[tuple[Any, Any]]:
+def parts(data: Path, task: str, y: Any, split: str, of: int) -> list[tuple[Any, Any]]:
     """The same folds whatever a learner is given."""
     if split == "in time":
-        return loans(data, task, "known at the time").folds(rolling=ORIGINS)
+        return loans(data, task, "known at the time").folds(rolling=of)
     from sklearn.model_selection import StratifiedKFold
 
-    return list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(np.zeros(len(y)), y))
+    return list(StratifiedKFold(of, shuffle=True, random_state=0).split(np.zeros(len(y)), y))
 
 
 def all_jobs(data: Path, tasks: Sequence[str]) -> list[Job]:
@@ -97,7 +97,7 @@ def all_jobs(data: Path, tasks: Sequence[str]) -> list[Job]:
     return [
         Job(
             fit_and_test,
-            {"task": task, "known": known, "learner": learner, "split": split, "fold": fold},
+            {"task": task, "known": known, "learner": learner, "split": split, "fold": fold, "of": n},
             data,
         )
         for task in tasks
