@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import engine
+from benchmarks import engine, loans_in_time
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = sorted(
@@ -20,6 +20,18 @@ COMMANDS = sorted(
     for path in (ROOT / "benchmarks").rglob("*.py")
     if "def main()" in path.read_text(encoding="utf-8")
 )
+
+
+def test_a_section_of_the_page_of_results_takes_the_place_of_the_old_one() -> None:
+    title, page = loans_in_time.TITLE, "# Results\n\n## One\n\ntext\n"
+    assert loans_in_time.kept(page) == ""
+    with_it = loans_in_time.with_section(page, f"{title}\n\nold\n")
+    assert with_it == f"{page}\n{title}\n\nold\n"
+    assert loans_in_time.kept(with_it) == f"{title}\n\nold\n"
+    again = loans_in_time.with_section(with_it, f"{title}\n\nnew\n")
+    assert again == with_it.replace("old", "new")
+    between = loans_in_time.with_section(again + "\n## Two\n", f"{title}\n\nnew\n\n")
+    assert between == again + "\n## Two\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

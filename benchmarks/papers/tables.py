@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks import loans_in_time
 from benchmarks.papers import c2rib_tables, evolution_table, kbs_table, mlynx_table, ranking, results
 from benchmarks.papers.protocol import Cache, Job, Result, run_jobs
 from hornboost.errors import DataError, did_you_mean
@@ -89,7 +90,8 @@ def write_page(path: Path, contents: Sequence[Mapping[str, Any]], plain: bool = 
     text = results.page(
         [total, results.headline(contents), *(_section(content, path.parent) for content in contents)], command
     )
-    path.write_text(text, encoding="utf-8")
+    other = loans_in_time.kept(path.read_text(encoding="utf-8")) if path.exists() else ""
+    path.write_text(loans_in_time.with_section(text, other) if other else text, encoding="utf-8")
 
 
 def _section(content: Mapping[str, Any], folder: Path) -> str:
