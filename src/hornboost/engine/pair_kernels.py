@@ -441,8 +441,8 @@ def histogram(
     cells = out.reshape(-1)
     for segment in range(np.uint64(lo), np.uint64(hi)):  # unsigned: no index counts from the end
         who = np.uint32(segment_example[segment])
-        weight = weights[who]
-        if weight != 0 and covered[who]:
+        weight = weights[who] * np.int64(covered[who])  # one branch, not two
+        if weight != 0:
             label = np.uint64(classes[who])
             for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + np.uint64(1)])):
                 cells[np.uint64(np.uint32(pairs[p])) * n_classes + label] += weight
