@@ -232,7 +232,7 @@ def row_content(columns: Mapping[str, Any], examples: Table) -> NDArray[np.uint6
     bits = []
     for name, values in columns.items():
         column = examples.columns.get(name)
-        if column is None or column.kind == "key" or column.is_date:
+        if column is None or column.kind == "key" or (column.is_date and name not in examples.late):
             bits.append(column_bits(values.to_numpy()))
         elif column.kind == "numeric":
             bits.append(column_bits(column.numbers))
