@@ -42,7 +42,7 @@ class KeyIndex:
 
     @classmethod
     def build(cls, codes: NDArray[np.int32], size: int, times: NDArray[np.float64] | None = None) -> KeyIndex:
-        """Count and place, in time linear in rows and keys; times are sorted first.
+        """Count and place, in time linear in rows and keys; then the rows of each key are sorted by time.
 
         >>> index = KeyIndex.build(np.array([1, 0, -1, 1], dtype=np.int32), 3)
         >>> index.offsets.tolist(), index.rows.tolist()
@@ -50,11 +50,11 @@ class KeyIndex:
         >>> KeyIndex.build(np.array([0, 0, 0], dtype=np.int32), 1, np.array([5.0, np.nan, 2.0])).rows.tolist()
         [2, 0, 1]
         """
-        from hornboost.data.index_kernels import counting_sort
+        from hornboost.data.index_kernels import counting_sort, sort_within
 
+        offsets, rows = counting_sort(np.ascontiguousarray(codes), size)
         if times is None:
-            return cls(*counting_sort(np.ascontiguousarray(codes), size))
-        order = np.argsort(times, kind="stable")  # NaN comes last
-        offsets, places = counting_sort(np.ascontiguousarray(codes[order]), size)
-        rows = order.astype(np.int32)[places]
-        return cls(offsets, rows, times[rows])
+            return cls(offsets, rows)
+        in_order = times[rows]
+        sort_within(offsets, rows, in_order)
+        return cls(offsets, rows, in_order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.jit import jit
+from hornboost.jit import inner, jit
 
 
 @jit
@@ -43,3 +43,40 @@ def prefix_ends(
                 high = middle
         ends[k] = low
     return ends
+
+
+FEW = 40
+"""Rows that are sooner put in order one by one."""
+
+
+@inner
+def _is_after(time: float, other: float) -> bool:
+    """Whether a time comes after another; none at all comes last."""
+    return time > other or (np.isnan(time) and not np.isnan(other))
+
+
+@jit
+def sort_within(offsets: NDArray[np.int64], rows: NDArray[np.int32], times: NDArray[np.float64]) -> None:
+    """Sort the rows of each code by their times, in place; rows of one time stay in order, those without one are last.
+
+    What is in order already is only looked at.
+    """
+    for code in range(offsets.size - 1):
+        start, stop = offsets[code], offsets[code + 1]
+        place = start + 1
+        while place < stop and not _is_after(times[place - 1], times[place]):
+            place += 1
+        if place >= stop:
+            continue
+        if stop - start > FEW:
+            order = np.argsort(times[start:stop], kind="mergesort")
+            rows[start:stop] = rows[start:stop][order]
+            times[start:stop] = times[start:stop][order]
+            continue
+        while place < stop:
+            time, row, at = times[place], rows[place], place
+            while at > start and _is_after(times[at - 1], time):
+                times[at], rows[at] = times[at - 1], rows[at - 1]
+                at -= 1
+            times[at], rows[at] = time, row
+            place += 1

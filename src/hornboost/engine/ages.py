@@ -13,7 +13,6 @@ from itertools import pairwise
 import numpy as np
 
 from hornboost.engine import pair_kernels as kernels
-from hornboost.engine.attributes import ranks
 from hornboost.engine.reach import Codes, Floats, Longs, Reach
 from hornboost.engine.thresholds import nicest, nicest_duration
 from hornboost.logic.clause import Test
@@ -79,11 +78,8 @@ def ages_behind(reach: Reach, times: Floats) -> tuple[Ages, Codes]:
         check()
         kernels.age_extremes(lo, hi, *reach, times, youngest, oldest)
     youngest[np.isinf(youngest)] = np.nan  # all rows are older than any number says
-    old, old_rank = ranks(oldest)
-    young, young_rank = ranks(youngest)
-    at_least = np.where(old_rank >= 0, old.size - 1 - old_rank, -1)
-    at_most = np.where(young_rank >= 0, old.size + young_rank, -1)
-    return Ages(old, young), np.stack([at_least, at_most]).astype(np.int32)
+    old, young, codes = kernels.age_conditions(youngest, oldest)
+    return Ages(old, young), codes
 
 
 def _threshold(low: float, high: float, *, at_least: bool, is_date: bool) -> str | float:

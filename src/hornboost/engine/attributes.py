@@ -106,6 +106,7 @@ class Attributes:
         self._bins: dict[int, Bins] = {}
         self._by_index: dict[str, tuple[NDArray[np.int32], set[int]]] = {}
         self._layouts: dict[tuple[int, ...], Layout] = {}
+        self._inputs: dict[tuple[tuple[int, ...], str | None], Inputs] = {}
         self._lock = threading.Lock()
 
     def codes(self, selected: Sequence[int]) -> NDArray[np.int32]:
@@ -134,6 +135,12 @@ class Attributes:
 
     def inputs(self, selected: tuple[int, ...], by: tuple[str, KeyIndex] | None = None) -> Inputs:
         """What a pass reads of some attributes: in the order of the rows, or `by` the index of a key column."""
+        place = (selected, None if by is None else by[0])
+        if place not in self._inputs:
+            self._inputs[place] = self._read(selected, by)
+        return self._inputs[place]
+
+    def _read(self, selected: tuple[int, ...], by: tuple[str, KeyIndex] | None) -> Inputs:
         coded = tuple(k for k in selected if k != self.age)
         codes = self.codes(coded) if by is None else self.codes_by(by[0], by[1].rows, coded)
         late, dates = self._late[list(coded)], NO_DATES
