@@ -366,3 +366,39 @@ def test_importing_the_package_registers_no_listener() -> None:
         "from numba.core import event; import hornboost.jit; print(len(event._registered.get('numba:compile', [])))"
     )
     assert run.stdout.strip() == "0", run.stderr
+
+
+def test_an_entry_sees_the_rows_of_its_key_before_its_cutoff() -> None:
+    times = np.array([1.0, 2.0, 2.0, np.nan, 5.0])
+    offsets, entries = longs(0, 4, 5), codes(0, 0, 0, 1, 1, -1, 2)
+    stops = join_kernels.seen_stops(entries, offsets, times, np.array([1.0, 2.0, 9.0, 5.0, 5.5, 9.0, 9.0]))
+    assert stops.tolist() == [0, 1, 3, 4, 5, 0, 0]
+    assert join_kernels.count_reached(entries, offsets, stops) == 0 + 1 + 3 + 0 + 1
+
+
+def test_ages_are_those_of_the_first_and_the_last_row_that_fit() -> None:
+    times = np.array([1.0, 2.0, 4.0])
+    column = codes(7, 8, 8)[None, :]
+    for constraints, expected in (
+        (UNCONSTRAINED, ([1.0, np.nan], [4.0, np.nan])),
+        ((column, codes(8, 8)[None, :], NO_CODES, NO_CODES), ([1.0, np.nan], [3.0, np.nan])),
+        ((column, codes(9, 9)[None, :], NO_CODES, NO_CODES), ([np.nan] * 2, [np.nan] * 2)),
+    ):
+        youngest, oldest = np.full(2, np.nan), np.full(2, np.nan)
+        reach = codes(0, 1), codes(0, -1), longs(0, 3), codes(0, 1, 2), longs(3, 0), np.array([5.0, 5.0])
+        pair_kernels.age_extremes(0, 2, *reach, *constraints, times, youngest, oldest)
+        np.testing.assert_array_equal((youngest, oldest), expected)
+
+
+@pytest.mark.parametrize("n", [4, 6_000])
+def test_conditions_on_ages_are_numbered_by_falling_and_by_rising_age(n: int) -> None:
+    rng = np.random.default_rng(0)
+    ages = np.where(rng.random(n) < 0.2, np.nan, rng.integers(1, 5_000, n) * 0.37)
+    ages[:3] = [2.0, np.nan, 1.0]
+    old, young, numbers = pair_kernels.age_conditions(ages, ages)
+    distinct = np.unique(ages[~np.isnan(ages)])
+    assert old.tolist() == young.tolist() == distinct.tolist()
+    rank = np.searchsorted(distinct, ages)
+    known = ~np.isnan(ages)
+    assert numbers[0].tolist() == np.where(known, distinct.size - 1 - rank, -1).tolist()
+    assert numbers[1].tolist() == np.where(known, distinct.size + rank, -1).tolist()
