@@ -35,8 +35,14 @@ def databases(n: int) -> tuple[Any, Any]:
             table = tables[name]
             tables[name] = table[table[column] < table["account_id"].map(cutoffs)].reset_index(drop=True)
     links = [link for link in made.plan.foreign_keys if not any(end.startswith(LEAK) for end in link)]
-    given = {"target": "loan", "key": "loan_id", "label": "risky", "positive": "1", "foreign_keys": links}
-    declared = {"times": times, "known_later": {"card": {"closed": ["reason"]}}}
+    given: dict[str, Any] = {
+        "target": "loan",
+        "key": "loan_id",
+        "label": "risky",
+        "positive": "1",
+        "foreign_keys": links,
+    }
+    declared: dict[str, Any] = {"times": times, "known_later": {"card": {"closed": ["reason"]}}}
     return hb.Database.from_frames(tables, **given, **declared), hb.Database.from_frames(tables, **given)
 
 
