@@ -18,7 +18,7 @@ from hornboost.engine import Engine
 LOANS = 90
 CLASSIFIERS = [
     hb.HornBoostClassifier(rounds=5, max_literals=3, max_depth=2, aggregates=False, random_state=0),
-    hb.C2RIBClassifier(rounds=5, random_state=0),
+    hb.C2RIBClassifier(rounds=30, random_state=0),
     hb.C2RIBClassifier(rounds=5, features="margin", random_state=0),
     hb.C2RIBClassifier(rounds=40, features="V11", random_state=0),
     hb.RankBoostClassifier(rounds=5, random_state=0),
