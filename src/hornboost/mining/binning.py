@@ -78,7 +78,7 @@ def _units_apart(low: float, high: float) -> tuple[float, float]:
         first = (np.floor(low / unit) + 1.0) * unit
         if first < high:
             middle = np.round((low + (high - low) / 2) / unit) * unit
-            chosen = middle if low < middle < high else first
+            chosen = float(middle if low < middle < high else first)
             return chosen, chosen
         if low % unit == 0 and high % unit == 0:
             break
