@@ -21,36 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import further
 from benchmarks.column import with_column
+from benchmarks.further import FURTHER
 from benchmarks.numeric import FOLDS, NUMBERS, numeric
 from benchmarks.papers.c2rib_tables import TABLES
-from benchmarks.papers.domains import DOMAINS, Domain, Examples, examples, splits
+from benchmarks.papers.domains import DOMAINS, Examples, examples, splits
 from benchmarks.papers.kbs import PAPER
 from benchmarks.papers.markdown import markdown_table, number
 from benchmarks.papers.protocol import Cache, Job, Result, default_cache, over_folds, run_jobs
 from benchmarks.papers.published import C2RIB, best
 
 SINGLE = ("cmc", "german-credit", "satimage", "adult", "pima", "ionosphere", "hepatitis")
-FURTHER = {
-    "hepatitis": Domain("hepatitis"),
-    "KRK, illegal": Domain("krk"),
-    "UW-CSE, adviser": Domain("uwcse", ("advised_by_student_professor",), "leave_one_area_out"),
-    "ICML, co-author": Domain("icml", splits="srlearn_split"),
-    "Cora, same author": Domain("cora", ("same_author",), "five_fold"),
-    "Cora, same title": Domain("cora", ("same_title",), "five_fold"),
-    "Cora, same venue": Domain("cora", ("same_venue",), "five_fold"),
-    "Cora, same paper": Domain("cora", ("same_bib",), "five_fold"),
-    "Trains 2": Domain("trains1000", ("trains2",)),
-    "Trains 3": Domain("trains1000", ("trains3",)),
-    "Trains 4": Domain("trains1000", ("trains4",)),
-    "yeast, protein class": Domain("yeast", ("protein_class_classified",), "four_fold"),
-    "CiteSeer, in the title": Domain("citeseer", ("in_title",), "four_fold"),
-    "IMDB pairs": Domain("imdb_pairs"),
-    "KDD Cup 2004, homology": Domain("kdd04-homology"),
-}
-"""Sets of the data folder that no table of the papers has, with the folds that their schema names."""
-
-DOMAINS.update(FURTHER)
+further.register()
 GENERATED = ("bank, 10 % noise", "trains, 10 % noise")
 PUBLISHED = tuple(row for rows in TABLES.values() for row in rows if row != "QSARs, split by pair")
 ROWS = tuple(dict.fromkeys((*PUBLISHED, *SINGLE, *GENERATED, *FURTHER)))
@@ -139,6 +122,7 @@ def load(data: Path, row: str, task: str | None) -> Examples:
         database = getattr(datasets, row.split(",")[0])(1_000, noise=0.1, seed=1).database()
         X, y = database.examples()
         return Examples(database, X, np.asarray(y), str(database.target.positive))
+    further.register()  # in the processes that run fits, too
     return examples(data, row, task)
 
 
