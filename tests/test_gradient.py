@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -311,3 +312,30 @@ def test_stages_of_corrective_boosting_end_at_the_model():
     clf = hb.HornBoostClassifier(db, rounds=5, corrective=True, aggregates=False, random_state=0).fit(X, y)
     *_, last = clf.staged_predict_proba(X)
     np.testing.assert_array_equal(last, clf.predict_proba(X))
+
+
+class Scripted:
+    """A descent whose held-out loss stands still for sixty rounds and then falls once more."""
+
+    def __init__(self) -> None:
+        self.round, self.scores = 0, np.zeros(4)
+        self.loss = SimpleNamespace(offset=lambda *_: 0.0)
+
+    def step(self) -> object:
+        self.round += 1
+        return self
+
+    def loss_at(self, *_: object) -> float:
+        return 0.7 if self.round == 0 else 0.5 if self.round < 60 else 0.4
+
+
+def test_where_examples_are_many_boosting_waits_longer():
+    training = SimpleNamespace(weights=np.ones(4), y=np.zeros(4))
+    parts = [np.array([True, False, False, False]), np.array([False, True, False, False])]
+    few, many = (
+        tuning.tried(training, Setting(3, 2), lambda _: Scripted(), held_outs, 300)  # type: ignore[arg-type,return-value]
+        for held_outs in (parts, parts[:1])
+    )
+    assert few is not None
+    assert many is not None
+    assert (few.rounds, many.rounds) == (1, 60)

@@ -19,8 +19,8 @@ from hornboost.learners.losses import SMALLEST
 from hornboost.stopping import check, learning
 
 MOST_ROUNDS = 1_000
-PATIENCE = 25
-"""Rounds without a smaller held-out loss after which a setting is given up."""
+PATIENCE, OF_MANY = 25, 100
+"""Rounds without a smaller held-out loss after which a setting is given up, and the same where examples are many."""
 
 FEW_RULES = 10
 """The same where all votes are fitted again with each round, which then counts for several."""
@@ -39,7 +39,8 @@ PLAIN = {"corrective": False, "subsample": 1.0}
 WORTH = 1e-3
 """The share of the loss before the first round that is too little to be worth further ones.
 
-Where the loss is nearly gone, a twentieth of what is left, but no less than a tenth of that share.
+Where the loss is nearly gone, a twentieth of what is left, but no less than a tenth of that share. Where examples are
+many, a tenth of all this: they tell smaller differences apart, and want more rounds.
 """
 
 FEW = 5_000
@@ -152,7 +153,9 @@ def tried(
     """
     folds = [(descent(np.where(held_out, 0.0, training.weights)), np.flatnonzero(held_out)) for held_out in held_outs]
     masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
-    patience = FEW_RULES if setting.corrective else PATIENCE * setting.pace
+    is_of_many = len(held_outs) == 1
+    patience = FEW_RULES if setting.corrective else (OF_MANY if is_of_many else PATIENCE) * setting.pace
+    worth = 0.1 * WORTH if is_of_many else WORTH
     losses: list[float] = []
     offsets: list[float] = []
     start = float(np.average([one.loss_at(held_out, training.weights) for one, held_out in folds], weights=masses))
@@ -165,9 +168,9 @@ def tried(
             offsets.append(float(np.average([_offset(training, *fold) for fold in folds], weights=masses)))
             if best is not None and _is_behind(losses, setting, best):
                 break
-            if all(ended) or number - _best(losses, start) >= patience:
+            if all(ended) or number - _best(losses, start, worth) >= patience:
                 break
-    return Trial(setting, _best(losses, start), tuple(losses), tuple(offsets)) if losses else None
+    return Trial(setting, _best(losses, start, worth), tuple(losses), tuple(offsets)) if losses else None
 
 
 def _offset(training: Training, descent: Descent, held_out: NDArray[np.intp]) -> float:
@@ -188,11 +191,11 @@ def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
     return losses[-1] * exact.exp(fall * (MOST_RULES - len(losses))) > best.loss
 
 
-def _best(losses: Sequence[float], start: float) -> int:
+def _best(losses: Sequence[float], start: float, worth: float = WORTH) -> int:
     """The fewest rounds after which the loss is smallest, but for what is not worth further ones."""
     curve = np.asarray(losses)
     least = float(curve.min())
-    return int(np.argmax(curve <= least + min(max(0.05 * least, 0.1 * WORTH * start), WORTH * start))) + 1
+    return int(np.argmax(curve <= least + min(max(0.05 * least, 0.1 * worth * start), worth * start))) + 1
 
 
 def n_distinct(training: Training) -> int:
