@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornboost.engine import join_kernels, key_kernels, pair_kernels, sampling_kernels
+from hornboost.engine import age_kernels, join_kernels, key_kernels, pair_kernels, sampling_kernels
 from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.sampling import splitmix64
 from hornboost.mining import query_kernels, selection_kernels
@@ -386,7 +386,7 @@ def test_ages_are_those_of_the_first_and_the_last_row_that_fit() -> None:
     ):
         youngest, oldest = np.full(2, np.nan), np.full(2, np.nan)
         reach = codes(0, 1), codes(0, -1), longs(0, 3), codes(0, 1, 2), longs(3, 0), np.array([5.0, 5.0])
-        pair_kernels.age_extremes(0, 2, *reach, *constraints, times, youngest, oldest)
+        age_kernels.age_extremes(0, 2, *reach, *constraints, times, youngest, oldest)
         np.testing.assert_array_equal((youngest, oldest), expected)
 
 
@@ -395,7 +395,7 @@ def test_conditions_on_ages_are_numbered_by_falling_and_by_rising_age(n: int) ->
     rng = np.random.default_rng(0)
     ages = np.where(rng.random(n) < 0.2, np.nan, rng.integers(1, 5_000, n) * 0.37)
     ages[:3] = [2.0, np.nan, 1.0]
-    old, young, numbers = pair_kernels.age_conditions(ages, ages)
+    old, young, numbers = age_kernels.age_conditions(ages, ages)
     distinct = np.unique(ages[~np.isnan(ages)])
     assert old.tolist() == young.tolist() == distinct.tolist()
     rank = np.searchsorted(distinct, ages)

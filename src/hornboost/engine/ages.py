@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hornboost.engine import pair_kernels as kernels
+from hornboost.engine import age_kernels as kernels
 from hornboost.engine.reach import Codes, Floats, Longs, Reach
 from hornboost.engine.thresholds import nicest, nicest_duration
 from hornboost.logic.clause import Test
