@@ -225,13 +225,13 @@ def test_thresholds_of_ages_are_round_and_tell_the_examples_apart_as_their_own_a
         is_date = rng.random() < 0.5
         scale = rng.choice([1, 1_000_000, 3_600_000_000, 86_400_000_000]) if is_date else rng.choice([1e-7, 0.25, 1e6])
         values = np.unique([float(rng.randint(1, 500)) * scale for _ in range(rng.randint(1, 8))])
-        ages = Ages(values, values)
+        ages = Ages.of(values, values, 10)
         for place, value in enumerate(values):
             least = age_interval(ages.test(len(values) - 1 - place, "age", is_date))
             most = age_interval(ages.test(len(values) + place, "age", is_date))
             assert ((values >= least[0]) == (values >= value)).all()
             assert ((values <= most[1]) == (values <= value)).all()
-    days = Ages(np.array([10.2, 88.3, 95.2]) * 86_400e6, np.array([0.3, 88.3, 95.2]) * 86_400e6)
+    days = Ages.of(np.array([10.2, 88.3, 95.2]) * 86_400e6, np.array([0.3, 88.3, 95.2]) * 86_400e6, 10)
     assert [str(days.test(offset, "age", True)) for offset in range(5)] == [
         "age>=90d",
         "age>=50d",
@@ -242,5 +242,5 @@ def test_thresholds_of_ages_are_round_and_tell_the_examples_apart_as_their_own_a
 
 
 def test_infinite_ages_have_thresholds_that_can_be_written() -> None:
-    ages = Ages(np.array([5.0, np.inf]), np.array([5.0]))
+    ages = Ages.of(np.array([5.0, np.inf]), np.array([5.0]), 10)
     assert [str(ages.test(offset, "age", False)) for offset in range(3)] == ["age>=10", "age>=2", "age<=5"]

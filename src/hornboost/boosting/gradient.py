@@ -31,7 +31,7 @@ from hornboost.boosting.tuning import (
     tried,
 )
 from hornboost.engine import Visible
-from hornboost.engine.constants import checked_domains, recurring
+from hornboost.engine.constants import checked_domains, nameable, recurring
 from hornboost.errors import DataError
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
@@ -97,10 +97,10 @@ class GradientBooster(Booster):
     history_columns = ("rule", "training_loss")
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        self.left_out_ = self._domains()[1]
         training = super()._training(X, y, sample_weight)
         if len(training.y) == 1:
             raise DataError("there is one example only, n_samples=1, and nothing to tell it from; give at least two.")
-        self.left_out_: dict[str, str] = {}
         if self.aggregates is False or self.database is None or self._near() == 0:
             return training
         functions = FUNCTIONS if isinstance(self.aggregates, bool | str) else checked_functions(self.aggregates)
@@ -152,17 +152,17 @@ class GradientBooster(Booster):
         options = super()._engine_options()
         is_far = isinstance(self.max_depth, str)
         depth = FARTHEST if is_far else self.max_depth
-        return {**options, "max_depth": depth, "look_ahead": max(NEAR, depth), "constants": self._domains()}
+        return {**options, "max_depth": depth, "look_ahead": max(NEAR, depth), "constants": self._domains()[0]}
 
-    def _domains(self) -> tuple[str, ...]:
-        """The kinds of keys that rules may name: never those that examples are known by."""
+    def _domains(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The kinds of keys that rules may name, never those that examples are known by; and why not others."""
         if self.constants is None or self.constants is False or self.database is None:
-            return ()
+            return (), {}
         database, target = self.database, self.database.target
         if not isinstance(self.constants, str | bool):
-            return checked_domains(database, self.constants)
+            return checked_domains(database, self.constants, self.max_bins), {}
         own = {database.tables[target.table].columns[name].domain for name in target.key}
-        return tuple(name for name in database.domains if name not in own)
+        return nameable(database, (name for name in database.domains if name not in own), self.max_bins)
 
     def _loss_of(self, training: Training) -> Loss:
         """The loss that is descended."""

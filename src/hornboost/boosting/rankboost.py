@@ -21,7 +21,7 @@ from hornboost import exact
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.data import Database
 from hornboost.data.table import Column
-from hornboost.engine.constants import checked_domains
+from hornboost.engine.constants import checked_domains, nameable
 from hornboost.engine.sampling import example_hash, uniform
 from hornboost.engine.seeded import Position, SeededEngine
 from hornboost.errors import DataError
@@ -144,7 +144,10 @@ class RankBoostClassifier(BoostedClassifier):
         named: tuple[str, ...] = ()
         if self.constants is not None and self.database is not None:
             automatic = isinstance(self.constants, str)
-            named = constant_domains(self.database) if automatic else checked_domains(self.database, self.constants)
+            if automatic:
+                named, _ = nameable(self.database, constant_domains(self.database), self.max_bins)
+            else:
+                named = checked_domains(self.database, self.constants, self.max_bins)
         return {**super()._engine_options(), "constants": named}
 
     def _boost(self, training: Training, run: Run) -> Loop:

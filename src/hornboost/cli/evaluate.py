@@ -42,6 +42,7 @@ def evaluate(
     rounds: shared.Rounds = None,
     max_depth: shared.Depth = None,
     max_rules: shared.MaxRules = None,
+    max_bins: shared.MaxBins = None,
     time_limit: shared.TimeLimit = None,
     seed: shared.Seed = 0,
     settings: shared.Set = None,
@@ -55,7 +56,7 @@ def evaluate(
     database = open_task(source, options)
     X, y, behind = examples(database)
     learner = shared.make_estimator(
-        estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules
+        estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules, max_bins
     )
     asked = asked_folds(database, y, cv, folds, split, rolling, horizon, seed)
     evaluated = [_Evaluated(of, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked]

@@ -36,6 +36,7 @@ def fit(
     rounds: shared.Rounds = None,
     max_depth: shared.Depth = None,
     max_rules: shared.MaxRules = None,
+    max_bins: shared.MaxBins = None,
     time_limit: shared.TimeLimit = None,
     seed: shared.Seed = 0,
     settings: shared.Set = None,
@@ -49,7 +50,7 @@ def fit(
         database = open_task(source, options)
         X, y, behind = examples(database)
         learner = shared.make_estimator(
-            estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules
+            estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules, max_bins
         )
         if not getattr(learner, "_learns_clauses", True):
             raise ModelError(
@@ -216,7 +217,7 @@ def _about_tuning(told: Mapping[str, Any]) -> list[str]:
 
 
 def about_limits(fitted: Any) -> list[str]:
-    """What limits did to a fit: that time ran out, which joins were too large to be followed, and which aggregates."""
+    """What limits did to a fit: that time ran out, which joins were too large to be followed, and what else was left out."""
     sentences = []
     if _ran_out_of_time(fitted):
         sentences.append(
@@ -234,7 +235,7 @@ def about_limits(fitted: Any) -> list[str]:
     if left_out:
         shown = ", ".join(f"{name} ({why})" for name, why in list(left_out.items())[:SHOWN])
         more = f" and {len(left_out) - SHOWN} more" if len(left_out) > SHOWN else ""
-        sentences.append(f"aggregates were left out: {shown}{more}")
+        sentences.append(f"left out: {shown}{more}")
     return sentences
 
 

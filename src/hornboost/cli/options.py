@@ -143,6 +143,12 @@ Depth = Annotated[
     int | None, typer.Option("--max-depth", min=0, help="Joins between an example and a row that a rule looks at.")
 ]
 MaxRules = Annotated[int | None, typer.Option("--max-rules", min=1, help="Rules at most, of hornboost: a small model.")]
+MaxBins = Annotated[
+    int | None,
+    typer.Option(
+        "--max-bins", min=2, help="Distinct values of a numeric column up to which each of them is a threshold."
+    ),
+]
 TimeLimit = Annotated[
     float | None, typer.Option(min=0.001, help="Seconds after which the search ends, keeping what was learned.")
 ]
@@ -322,6 +328,7 @@ def make_estimator(
     seed: int,
     settings: Sequence[str] | None,
     max_rules: int | None = None,
+    max_bins: int | None = None,
 ) -> Any:
     """The unfitted estimator, with the parameters it has."""
     import hornboost
@@ -340,6 +347,7 @@ def make_estimator(
         "features": None if features == "none" else features,
         "max_depth": max_depth,
         "max_rules": max_rules,
+        "max_bins": max_bins,
         "time_limit": time_limit,
     }
     wanted |= {parameter: value for parameter, value in asked.items() if value is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import Any
 from typing import Literal as Choice
@@ -11,6 +11,7 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.bins import Bins
 from hornboost.dtypes import MISSING
 from hornboost.logic.aggregate import Aggregate, Operand
 
@@ -26,7 +27,9 @@ class Column:
     - numeric: `values` are float64, NaN is missing; with `is_date`, microseconds since 1970-01-01 in UTC, with
       `is_age` microseconds up to the cutoff.
 
-    `stored` is the type of the values that were read (`data.values.stored_type`), where that is known.
+    `stored` is the type of the values that were read (`data.values.stored_type`), where that is known. `levels` are the
+    distinct values of a numeric column, in bins where they are many, where the rows at hand are only some of its rows:
+    every value lies in one of them.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Column:
     is_date: bool = False
     stored: str | None = None
     is_age: bool = False
+    levels: Bins | None = None
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -55,9 +59,12 @@ class Column:
 
     def holding(self, values: NDArray[np.int32] | NDArray[np.float64]) -> Column:
         """The same column of other rows; `dataclasses.replace` takes several times as long."""
-        return Column(
-            self.name, self.kind, values, self.domain, self.categories, self.is_date, self.stored, self.is_age
-        )
+        described = self.domain, self.categories, self.is_date, self.stored, self.is_age, self.levels
+        return Column(self.name, self.kind, values, *described)
+
+    def levelled(self, most: int) -> Column:
+        """The same with its levels, in at most so many bins, so that a part of the rows is numbered as all are."""
+        return self if self.kind != "numeric" else replace(self, levels=Bins.of(self.numbers).at_most(most))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +95,12 @@ class Table:
         n_rows = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
         times = None if self.times is None else self.times.holding(self.times.values[rows])
         return Table(self.name, columns, n_rows, aggregates, times, self.late)
+
+    def levelled(self, most: int) -> Table:
+        """The same rows with the levels of their numeric columns, in at most so many bins each."""
+        columns = {name: column.levelled(most) for name, column in self.columns.items()}
+        aggregates = {term: column.levelled(most) for term, column in self.aggregates.items()}
+        return replace(self, columns=columns, aggregates=aggregates)
 
     def as_known(self) -> Table:
         """Of examples: without the values that become known only at their cutoffs or later."""

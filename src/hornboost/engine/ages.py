@@ -12,6 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from hornboost.data.bins import Bins
+from hornboost.dtypes import CODE
 from hornboost.engine import age_kernels as kernels
 from hornboost.engine.reach import Codes, Floats, Longs, Reach
 from hornboost.engine.thresholds import nicest, nicest_duration
@@ -27,11 +29,16 @@ NO_AGES: Codes = np.empty((2, 0), np.int32)
 class Ages:
     """The conditions on the ages of rows behind a join: `>=` by falling age of `oldest`, `<=` by rising of `youngest`.
 
-    Both hold distinct ages in rising order.
+    Both hold distinct ages in rising order, or bins of them where they are many.
     """
 
-    oldest: Floats
-    youngest: Floats
+    oldest: Bins
+    youngest: Bins
+
+    @classmethod
+    def of(cls, oldest: Floats, youngest: Floats, max_bins: int) -> Ages:
+        """The conditions that distinct ages in rising order give."""
+        return cls(Bins(oldest, oldest).at_most(max_bins), Bins(youngest, youngest).at_most(max_bins))
 
     @property
     def edges(self) -> Longs:
@@ -40,7 +47,7 @@ class Ages:
 
     @property
     def nbytes(self) -> int:
-        return self.oldest.nbytes + self.youngest.nbytes
+        return 16 * (self.oldest.size + self.youngest.size)
 
     def test(self, offset: int, name: str, is_date: bool) -> Test:
         """The condition of a number.
@@ -49,11 +56,11 @@ class Ages:
         """
         if offset < self.oldest.size:
             place = self.oldest.size - 1 - offset
-            low, high = (0.0 if place == 0 else self.oldest[place - 1]), self.oldest[place]
+            low, high = (0.0 if place == 0 else self.oldest.high[place - 1]), self.oldest.low[place]
             return Test(name, ">=", _threshold(float(low), float(high), at_least=True, is_date=is_date))
         place = offset - self.oldest.size
         is_last = place == self.youngest.size - 1
-        low, high = self.youngest[place], (math.inf if is_last else self.youngest[place + 1])
+        low, high = self.youngest.high[place], (math.inf if is_last else self.youngest.low[place + 1])
         return Test(name, "<=", _threshold(float(low), float(high), at_least=False, is_date=is_date))
 
     def of_rows(self, ages: Floats) -> tuple[Longs, Longs]:
@@ -61,25 +68,40 @@ class Ages:
 
         What lies between two neighbouring ages covers what the tighter one covers.
         """
-        over = np.searchsorted(self.oldest, ages, side="left")
-        under = np.searchsorted(self.youngest, ages, side="right") - 1
+        over = np.searchsorted(self.oldest.high, ages, side="left")
+        under = np.searchsorted(self.youngest.low, ages, side="right") - 1
         at_least = np.where(over < self.oldest.size, self.oldest.size - 1 - over, -1)
         return at_least, np.where(under >= 0, self.oldest.size + under, -1)
 
+    def codes(self, youngest: Floats, oldest: Floats) -> Codes:
+        """The tightest conditions that examples fulfil, in both directions, by the ages of their rows; -1 for none."""
+        at_least = self.oldest.size - 1 - self.oldest.number(oldest)
+        at_most = self.oldest.size + self.youngest.number(youngest)
+        numbers = np.stack([at_least, at_most]).astype(CODE)
+        numbers[np.isnan([oldest, youngest])] = -1
+        return numbers
 
-def ages_behind(reach: Reach, times: Floats) -> tuple[Ages, Codes]:
+
+def ages_behind(reach: Reach, times: Floats, max_bins: int) -> tuple[Ages, Codes]:
     """The conditions on ages behind a join whose rows have these times, in its order.
 
     And for each example the tightest ones that it fulfils, in both directions, -1 where there is none.
     """
+    youngest, oldest = extremes_behind(reach, times)
+    old, young, codes = kernels.age_conditions(youngest, oldest)
+    ages = Ages.of(old, young, max_bins)
+    return ages, codes if old.size <= max_bins and young.size <= max_bins else ages.codes(youngest, oldest)
+
+
+def extremes_behind(reach: Reach, times: Floats) -> tuple[Floats, Floats]:
+    """The ages of the youngest and of the oldest row behind a join, for each example; NaN where there is none."""
     n = int(reach.example[-1]) + 1 if reach.example.size else 0
     youngest, oldest = np.full(n, np.nan), np.full(n, np.nan)
     for lo, hi in pairwise(reach.cuts()):
         check()
         kernels.age_extremes(lo, hi, *reach, times, youngest, oldest)
     youngest[np.isinf(youngest)] = np.nan  # all rows are older than any number says
-    old, young, codes = kernels.age_conditions(youngest, oldest)
-    return Ages(old, young), codes
+    return youngest, oldest
 
 
 def _threshold(low: float, high: float, *, at_least: bool, is_date: bool) -> str | float:

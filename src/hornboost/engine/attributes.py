@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.bins import MAX_BINS, Bins, numbered
 from hornboost.data.index import KeyIndex
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING, UNSEEN
-from hornboost.engine.thresholds import Bins, binned
+from hornboost.engine.thresholds import MOST, length, threshold
 from hornboost.logic.aggregate import Aggregate, Operand
-from hornboost.logic.clause import Test
+from hornboost.logic.clause import Op, Test
 from hornboost.logic.duration import duration_text
 from hornboost.logic.moment import moment_text
 
@@ -45,7 +46,8 @@ class Inputs(NamedTuple):
     """What one pass over the rows of a table reads of some of its attributes, in the order of an index or of the rows.
 
     `late` is for each attribute the row of `dates` from which on its values are known (-1: from the row's time on), or
-    empty where none is late; `times` are those of the rows where `age`, the number of that attribute, is asked for.
+    empty where none is late; `times` are those of the rows where `age`, the number of that attribute, is asked for, and
+    `max_bins` is how many ages are told apart at most.
     """
 
     codes: NDArray[np.int32]
@@ -54,6 +56,7 @@ class Inputs(NamedTuple):
     dates: NDArray[np.float64]
     age: int | None
     times: NDArray[np.float64]
+    max_bins: int = MAX_BINS
 
 
 NONE_LATE, NO_DATES = np.empty(0, np.int64), np.empty((0, 0), np.float64)
@@ -64,8 +67,9 @@ class Attributes:
     """The codes of a table's attributes, encoded when first asked for.
 
     A nominal attribute keeps its dictionary's codes; a numeric one is replaced by the rank of its value among the
-    distinct values of the column, so that every threshold is a code. Columns of a key domain in `constants` count as
-    nominal. `aggregated` says to encode the aggregates of examples instead.
+    distinct values of the column (its `levels`, where the rows are some of more), so that every threshold is a code;
+    more than `max_bins` of them are put together in bins. Columns of a key domain in `constants` count as nominal.
+    `aggregated` says to encode the aggregates of examples instead.
 
     `dated` says that the rows are seen by examples up to their cutoffs: if they have times, their age is the last
     attribute, number `age`. It has no codes here, since a row is of another age for every example.
@@ -78,9 +82,11 @@ class Attributes:
         *,
         aggregated: bool = False,
         dated: bool = False,
+        max_bins: int = MAX_BINS,
     ) -> None:
         self.table = table
         self._constants = constants or {}
+        self._max_bins = min(max_bins, MOST) if aggregated else max_bins
         shown: dict[Operand, Column] = {
             name: column
             for name, column in table.columns.items()
@@ -148,11 +154,11 @@ class Attributes:
         if late.size:
             dates = self._dates_in_order() if by is None else self._dates_in_order(by[0], by[1].rows)
         if len(coded) == len(selected):
-            return Inputs(codes, self.layout(coded), late, dates, None, NO_TIMES)
+            return Inputs(codes, self.layout(coded), late, dates, None, NO_TIMES, self._max_bins)
         own = None if self.table.times is None else self.table.times.numbers
         times = own if by is None else by[1].times
         assert times is not None
-        return Inputs(codes, self.layout(coded), late, dates, self.age, times)
+        return Inputs(codes, self.layout(coded), late, dates, self.age, times, self._max_bins)
 
     def _dates_in_order(self, column: str | None = None, rows: NDArray[np.int32] | None = None) -> NDArray[np.float64]:
         """From when on later values are known, a row a column that says so, also in the order of an index."""
@@ -195,10 +201,8 @@ class Attributes:
         column = self.columns[k]
         values: NDArray[np.float64] | NDArray[np.object_]
         if column.kind == "numeric":
-            values, self._codes[k] = ranks(column.numbers)
-            if isinstance(self.operands[k], Aggregate):
-                self._bins[k], self._codes[k] = binned(values, self._codes[k])
-                values = self._bins[k].low
+            self._bins[k], self._codes[k] = numbered(column.numbers, self._max_bins, column.levels)
+            values = self._bins[k].low
         elif column.kind == "key":
             values, self._codes[k] = _constant_codes(self._constants[column.domain or ""], column.codes)
         else:
@@ -215,16 +219,17 @@ class Attributes:
             return Test(operand, "missing") if offset == size else Test(operand, "=", str(values[offset]))
         if offset == 2 * size:
             return Test(operand, "missing")
-        place = size - 1 - offset if offset < size else offset - size
-        value = float(values[place])
+        at_least = offset < size
+        place, bins = (size - 1 - offset if at_least else offset - size), self._bins[k]
+        op: Op = ">=" if at_least else "<="
         if isinstance(operand, Aggregate):
             if column.is_age:
-                length = duration_text(self._bins[k].length(place, at_least=offset < size))
-                return Test(operand, ">=" if offset < size else "<=", length)
+                return Test(operand, op, duration_text(length(bins, place, at_least=at_least)))
             is_exact = column.is_date or operand.function not in BETWEEN
-            value = self._bins[k].threshold(place, at_least=offset < size, exact=is_exact)
-        shown = moment_text(value) if column.is_date else value
-        return Test(operand, ">=" if offset < size else "<=", shown)
+            value = threshold(bins, place, at_least=at_least, exact=is_exact)
+        else:
+            value = float(bins.low[place] if at_least else bins.high[place])
+        return Test(operand, op, moment_text(value) if column.is_date else value)
 
 
 def _running(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -243,18 +248,3 @@ def _constant_codes(identifiers: pa.Array, codes: NDArray[np.int32]) -> tuple[ND
     number[order] = np.arange(order.size, dtype=CODE)
     number[-1] = MISSING
     return np.asarray(identifiers.cast(pa.string()), object)[order], number[np.clip(codes, -1, order.size)]
-
-
-def ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """The distinct values in rising order and each value's rank among them, -1 for NaN; linear in the rows."""
-    import pyarrow as pa
-
-    values = values + 0.0  # -0.0 and 0.0 are one value
-    encoded = pa.array(values, from_pandas=True).dictionary_encode()
-    distinct = np.asarray(encoded.dictionary.to_numpy(zero_copy_only=False), np.float64)
-    rank = np.empty(distinct.size + 1, CODE)
-    order = np.argsort(distinct, kind="stable")
-    rank[order] = np.arange(distinct.size, dtype=CODE)
-    rank[-1] = MISSING
-    indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return distinct[order], rank[indices]

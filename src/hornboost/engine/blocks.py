@@ -72,7 +72,7 @@ def build_block(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None,
     layout, attributes, bases, edges = inputs.layout, inputs.layout.attributes, inputs.layout.bases, inputs.layout.edges
     ages, own_ages = None, NO_AGES
     if inputs.age is not None:
-        ages, own_ages = ages_behind(reach, inputs.times)
+        ages, own_ages = ages_behind(reach, inputs.times, inputs.max_bins)
         within = ages.edges + bases[-1]
         attributes, bases, edges = (*attributes, inputs.age), np.append(bases, within[-1]), np.vstack([edges, within])
     numbering = (

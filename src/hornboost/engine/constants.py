@@ -21,13 +21,30 @@ LEAST = 5.0
 """The examples that must share the value of a key on average, seen from a row that an example reaches."""
 
 
-def checked_domains(database: Database, names: Iterable[str]) -> tuple[str, ...]:
-    """The kinds of keys that a user names, all of which the database must have."""
+def checked_domains(database: Database, names: Iterable[str], max_bins: int) -> tuple[str, ...]:
+    """The kinds of keys that a user names, all of which the database must have, and each at most so many of."""
     listed = tuple(names)
     for name in listed:
         if name not in database.domains:
             raise DataError(f"constants: there are no keys of '{name}'{did_you_mean(str(name), database.domains)}")
+        if database.domains[name].size > max_bins:
+            raise DataError(f"constants: {_too_many(database, name, max_bins)}; raise max_bins, or leave '{name}' out")
     return listed
+
+
+def nameable(database: Database, names: Iterable[str], max_bins: int) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Those of some kinds of keys that are few enough to be named in rules, and of the others why they are not."""
+    listed = tuple(names)
+    left_out = {
+        name: f"{_too_many(database, name, max_bins)}, so rules name none"
+        for name in listed
+        if database.domains[name].size > max_bins
+    }
+    return tuple(name for name in listed if name not in left_out), left_out
+
+
+def _too_many(database: Database, name: str, max_bins: int) -> str:
+    return f"there are {database.domains[name].size:,} keys of '{name}', more than max_bins={max_bins:,}"
 
 
 def recurring(engine: Engine, max_depth: int) -> frozenset[tuple[str, str]]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.bins import MAX_BINS, ranks
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import join_kernels, pair_kernels
-from hornboost.engine.attributes import Attributes, ranks
+from hornboost.engine.attributes import Attributes
 from hornboost.engine.blocks import Block, build_block, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.facts import Facts, writable
@@ -56,7 +57,8 @@ class Engine:
 
     `examples` is the encoded root (`Database.encode`). A chain of joins that reaches more than `max_entries` rows is
     refused and recorded in `refused`. Blocks and states are kept within `cache_bytes`. Keys of the domains in
-    `constants` can be tested like nominal attributes. Nothing depends on `n_jobs` or on what is kept but the time.
+    `constants` can be tested like nominal attributes. Of a numeric column, and of ages, at most `max_bins` thresholds
+    are tried in each direction. Nothing depends on `n_jobs` or on what is kept but the time.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Engine:
         cache_bytes: int = 1 << 30,
         n_jobs: int = 1,
         constants: Sequence[str] = (),
+        max_bins: int = MAX_BINS,
         workshop: Workshop | None = None,
     ) -> None:
         self.database = database
@@ -82,8 +85,10 @@ class Engine:
         self.facts = Facts.of(database)
         self.graph = JoinGraph(self.facts, examples)
         self.constants = tuple(constants)
-        self._root_attributes = Attributes(examples, {name: database.domains[name].values for name in constants})
-        self._aggregates = Attributes(examples, aggregated=True)
+        self.max_bins = max_bins
+        named = {name: database.domains[name].values for name in constants}
+        self._root_attributes = Attributes(examples, named, max_bins=max_bins)
+        self._aggregates = Attributes(examples, aggregated=True, max_bins=max_bins)
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
 
@@ -98,6 +103,7 @@ class Engine:
             look_ahead=self.look_ahead,
             max_entries=self.max_entries,
             constants=self.constants,
+            max_bins=self.max_bins,
             workshop=self.workshop,
         )
 
@@ -177,7 +183,7 @@ class Engine:
 
     def attributes(self, table: str, is_root: bool) -> Attributes:
         """The codes of a table's attributes."""
-        return self._root_attributes if is_root else self.facts.attributes(table, self.constants)
+        return self._root_attributes if is_root else self.facts.attributes(table, self.constants, self.max_bins)
 
     def column(self, table: str, operand: Operand, is_root: bool) -> Column:
         found = (self.examples if is_root else self.database.tables[table]).column(operand)

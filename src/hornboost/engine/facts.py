@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.bins import MAX_BINS
 from hornboost.data.domain import Domain
 from hornboost.data.index import KeyIndex
 from hornboost.data.table import Table
@@ -34,7 +35,7 @@ class Facts:
     def __init__(self, tables: Mapping[str, Table], domains: Mapping[str, Domain]) -> None:
         self.tables = tables
         self.domains = domains
-        self._attributes: dict[tuple[str, tuple[str, ...]], Attributes] = {}
+        self._attributes: dict[tuple[str, tuple[str, ...], int], Attributes] = {}
         self._keys: dict[tuple[str, str], NDArray[np.int32]] = {}
         self._constants: dict[tuple[str, str | float | None], int] = {}
         self._all_rows: dict[str, KeyIndex] = {}
@@ -49,12 +50,12 @@ class Facts:
                 _known[database] = Facts(database.tables, database.domains)
             return _known[database]
 
-    def attributes(self, table: str, constants: Sequence[str]) -> Attributes:
+    def attributes(self, table: str, constants: Sequence[str], max_bins: int = MAX_BINS) -> Attributes:
         """The codes of a table's attributes; keys of the domains in `constants` are among them."""
-        at = (table, tuple(constants))
+        at = (table, tuple(constants), max_bins)
         if at not in self._attributes:
             named = {name: self.domains[name].values for name in constants}
-            made = Attributes(self.tables[table], named, dated=True)
+            made = Attributes(self.tables[table], named, dated=True, max_bins=max_bins)
             self._attributes.setdefault(at, made)
         return self._attributes[at]
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hornboost.data.bins import Bins
 from hornboost.logic.duration import UNITS
 
 MOST = 64
@@ -21,44 +18,23 @@ SMALLEST = 324
 """No double is smaller than ten to the negative of it."""
 
 
-class Bins(NamedTuple):
-    """Neighbouring values that no threshold tells apart: the smallest and the largest of each bin."""
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-    def threshold(self, place: int, *, at_least: bool, exact: bool) -> float:
-        """What the values from a bin on are at least, or those up to it at most; a value itself if `exact`."""
-        low, high = self._limits(place, at_least=at_least)
-        return (high if at_least else low) if exact else between(low, high, at_least=at_least)
-
-    def length(self, place: int, *, at_least: bool) -> float:
-        """The same for lengths of time, which are positive."""
-        low, high = self._limits(place, at_least=at_least)
-        return nicest_duration(max(low, 0.0), high, at_least=at_least)
-
-    def _limits(self, place: int, *, at_least: bool) -> tuple[float, float]:
-        """Between what a threshold lies."""
-        if at_least:
-            return -math.inf if place == 0 else float(self.high[place - 1]), float(self.low[place])
-        return float(self.high[place]), math.inf if place == len(self.low) - 1 else float(self.low[place + 1])
+def threshold(bins: Bins, place: int, *, at_least: bool, exact: bool) -> float:
+    """What the values from a bin on are at least, or those up to it at most; a value itself if `exact`."""
+    low, high = _limits(bins, place, at_least=at_least)
+    return (high if at_least else low) if exact else between(low, high, at_least=at_least)
 
 
-def binned(values: NDArray[np.float64], codes: NDArray[np.int32]) -> tuple[Bins, NDArray[np.int32]]:
-    """Distinct values in rising order as at most MOST bins, and the codes of examples, which are ranks, in bins.
+def length(bins: Bins, place: int, *, at_least: bool) -> float:
+    """The same for lengths of time, which are positive."""
+    low, high = _limits(bins, place, at_least=at_least)
+    return nicest_duration(max(low, 0.0), high, at_least=at_least)
 
-    >>> bins, codes = binned(np.arange(128.0), np.arange(128, dtype=np.int32))
-    >>> len(bins.low), bins.high[:2].tolist(), codes[:4].tolist()
-    (64, [1.0, 3.0], [0, 0, 1, 1])
-    """
-    if len(values) <= MOST:
-        return Bins(values, values), codes
-    # not by the number of examples: one that is repeated would be told from one of twice the weight
-    places = np.arange(len(values)) * MOST // len(values)
-    starts = np.searchsorted(places, np.arange(MOST))
-    ends = np.append(starts[1:], len(values)) - 1
-    found = np.where(codes >= 0, places[codes], codes).astype(np.int32)
-    return Bins(values[starts], values[ends]), found
+
+def _limits(bins: Bins, place: int, *, at_least: bool) -> tuple[float, float]:
+    """Between what a threshold lies."""
+    if at_least:
+        return -math.inf if place == 0 else float(bins.high[place - 1]), float(bins.low[place])
+    return float(bins.high[place]), math.inf if place == bins.size - 1 else float(bins.low[place + 1])
 
 
 def between(low: float, high: float, *, at_least: bool) -> float:

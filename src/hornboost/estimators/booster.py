@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hornboost.data import Database
+from hornboost.data.bins import MAX_BINS
 from hornboost.errors import DataError, ModelError
 from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.interrupts import ALL_DONE, ends_early, keep, limit
@@ -74,6 +75,9 @@ class Booster(RelationalModel):
         The share of the examples that early stopping holds out.
     max_entries : int
         The largest number of rows that a join may reach; joins over it are left out and listed in `refused_`.
+    max_bins : int
+        The distinct values of a numeric column up to which each of them is a threshold; those of a column with more
+        are put together in so many bins. Keys of a kind are named in rules if they are no more than that.
     cache_bytes : int
         Memory for coverage that is kept between rounds.
     time_limit : float or None
@@ -113,6 +117,7 @@ class Booster(RelationalModel):
     early_stopping: int | None = None
     validation_fraction: float = 0.1
     max_entries: int = 50_000_000
+    max_bins: int = MAX_BINS
     cache_bytes: int = 1 << 30
     time_limit: float | None = None
     callbacks: Sequence[Callback] = ()
@@ -128,6 +133,7 @@ class Booster(RelationalModel):
         "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "max_entries": [Interval(Integral, 1, None, closed="left")],
+        "max_bins": [Interval(Integral, 2, None, closed="left")],
         "cache_bytes": [Interval(Integral, 0, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "callbacks": "no_validation",
@@ -181,6 +187,7 @@ class Booster(RelationalModel):
         return {
             "max_depth": self.max_depth,
             "max_entries": self.max_entries,
+            "max_bins": self.max_bins,
             "cache_bytes": self.cache_bytes,
             "n_jobs": effective_n_jobs(self.n_jobs),
         }
