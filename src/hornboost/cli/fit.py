@@ -217,7 +217,7 @@ def _about_tuning(told: Mapping[str, Any]) -> list[str]:
 
 
 def about_limits(fitted: Any) -> list[str]:
-    """What limits did to a fit: that time ran out, which joins were too large to be followed, and what else was left out."""
+    """What limits did to a fit: that time ran out, which joins were too large, and what else was left out."""
     sentences = []
     if _ran_out_of_time(fitted):
         sentences.append(
