@@ -18,6 +18,7 @@ from hornboost.cli.fit import fit
 from hornboost.cli.inspect import convert, inspect
 from hornboost.cli.interrupt import was_pressed
 from hornboost.cli.output import clean, note, show_log
+from hornboost.cli.partition import partition
 from hornboost.cli.predict import explain, predict
 from hornboost.cli.report import report
 from hornboost.cli.rules import rules, sql
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, inspect, audit, fit, predict, evaluate, rules, explain, sql, report, convert):
+for verb in (demo, inspect, audit, fit, predict, evaluate, rules, explain, sql, report, convert, partition):
     app.command()(verb)
 
 

@@ -103,7 +103,7 @@ def _show_times(database: Database) -> None:
     """The tables with a time, the columns that are filled in later, and what could be declared as well."""
     from hornboost.data.time_facts import about_future, suggested_times, time_facts
 
-    facts = time_facts(database)
+    facts = time_facts(database) if database.stored is None else []  # what is reached lies in the partitions
     if facts:
         say()
         say(f"{facts[0].table}.{facts[0].column} is the cutoff of the examples, which see only rows from before it:")
@@ -155,7 +155,7 @@ def _times_json(database: Database) -> dict[str, Any]:
             "after_cutoff": found.after,
             "path": list(found.path),
         }
-        for found in time_facts(database)
+        for found in (time_facts(database) if database.stored is None else ())
     ]
     later = {
         table: {dating: list(columns) for dating, columns in dated.items()}

@@ -198,9 +198,13 @@ def likely_identifiers(database: Database) -> list[str]:
 
 def _open_folder(path: Path, options: TaskOptions) -> Database:
     from hornboost.data import Database
+    from hornboost.data.partitions.manifest import is_partitioned
     from hornboost.data.readers.folder import table_files
     from hornboost.data.readers.popper import is_popper
 
+    if is_partitioned(path):
+        _refuse_options(options, path.name, "its manifest states the task")
+        return Database.from_partitions(path)
     if (path / "schema.toml").exists():
         if options.links:
             raise DataError(
@@ -273,14 +277,11 @@ def _first_bytes(path: Path) -> bytes:
         raise DataError(f"{path}: the file cannot be read ({error.strerror}); check the path") from None
 
 
-def _refuse_options(options: TaskOptions, place: str) -> None:
+def _refuse_options(options: TaskOptions, place: str, reason: str = "the modes and examples state the task") -> None:
     stated = replace(options, times={}, known_later={}).reader()
     given = [name for name, value in (*stated.items(), ("task", options.task), ("link", options.links)) if value]
     if given:
-        raise DataError(
-            f"{place}: the modes and examples state the task, so --{OPTION_NAMES.get(given[0], given[0])} "
-            "has no use here; leave it out"
-        )
+        raise DataError(f"{place}: {reason}, so --{OPTION_NAMES.get(given[0], given[0])} has no use here; leave it out")
 
 
 def _likely_label(database: Database, options: TaskOptions, source: str) -> tuple[str, str]:

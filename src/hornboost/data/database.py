@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hornboost.audit import Audit
+    from hornboost.data.partitions import PartitionStore
     from hornboost.data.readers.inferred import ModelColumn
     from hornboost.logic import Clause
 
@@ -87,6 +88,30 @@ class Database:
         self._frame = frame
         self._start_caches()
 
+    _store: PartitionStore | None = None
+    _part: int | None = None
+
+    @classmethod
+    def stored_as(cls, store: PartitionStore, state: Mapping[str, Any], part: int | None = None) -> Database:
+        """The database with what a folder of partitions says of it, or one of its parts."""
+        nothing = ("_inferred", "_left_out", "_warnings")
+        made = object.__new__(cls)
+        made.__dict__.update(dict.fromkeys(("_folder", "_again", "_frame")), **dict.fromkeys(nothing, ()))
+        made.__dict__.update(_allow_outside=False, _store=store, _part=part)
+        made._start_caches()
+        made.__dict__.update(state)
+        return made
+
+    @property
+    def stored(self) -> PartitionStore | None:
+        """The folder that holds the rows of all tables but the target, where they are not here."""
+        return self._store if self._part is None else None
+
+    @property
+    def given_facts(self) -> PartitionStore | None:
+        """What knows facts about whole tables where the rows here are only some: `is_unique` and `determines`."""
+        return self._store
+
     def _start_caches(self) -> None:
         self._lock = threading.Lock()
         self._indexes: dict[tuple[str, str], KeyIndex] = {}
@@ -96,15 +121,14 @@ class Database:
         self._examples: dict[bool | None, tuple[Any, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if name not in ("_lock", "_indexes", "_links", "_time_warnings", "_first_time", "_examples")
-        }
+        left_out = {"_lock", "_indexes", "_examples"}
+        if self._store is None:
+            left_out |= {"_links", "_time_warnings", "_first_time"}
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
         self._start_caches()
+        self.__dict__.update(state)
 
     def __copy__(self) -> Database:
         return self
@@ -444,16 +468,21 @@ class Database:
 
     def _warn_of_blindness(self, cutoffs: Column) -> None:
         """Say so if none of the examples sees any row that has a time."""
-        if self._first_time is None:
-            self._first_time = first_time(self._built.tables, self.target.table)
         last = float(cutoffs.numbers.max())
-        if last <= self._first_time < np.inf:
-            shown = [time_text(moment, cutoffs.is_date) for moment in (last, self._first_time)]
+        if last <= self.first_time < np.inf:
+            shown = [time_text(moment, cutoffs.is_date) for moment in (last, self.first_time)]
             warnings.warn(
                 f"the examples see no row that has a time: the last cutoff is {shown[0]}, and the first row is of "
                 f"{shown[1]}; check the column '{cutoffs.name}'",
                 stacklevel=4,
             )
+
+    @property
+    def first_time(self) -> float:
+        """The earliest time of a row that is no example, infinity if there is none."""
+        if self._first_time is None:
+            self._first_time = first_time(self._built.tables, self.target.table)
+        return self._first_time
 
     def encoded_examples(self) -> Table:
         """What `encode` would make of `examples()`, whose rows are encoded already."""
@@ -467,6 +496,11 @@ class Database:
         if found is None:
             if table not in self._built.tables:
                 raise DataError.unknown_table(table, self._built.tables)
+            if self.stored is not None:
+                raise DataError(
+                    f"{self.stored.folder.name}: the rows of table '{table}' are in {self.stored.n} partitions and not "
+                    "here; read the source itself for this"
+                )
             columns, times = self._built.tables[table].columns, self._built.tables[table].times
             if column not in columns:
                 raise DataError.unknown_column(table, column, columns)
@@ -515,6 +549,55 @@ class Database:
         from hornboost.audit import audit
 
         return audit(self, folds=folds)
+
+    def partition(
+        self,
+        folder: str | Path,
+        partitions: int,
+        *,
+        depth: int = 2,
+        small_table: int = 10_000,
+        max_bins: int = 65_536,
+        overwrite: bool = False,
+    ) -> Database:
+        """Write the database in partitions: some of the examples each, with every row that they reach.
+
+        A model that is learned from partitions is the one that is learned from the database. `hornboost partition` does
+        the same for sources that are larger than memory.
+
+        Parameters
+        ----------
+        folder : path
+            The folder to write, all of it or nothing.
+        partitions : int
+            The number of parts.
+        depth : int
+            How many joins away from an example the rows are that its part holds; a learner goes no further.
+        small_table : int
+            Tables of at most so many rows are whole in every part.
+        max_bins : int
+            Distinct values of a numeric column up to which each is a threshold; beyond, they are put together in bins.
+        overwrite : bool
+            Whether a folder of partitions that exists is replaced.
+
+        Returns
+        -------
+        Database
+            What `from_partitions` reads there.
+
+        Examples
+        --------
+        >>> import tempfile, hornboost as hb
+        >>> db = hb.datasets.bank(100, transactions=5).database()
+        >>> parts = db.partition(tempfile.mkdtemp() + "/bank", 4, small_table=0)
+        >>> parts.stored.n, len(parts.examples()[0]), parts.tables["trans"].n_rows
+        (4, 100, 0)
+        """
+        from hornboost.data.partitions.loaded import partition_loaded
+
+        sizes = {"partitions": partitions, "depth": depth, "small_table": small_table, "max_bins": max_bins}
+        partition_loaded(self, Path(folder), overwrite=overwrite, **sizes)
+        return type(self).from_partitions(folder)
 
     def describe(self) -> Any:
         """Return a DataFrame with a row per column: table, rows, type, domain, distinct and missing values, links."""
@@ -570,6 +653,19 @@ class Database:
         from hornboost.data.readers.folder import read_folder
 
         return cls(**read_folder(Path(folder), task, options, allow_outside))
+
+    @classmethod
+    def from_partitions(cls, folder: str | Path) -> Database:
+        """Read a folder that `partition` wrote: the examples now, the rows behind them a part at a time.
+
+        Parameters
+        ----------
+        folder : path
+            The folder.
+        """
+        from hornboost.data.partitions import PartitionStore
+
+        return PartitionStore(Path(folder)).driver()
 
     @classmethod
     def from_frames(cls, frames: Mapping[str, Any], target: str, **options: Any) -> Database:

@@ -60,16 +60,29 @@ def describe_frame(database: Database) -> Any:
             rows.append(
                 {
                     "table": table.name,
-                    "rows": table.n_rows,
+                    "rows": n_rows(database, table),
                     "column": column.name,
                     "type": type_name(column),
                     "domain": column.domain or "",
-                    "distinct": _distinct(column),
-                    "missing": int(column.missing.sum()),
+                    **_counts(database, table, column),
                     "links": "; ".join(_link_text(link) for link in links) or _about_time(table, column, database),
                 }
             )
     return pd.DataFrame(rows, columns=["table", "rows", "column", "type", "domain", "distinct", "missing", "links"])
+
+
+def n_rows(database: Database, table: Table) -> int:
+    """The rows of a table, also where they are in partitions."""
+    return table.n_rows if database.stored is None else database.stored.manifest.table(table.name).rows
+
+
+def _counts(database: Database, table: Table, column: Column) -> dict[str, int]:
+    """How many distinct values a column has, and in how many rows it has none."""
+    if database.stored is None:
+        return {"distinct": _distinct(column), "missing": int(column.missing.sum())}
+    entry = database.stored.manifest.table(table.name)
+    found = next(known for known in (*entry.columns, entry.times) if known is not None and known.name == column.name)
+    return {"distinct": found.distinct, "missing": found.missing}
 
 
 def _distinct(column: Column) -> int:
@@ -91,13 +104,14 @@ def _link_text(link: Link) -> str:
 
 def headline(database: Database) -> str:
     """One line: how much there is, and what is predicted."""
-    rows = sum(table.n_rows for table in database.tables.values())
+    rows = sum(n_rows(database, table) for table in database.tables.values())
     target = database.target
     what = f"predict {target.table}.{target.label}" if target.label is not None else f"rows of {target.table}, no label"
     if target.positive is not None:
         what += f' (positive "{target.positive}")'
     tables = len(database.tables)
-    return f"Database: {tables} table{'' if tables == 1 else 's'}, {rows:,} rows; {what}"
+    parts = "" if database.stored is None else f" in {database.stored.n:,} partitions"
+    return f"Database: {tables} table{'' if tables == 1 else 's'}, {rows:,} rows{parts}; {what}"
 
 
 def _columns_text(table: Table) -> str:
@@ -111,7 +125,8 @@ def summary_text(database: Database) -> str:
     width = max(len(name) for name in database.tables)
     lines = [headline(database)]
     lines += [
-        f"  {name:<{width}} {table.n_rows:>10,} rows  {_columns_text(table)}" for name, table in database.tables.items()
+        f"  {name:<{width}} {n_rows(database, table):>10,} rows  {_columns_text(table)}"
+        for name, table in database.tables.items()
     ]
     lines += [f"  {link.table}.{link.column} -> {_link_text(link)}" for link in database.links]
     lines += [f"  inferred: {note}" for note in database.inferred]
@@ -122,7 +137,8 @@ def summary_text(database: Database) -> str:
 def summary_html(database: Database) -> str:
     """The same for a notebook; every name is escaped."""
     rows = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{table.n_rows:,}</td><td>{html.escape(_columns_text(table))}</td></tr>"
+        f"<tr><td>{html.escape(name)}</td><td>{n_rows(database, table):,}</td>"
+        f"<td>{html.escape(_columns_text(table))}</td></tr>"
         for name, table in database.tables.items()
     )
     notes = [f"{link.table}.{link.column} → {_link_text(link)}" for link in database.links]

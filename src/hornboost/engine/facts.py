@@ -20,6 +20,7 @@ from hornboost.engine.dependencies import determines, is_unique
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+    from hornboost.data.partitions import PartitionStore
 
 Number = TypeVar("Number", bound=np.generic)
 NO_VALUE = -3
@@ -32,9 +33,13 @@ class Facts:
     A database never changes, so every engine over it takes the same object from `Facts.of`.
     """
 
-    def __init__(self, tables: Mapping[str, Table], domains: Mapping[str, Domain]) -> None:
+    def __init__(
+        self, tables: Mapping[str, Table], domains: Mapping[str, Domain], given: PartitionStore | None = None
+    ) -> None:
         self.tables = tables
         self.domains = domains
+        self._given = given
+        """What knows of whole tables what holds of their keys, where the rows here are only some."""
         self._attributes: dict[tuple[str, tuple[str, ...], int], Attributes] = {}
         self._keys: dict[tuple[str, str], NDArray[np.int32]] = {}
         self._constants: dict[tuple[str, str | float | None], int] = {}
@@ -47,7 +52,7 @@ class Facts:
         """The facts of a database, which live as long as it does."""
         with _lock:
             if database not in _known:
-                _known[database] = Facts(database.tables, database.domains)
+                _known[database] = Facts(database.tables, database.domains, database.given_facts)
             return _known[database]
 
     def attributes(self, table: str, constants: Sequence[str], max_bins: int = MAX_BINS) -> Attributes:
@@ -90,6 +95,8 @@ class Facts:
     def is_unique(self, table: str, column: str) -> bool:
         """Whether no two rows have the same key."""
         at = (table, column)
+        if self._given is not None:
+            return self._given.is_unique(table, column)
         if at not in self._unique:
             self._unique[at] = is_unique(self.key(table, column))
         return self._unique[at]
@@ -97,6 +104,8 @@ class Facts:
     def determines(self, table: str, out: str, carried: str, other: str, joined: str, column: str) -> bool:
         """Whether other.joined = table.out always brings other.column = table.carried."""
         at = (table, out, carried, other, joined, column)
+        if self._given is not None:
+            return self._given.determines(*at)
         if at not in self._determined:
             columns = self.key(table, out), self.key(table, carried), self.key(other, joined), self.key(other, column)
             self._determined[at] = determines(*columns)

@@ -1,0 +1,48 @@
+"""`hornboost partition`: a source as a folder of partitions, for data that are larger than memory or one machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hornboost.cli import options as shared
+from hornboost.cli.output import note
+from hornboost.cli.source import TaskOptions
+
+
+@shared.gathers(options=shared.task_options)
+def partition(
+    source: shared.Source,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; it must not exist yet.")],
+    *,
+    options: TaskOptions,
+    partitions: Annotated[int, typer.Option("--partitions", help="The number of parts.")],
+    depth: Annotated[
+        int, typer.Option("--depth", help="How many joins away from an example the rows are that its part holds.")
+    ] = 2,
+    small_table: Annotated[
+        int, typer.Option("--small-table", help="Tables of at most so many rows are whole in every part.")
+    ] = 10_000,
+    max_bins: Annotated[
+        int, typer.Option("--max-bins", help="Distinct values of a numeric column up to which each is a threshold.")
+    ] = 65_536,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a folder of partitions.")] = False,
+) -> None:
+    """Write SOURCE in partitions: some of the examples each, with every row that they reach."""
+    from hornboost.cli.source import open_task
+    from hornboost.data.partitions.loaded import check_sizes
+    from hornboost.data.partitions.writer import check_new
+
+    sizes = {"partitions": partitions, "depth": depth, "small_table": small_table, "max_bins": max_bins}
+    check_sizes(**sizes)
+    check_new(output, overwrite)
+    database = open_task(source, options)
+    made = database.partition(output, overwrite=overwrite, **sizes)
+    assert made.stored is not None
+    rows = [sum(table.parts[part] for table in made.stored.manifest.tables) for part in range(partitions)]
+    note(
+        f"wrote {partitions} partitions of {min(rows):,} to {max(rows):,} rows to {output}; "
+        f"learn from them with: hornboost fit {output}"
+    )

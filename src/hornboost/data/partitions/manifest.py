@@ -1,0 +1,165 @@
+"""`manifest.json`: what a folder of partitions holds, and the checksums of its files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from hornboost.errors import DataError
+
+NAME = "manifest.json"
+FORMAT = "hornboost-partitions"
+VERSION = 1
+CEILING = 1 << 28
+"""Bytes that a manifest may have."""
+
+AGAIN = "make the partitions again with 'hornboost partition'"
+
+
+@dataclass(frozen=True)
+class ColumnEntry:
+    """A column of all parts: what `Column` says of it, and the files of its categories or levels."""
+
+    name: str
+    kind: str
+    domain: str | None = None
+    is_date: bool = False
+    stored: str | None = None
+    categories: str | None = None
+    levels: str | None = None
+    distinct: int = 0
+    missing: int = 0
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A table of the source: its rows there, in each part, and the keys of which no two rows have the same.
+
+    `whole` says that every part holds all of its rows.
+    """
+
+    name: str
+    file: str
+    columns: tuple[ColumnEntry, ...]
+    times: ColumnEntry | None
+    late: Mapping[str, str]
+    rows: int
+    whole: bool
+    parts: tuple[int, ...]
+    unique: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DomainEntry:
+    """The identifiers that key columns share: 64-bit integers or text; small sets of them are in a file."""
+
+    name: str
+    type: str
+    size: int
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """What a file must be."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that is known of the whole database without its rows."""
+
+    hornboost: str
+    partitions: int
+    depth: int
+    small_table: int
+    max_bins: int
+    schema: Mapping[str, Any]
+    task: Mapping[str, Any]
+    target: Mapping[str, Any]
+    tables: tuple[TableEntry, ...]
+    domains: tuple[DomainEntry, ...]
+    determined: tuple[tuple[str, ...], ...]
+    """The places (table, out, carried, other, joined, column) of which other.joined = table.out always brings
+    other.column = table.carried."""
+    links: tuple[Mapping[str, Any], ...]
+    said: Mapping[str, Any]
+    """What was inferred, left out and warned of when the source was read."""
+    files: Mapping[str, FileEntry] = field(default_factory=dict)
+
+    def table(self, name: str) -> TableEntry:
+        """The entry of a table."""
+        return next(table for table in self.tables if table.name == name)
+
+
+def sealed(manifest: Manifest) -> bytes:
+    """The bytes of the file; equal manifests give equal bytes."""
+    content = {"format": FORMAT, "version": VERSION, "manifest": asdict(manifest)}
+    content["checksum"] = _digest(content)
+    return (json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder, checked."""
+    path = folder / NAME
+    try:
+        with path.open("rb") as file:
+            content = file.read(CEILING)
+        parsed = json.loads(content)
+    except OSError as error:
+        raise DataError(f"{path}: the manifest cannot be read ({error.strerror}); {AGAIN}") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{path}: the manifest is damaged or cut short; {AGAIN}") from None
+    if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
+        raise DataError(f"{path}: this is no manifest of partitions; {AGAIN}")
+    version = parsed.get("version")
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise DataError(
+            f"{path}: the partitions have format version {str(version)[:40]}, and this HornBoost reads {VERSION}; "
+            f"install the one that wrote them, or {AGAIN}"
+        )
+    if parsed.pop("checksum", None) != _digest(parsed):
+        raise DataError(f"{path}: the checksum does not match, so the manifest was changed or damaged; {AGAIN}")
+    return _manifest_of(parsed["manifest"])
+
+
+def is_partitioned(folder: Path) -> bool:
+    """Whether a folder holds partitions."""
+    return (folder / NAME).is_file()
+
+
+def _digest(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _manifest_of(plain: Mapping[str, Any]) -> Manifest:
+    known = {entry.name: plain[entry.name] for entry in fields(Manifest)}
+    return Manifest(
+        **known
+        | {
+            "tables": tuple(_table(table) for table in plain["tables"]),
+            "domains": tuple(DomainEntry(**domain) for domain in plain["domains"]),
+            "determined": tuple(tuple(places) for places in plain["determined"]),
+            "links": tuple(plain["links"]),
+            "files": {name: FileEntry(**entry) for name, entry in plain["files"].items()},
+        }
+    )
+
+
+def _table(plain: Mapping[str, Any]) -> TableEntry:
+    return TableEntry(
+        **{
+            **plain,
+            "columns": tuple(ColumnEntry(**column) for column in plain["columns"]),
+            "times": None if plain["times"] is None else ColumnEntry(**plain["times"]),
+            "parts": tuple(plain["parts"]),
+            "unique": tuple(plain["unique"]),
+        }
+    )

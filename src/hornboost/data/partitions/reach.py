@@ -1,0 +1,46 @@
+"""Which rows the examples of each part reach within some joins, found by DuckDB."""
+
+from __future__ import annotations
+
+from hornboost.data.partitions.warehouse import Warehouse
+from hornboost.data.table import Table
+from hornboost.sql import partitions as statements
+from hornboost.stopping import check
+
+
+def reach(warehouse: Warehouse, target: str, depth: int) -> None:
+    """Fill `r0`, `r1`, … from `parts`, the part of each row of the target.
+
+    Joins lead from a key of a row to every row that has the same in a column of the same domain, as in clauses.
+    """
+    names = list(warehouse.tables)
+    told = not tells_nothing(warehouse.tables[target])
+    joined: dict[int, list[tuple[int, int]]] = {}  # by table the columns that joins may lead to, with their domains
+    sources: dict[int, list[tuple[int, int]]] = {}
+    for number, places in enumerate(warehouse.domains.values()):
+        ends = [place for place in places if told or names[place[0]] != target]
+        if not ends or (len(places) == 1 and _is_unique(warehouse, *places[0])):
+            continue  # a join would lead to the row that it comes from
+        sources[number] = places
+        for table, column in ends:
+            joined.setdefault(table, []).append((column, number))
+    kinds = [warehouse.key_types[name] for name in warehouse.domains]
+    types = {number: "BIGINT" if kinds[number] == "int64" else "VARCHAR" for number in sources}
+    for statement in statements.start(warehouse.number[target], len(names), types):
+        warehouse.run(statement)
+    for step in range(1, depth + 1):
+        for number, places in sources.items():
+            check()
+            warehouse.run(statements.spread(number, places, step))
+        for table, columns in joined.items():
+            check()
+            warehouse.run(statements.gathered(table, columns, step))
+
+
+def tells_nothing(target: Table) -> bool:
+    """Whether no join leads to other rows of the target, since it has neither attributes nor ages."""
+    return not target.attributes and target.times is None
+
+
+def _is_unique(warehouse: Warehouse, table: int, column: int) -> bool:
+    return warehouse.one(statements.repeated(table, column)) is None

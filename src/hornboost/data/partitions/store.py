@@ -1,0 +1,246 @@
+"""A folder of partitions as the driver and the workers see it: the manifest, and the parts that it names."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.bins import Bins
+from hornboost.data.build import Built, Labelled, Target
+from hornboost.data.convert import factorize
+from hornboost.data.describe import Link
+from hornboost.data.domain import Domain
+from hornboost.data.partitions.examples import built_of
+from hornboost.data.partitions.manifest import AGAIN, ColumnEntry, DomainEntry, Manifest, TableEntry, read_manifest
+from hornboost.data.partitions.plain import schema_of, task_of
+from hornboost.data.table import Column, Table
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hornboost.data.database import Database
+
+TARGET = "target.parquet"
+_checked: dict[str, tuple[int, int]] = {}
+"""Files whose checksums this process has found right, with their sizes and times of change then."""
+
+
+class PartitionStore:
+    """A folder of partitions. It is small, and pickles as its folder and manifest."""
+
+    def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
+        self.folder = Path(folder).absolute()
+        self.manifest = read_manifest(self.folder) if manifest is None else manifest
+        self._shared: dict[Any, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"folder": self.folder, "manifest": self.manifest, "_shared": {}}
+
+    @property
+    def n(self) -> int:
+        """The number of parts."""
+        return self.manifest.partitions
+
+    @property
+    def depth(self) -> int:
+        """How many joins away from its examples the rows of a part are at most."""
+        return self.manifest.depth
+
+    @property
+    def max_bins(self) -> int:
+        """The levels of a column up to which each distinct value is one."""
+        return self.manifest.max_bins
+
+    def is_whole(self, table: str) -> bool:
+        """Whether every part holds all rows of a table."""
+        return self.manifest.table(table).whole
+
+    def is_unique(self, table: str, column: str) -> bool:
+        """Whether no two rows of the whole table have the same key."""
+        return column in self.manifest.table(table).unique
+
+    def determines(self, table: str, out: str, carried: str, other: str, joined: str, column: str) -> bool:
+        """Whether other.joined = table.out always brings other.column = table.carried, in all rows."""
+        if "determined" not in self._shared:
+            self._shared["determined"] = frozenset(self.manifest.determined)
+        return (table, out, carried, other, joined, column) in self._shared["determined"]
+
+    def driver(self) -> Database:
+        """The database with the rows of the target, and no rows of other tables."""
+        from hornboost.data.database import Database
+
+        held = self._read(TARGET)
+        tables, domains = self._tables({self.target.table: held})
+        said = self.manifest.said
+        state = {
+            "_built": built_of(self.manifest.target, held, tables, domains, ()),
+            **{f"_{name}": tuple(said[name]) for name in ("inferred", "left_out", "warnings", "time_warnings")},
+            "_links": tuple(Link(**link) for link in self.manifest.links),
+            "_first_time": float(said["first_time"]),
+        }
+        return Database.stored_as(self, {**self._origin(), **state})
+
+    def open(self, part: int) -> Database:
+        """One part as an ordinary database, all of whose rows of the target may be examples."""
+        from hornboost.data.database import Database
+
+        held = {table.name: self._read(f"part-{part:05}/{table.file}") for table in self.manifest.tables}
+        tables, domains = self._tables(held)
+        rows = np.arange(tables[self.target.table].n_rows)
+        built = Built(tables, domains, Labelled(self.target, rows), np.empty(0, np.int64), {}, ())
+        return Database.stored_as(self, {**self._origin(), "_built": built}, part)
+
+    @property
+    def target(self) -> Target:
+        """What is predicted."""
+        stated = self.manifest.target["target"]
+        return Target(**{**stated, "key": tuple(stated["key"]), "classes": tuple(stated["classes"])})
+
+    def _origin(self) -> dict[str, Any]:
+        """What the source was, in the driver and in every part."""
+        if "origin" not in self._shared:
+            manifest = self.manifest
+            self._shared["origin"] = {
+                "_schema": schema_of(manifest.schema),
+                "_task": task_of(manifest.task),
+                "_hidden": frozenset(manifest.target["hidden"]),
+                "_target_columns": tuple(manifest.target["columns"]),
+            }
+        return dict(self._shared["origin"])
+
+    def locate(self, database: Database, examples: Table) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The part of each of some examples, and its row there; `examples` are encoded by the driver's database.
+
+        An example is found by all keys of its row. Without keys nothing is joined, and any row of any part will do.
+        """
+        known = database.tables[examples.name]
+        if not known.keys:
+            part = np.arange(examples.n_rows, dtype=np.int32) % self.n
+            return part.astype(np.int32), np.zeros(examples.n_rows, np.int64)
+        found = _matched([column.codes for column in known.keys], [examples.columns[c.name].codes for c in known.keys])
+        if (found < 0).any():
+            row = int((found < 0).argmax())
+            names = ", ".join(column.name for column in known.keys)
+            raise DataError(
+                f"{self.folder.name}: no partition holds an example with the keys of row {row + 1} ({names}), whose "
+                f"rows may lie in several; add it to the source and {AGAIN}"
+            )
+        if "places" not in self._shared:
+            held = self._read(TARGET, ["partition", "row"])
+            self._shared["places"] = held.column("partition").to_numpy(), held.column("row").to_numpy()
+        part, row_there = self._shared["places"]
+        return part[found], row_there[found]
+
+    def _tables(self, held: Mapping[str, pa.Table]) -> tuple[dict[str, Table], dict[str, Domain]]:
+        """The tables with these rows, or none, and the dictionaries of their keys."""
+        members: dict[str, list[tuple[str, str]]] = {domain.name: [] for domain in self.manifest.domains}
+        values: dict[tuple[str, str], Any] = {}
+        for table in self.manifest.tables:
+            for k, column in enumerate(_columns(table) if table.name in held else ()):
+                values[table.name, column.name] = held[table.name].column(f"c{k}")
+                if column.kind == "key":
+                    members[str(column.domain)].append((table.name, column.name))
+        domains = {}
+        for entry in self.manifest.domains:
+            shared = self._dictionary(entry.file)["value"] if entry.file is not None else None
+            columns = [values[place] for place in members[entry.name]]
+            domains[entry.name], codes = _encoded(entry, columns, shared)
+            values |= dict(zip(members[entry.name], codes, strict=True))
+        tables = {}
+        for table in self.manifest.tables:
+            n_rows = held[table.name].num_rows if table.name in held else 0
+            found = {c.name: self._column(c, values.get((table.name, c.name))) for c in table.columns}
+            times = (
+                None if table.times is None else self._column(table.times, values.get((table.name, table.times.name)))
+            )
+            tables[table.name] = Table(table.name, found, n_rows, times=times, late=table.late)
+        return tables, domains
+
+    def _column(self, entry: ColumnEntry, held: Any) -> Column:
+        about: dict[str, Any] = {"domain": entry.domain, "is_date": entry.is_date, "stored": entry.stored}
+        values: Any = np.empty(0, np.int32) if held is None else held
+        if entry.kind == "numeric":
+            levels = self._dictionary(str(entry.levels))
+            about["levels"] = Bins(levels["low"].to_numpy(), levels["high"].to_numpy())
+            values = np.empty(0) if held is None else np.array(held.to_numpy(), np.float64)  # NaN for null
+        elif entry.kind == "nominal":
+            about["categories"] = self._categories(str(entry.categories))
+            values = values if held is None else np.array(held.fill_null(-1).to_numpy(), np.int32)
+        return Column(entry.name, entry.kind, values, **about)  # type: ignore[arg-type]
+
+    def _categories(self, file: str) -> NDArray[np.object_]:
+        if (file, "categories") not in self._shared:
+            self._shared[file, "categories"] = np.array(self._dictionary(file)["value"].to_pylist(), object)
+        return self._shared[file, "categories"]  # type: ignore[no-any-return]
+
+    def _dictionary(self, file: str) -> dict[str, pa.ChunkedArray]:
+        """The columns of a dictionary, read once."""
+        if file not in self._shared:
+            table = self._read(file)
+            self._shared[file] = dict(zip(table.column_names, table.columns, strict=True))
+        return self._shared[file]  # type: ignore[no-any-return]
+
+    def _read(self, file: str, columns: list[str] | None = None) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = self.folder / file
+        self._check(file, path)
+        try:
+            return pq.read_table(path, columns=columns, partitioning=None)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{path}: the file cannot be read ({str(error).splitlines()[0]}); {AGAIN}") from None
+
+    def _check(self, file: str, path: Path) -> None:
+        """Refuse a file that is missing or other than the one that was written; its content is looked at once."""
+        expected = self.manifest.files.get(file)
+        if expected is None or not path.is_file():
+            raise DataError(f"{path}: the file is missing; copy it from where the partitions were made, or {AGAIN}")
+        state = path.stat()
+        seen = (state.st_size, state.st_mtime_ns)
+        if _checked.get(str(path)) == seen:
+            return
+        with path.open("rb") as content:
+            found = hashlib.file_digest(content, "sha256").hexdigest()
+        if state.st_size != expected.bytes or found != expected.sha256:
+            raise DataError(
+                f"{path}: the checksum is not that of the manifest, so the file was changed or damaged; {AGAIN}"
+            )
+        _checked[str(path)] = seen
+
+
+def _columns(entry: TableEntry) -> list[ColumnEntry]:
+    return [*entry.columns, *([] if entry.times is None else [entry.times])]
+
+
+def _encoded(
+    entry: DomainEntry, columns: list[pa.ChunkedArray], shared: pa.ChunkedArray | None
+) -> tuple[Domain, list[NDArray[np.int32]]]:
+    """A dictionary and the codes of the columns that share it: the one given, or that of what they hold."""
+    import pyarrow as pa
+
+    kind = pa.int64() if entry.type == "int64" else pa.string()
+    if shared is not None:
+        domain = Domain(entry.name, shared.combine_chunks().cast(kind))
+        return domain, domain.encode_together(columns) if columns else []
+    if not columns:
+        return Domain(entry.name, pa.array([], kind)), []
+    return Domain.merge(entry.name, [factorize(column.cast(kind)) for column in columns])
+
+
+def _matched(known: list[NDArray[np.int32]], wanted: list[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """For each row of the wanted columns the first row of the known ones that equals it, -1 for none."""
+    n = len(known[0])
+    numbers = np.zeros(n + len(wanted[0]), np.int64)
+    for one, two in zip(known, wanted, strict=True):
+        codes = np.concatenate([one, two]).astype(np.int64)
+        _, numbers = np.unique(numbers * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)
+    first = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
+    first[numbers[:n][::-1]] = np.arange(n)[::-1]
+    return first[numbers[n:]]

@@ -1,0 +1,144 @@
+"""The encoded tables of a database in DuckDB, which may be larger than memory, and what is asked of all their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.bins import Bins
+from hornboost.data.domain import Domain
+from hornboost.data.table import Column, Table
+from hornboost.sql import partitions as statements
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH = 1 << 16
+"""Rows that come out of DuckDB at a time."""
+
+
+class Warehouse:
+    """Tables `e0`, `e1`, … in a DuckDB connection: keys as they were read, nominals as codes, the rest as doubles.
+
+    `tables` tells the columns; only the target among them must have its rows. `key_types` is the type of each domain.
+    """
+
+    def __init__(self, connection: Any, tables: Mapping[str, Table], key_types: Mapping[str, str]) -> None:
+        self.connection = connection
+        self.tables = tables
+        self.key_types = key_types
+        self.number = {name: t for t, name in enumerate(tables)}
+        self.domains: dict[str, list[tuple[int, int]]] = {}
+        for name, table in tables.items():
+            for k, column in enumerate(columns_of(table)):
+                if column.kind == "key":
+                    self.domains.setdefault(str(column.domain), []).append((self.number[name], k))
+
+    def run(self, statement: str) -> None:
+        """Execute a statement that gives nothing back."""
+        self.connection.execute(statement).fetchall()
+
+    def one(self, statement: str) -> Any:
+        """The first value of the first row, None if there is no row."""
+        found = self.rows(statement)
+        return found[0][0] if found else None
+
+    def rows(self, statement: str) -> list[Any]:
+        """All rows."""
+        return list(self.connection.execute(statement).fetchall())
+
+    def batches(self, statement: str) -> Iterator[pa.RecordBatch]:
+        """The result, some rows at a time."""
+        yield from self.connection.sql(statement).fetch_record_batch(BATCH)
+
+    def place(self, table: str, column: str) -> tuple[int, int]:
+        """The numbers of a table and of one of its columns."""
+        names = [found.name for found in columns_of(self.tables[table])]
+        return self.number[table], names.index(column)
+
+    def n_rows(self, table: str) -> int:
+        """The number of rows."""
+        return int(self.one(statements.counted(self.number[table])))
+
+    def is_unique(self, table: str, column: str) -> bool:
+        """Whether no two rows have the same key."""
+        return self.one(statements.repeated(*self.place(table, column))) is None
+
+    def determined(self) -> list[tuple[str, ...]]:
+        """The places of which `other.joined = table.out` always brings `other.column = table.carried`."""
+        keys = {name: table.keys for name, table in self.tables.items()}
+        pairs = [(name, one, two) for name, found in keys.items() for one in found for two in found if one is not two]
+        return [
+            (table, out.name, carried.name, other, joined.name, column.name)
+            for table, out, carried in pairs
+            for other, joined, column in pairs
+            if out.domain == joined.domain
+            and carried.domain == column.domain
+            and self._holds(table, out, carried, other, joined, column)
+        ]
+
+    def _holds(self, table: str, out: Column, carried: Column, other: str, joined: Column, column: Column) -> bool:
+        one, two = self.place(table, out.name), self.place(table, carried.name)
+        three, four = self.place(other, joined.name), self.place(other, column.name)
+        return self.one(statements.contradicted(*one, two[1], *three, four[1])) is None
+
+    def levels(self, table: str, column: str, most: int) -> Bins:
+        """The distinct values of a numeric column, in rising order, put together to at most so many bins."""
+        places = [self.place(table, column)]
+        size = self.n_distinct(places)
+        starts = np.searchsorted(np.arange(size) * min(most, size) // max(size, 1), np.arange(min(most, size)))
+        low = self._picked(places, starts)
+        high = low if size <= most else self._picked(places, np.append(starts[1:], size) - 1)
+        return Bins(low, high)
+
+    def _picked(self, places: Sequence[tuple[int, int]], wanted: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The distinct values of some ranks."""
+        found, seen = [], 0
+        for batch in self.batches(statements.distinct(places)):
+            first, last = np.searchsorted(wanted, [seen, seen + batch.num_rows])
+            found.append(batch.column(0).to_numpy(zero_copy_only=False)[wanted[first:last] - seen])
+            seen += batch.num_rows
+        return np.concatenate([np.empty(0), *found]) + 0.0  # -0.0 and 0.0 are one value
+
+    def n_distinct(self, places: Sequence[tuple[int, int]]) -> int:
+        """How many distinct values some columns have together."""
+        return int(self.one(statements.n_distinct(places)))
+
+    def identifiers(self, domain: str) -> pa.Array:
+        """The distinct identifiers of a domain, in rising order."""
+        import pyarrow as pa
+
+        found = pa.Table.from_batches(list(self.batches(statements.distinct(self.domains[domain]))))
+        kind = pa.int64() if self.key_types[domain] == "int64" else pa.string()
+        return found.column(0).combine_chunks().cast(kind)
+
+
+def columns_of(table: Table) -> list[Column]:
+    """The columns of a table as they stand in files: in order, and its time last."""
+    return [*table.columns.values(), *([] if table.times is None else [table.times])]
+
+
+def loaded(connect: Callable[[], Any], tables: Mapping[str, Table], domains: Mapping[str, Domain]) -> Warehouse:
+    """The tables of a database that is in memory."""
+    import pyarrow as pa
+
+    connection = connect()
+    for number, table in enumerate(tables.values()):
+        columns = {f"c{k}": _arrow(column, domains) for k, column in enumerate(columns_of(table))}
+        rows = pa.table({"place": pa.array(np.arange(table.n_rows)), **columns})
+        connection.register(f"e{number}", rows)
+    key_types = {name: "int64" if domain.values.type == pa.int64() else "string" for name, domain in domains.items()}
+    return Warehouse(connection, tables, key_types)
+
+
+def _arrow(column: Column, domains: Mapping[str, Domain]) -> pa.Array:
+    import pyarrow as pa
+
+    if column.kind == "key":
+        return domains[str(column.domain)].decode(column.codes)
+    if column.kind == "nominal":
+        return pa.array(column.codes, mask=column.codes < 0)
+    return pa.array(column.numbers, from_pandas=True)
