@@ -52,7 +52,9 @@ class Warehouse:
 
     def batches(self, statement: str) -> Iterator[pa.RecordBatch]:
         """The result, some rows at a time."""
-        yield from self.connection.sql(statement).fetch_record_batch(BATCH)
+        found = self.connection.sql(statement)
+        # DuckDB 1 calls it by the second name
+        yield from (getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader)(BATCH)
 
     def place(self, table: str, column: str) -> tuple[int, int]:
         """The numbers of a table and of one of its columns."""

@@ -1,0 +1,241 @@
+"""Partitions on disk: what they hold, what is read back, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hornboost as hb
+from hornboost.data.frames import decode_table
+from hornboost.engine.facts import Facts
+from hornboost.errors import DataError
+
+BIG = 2**60 + 1
+
+
+@pytest.fixture(scope="module")
+def school() -> hb.Database:
+    """Pairs of persons, composite and partly null keys, text and 64-bit ones, shared rows, times, labels missing."""
+    rng = np.random.default_rng(7)
+    n = 60
+    pair = pd.DataFrame(
+        {
+            "student": [f"s{k % 20}" for k in range(n)],
+            "teacher": pd.array([None if k % 13 == 0 else BIG + k % 7 for k in range(n)], "Int64"),
+            "year": np.where(rng.random(n) < 0.1, np.nan, rng.integers(1, 5, n)),
+            "day": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D"),
+            "advised": [None if k % 9 == 4 else ("yes" if k % 3 else "no") for k in range(n)],
+        }
+    )
+    taught = pd.DataFrame(
+        {
+            "teacher": pd.array([None if k % 11 == 0 else BIG + k % 9 for k in range(80)], "Int64"),
+            "course": [f"c{k % 15}" for k in range(80)],
+            "hours": rng.random(80).round(2),
+            "on": pd.to_datetime("2023-12-01") + pd.to_timedelta(rng.integers(0, 90, 80), "D"),
+        }
+    )
+    taken = pd.DataFrame(
+        {"student": [f"s{k % 23}" for k in range(90)], "course": [f"c{k * 7 % 17}" for k in range(90)]}
+    )
+    taken["grade"] = [None if k % 10 == 0 else "ABCD"[k % 4] for k in range(90)]
+    course = pd.DataFrame({"course": [f"c{k}" for k in range(19)], "level": [k % 4 for k in range(19)]})
+    return hb.Database.from_frames(
+        {"pair": pair, "taught": taught, "taken": taken, "course": course},
+        target="pair",
+        key=["student", "teacher"],
+        label="advised",
+        positive="yes",
+        keys={"taught": ["teacher", "course"], "taken": ["student", "course"], "course": ["course"]},
+        foreign_keys=[
+            ("taught.teacher", "pair.teacher"),
+            ("taken.student", "pair.student"),
+            ("taught.course", "course.course"),
+            ("taken.course", "course.course"),
+        ],
+        times={"pair": "day", "taught": "on"},
+    )
+
+
+def rows_of(database: hb.Database, table: str) -> list[tuple[Any, ...]]:
+    rows = np.arange(database.tables[table].n_rows)
+    frame = decode_table(database.tables[table], database.domains, rows, dates_as_text=True)
+    return [tuple(None if pd.isna(value) else value for value in row) for row in frame.itertuples(index=False)]
+
+
+def keys_of(database: hb.Database, table: str) -> list[dict[str, set[Any]]]:
+    """For each row its keys by domain."""
+    found = []
+    columns = list(database.tables[table].columns.values())
+    for row in rows_of(database, table):
+        keys: dict[str, set[Any]] = {}
+        for column, value in zip(columns, row, strict=False):
+            if column.kind == "key" and value is not None:
+                keys.setdefault(str(column.domain), set()).add(value)
+        found.append(keys)
+    return found
+
+
+def reached(database: hb.Database, start: list[int], depth: int) -> dict[str, set[int]]:
+    """The rows within some joins of some rows of the target, row by row."""
+    target = database.target.table
+    found = {table: set[int]() for table in database.tables}
+    found[target] |= set(start)
+    keys = {table: keys_of(database, table) for table in database.tables}
+    ahead = [(target, row) for row in start]
+    for _ in range(depth):
+        held = {(domain, value) for t, r in ahead for domain, values in keys[t][r].items() for value in values}
+        ahead = [
+            (table, row)
+            for table in database.tables
+            for row, known in enumerate(keys[table])
+            if row not in found[table] and any((d, v) in held for d, values in known.items() for v in values)
+        ]
+        for table, row in ahead:
+            found[table].add(row)
+    return found
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_part_holds_exactly_the_rows_that_its_examples_reach(school: hb.Database, tmp_path: Path, depth: int) -> None:
+    made = school.partition(tmp_path / "parts", 5, depth=depth, small_table=0)
+    assert made.stored is not None
+    parts, rows = made.stored.locate(made, made.encode(school.examples(labelled=None)[0]))
+    for part in range(5):
+        opened = made.stored.open(part)
+        own = np.flatnonzero(parts == part)
+        expected = reached(school, own.tolist(), depth)
+        for table in school.tables:
+            everything = rows_of(school, table)
+            assert rows_of(opened, table) == [everything[row] for row in sorted(expected[table])], table
+        assert [rows_of(opened, "pair")[row] for row in rows[own]] == [rows_of(school, "pair")[row] for row in own]
+        assert opened.given_facts is not None
+        assert opened.stored is None
+
+
+def test_examples_labels_and_descriptions_are_those_of_the_source(school: hb.Database, tmp_path: Path) -> None:
+    made = school.partition(tmp_path / "parts", 3, small_table=0)
+    for labelled in (True, False, None):
+        (X, y), (own, labels) = made.examples(labelled=labelled), school.examples(labelled=labelled)
+        pd.testing.assert_frame_equal(X, own.reset_index(drop=True)[list(X.columns)], check_dtype=False)
+        if labels is None:
+            assert y is None
+        else:
+            pd.testing.assert_series_equal(y, labels.reset_index(drop=True), check_dtype=False)
+    pd.testing.assert_frame_equal(made.describe(), school.describe())
+    assert (made.target, made.links, made.warnings, made.times) == (
+        school.target,
+        school.links,
+        school.warnings,
+        school.times,
+    )
+    assert made.schema == school.schema
+    assert made.tables["taken"].n_rows == 0
+    again = pickle.loads(pickle.dumps(made))
+    assert again.links == made.links
+
+
+def test_facts_of_whole_tables_come_from_the_manifest(school: hb.Database, tmp_path: Path) -> None:
+    made = school.partition(tmp_path / "parts", 4, small_table=0)
+    assert made.stored is not None
+    facts = [Facts.of(database) for database in (school, made, made.stored.open(1))]
+    keys = [(name, column) for name, table in school.tables.items() for column in table.keys]
+    for table, column in keys:
+        assert len({fact.is_unique(table, column.name) for fact in facts}) == 1
+    for (a, out), (b, carried), (c, joined), (d, column) in product(keys, repeat=4):
+        same = a == b and c == d and out.domain == joined.domain and carried.domain == column.domain
+        if same and out is not carried and joined is not column:
+            places = (a, out.name, carried.name, c, joined.name, column.name)
+            assert len({fact.determines(*places) for fact in facts}) == 1, places
+
+
+def test_categories_and_levels_are_those_of_all_rows(school: hb.Database, tmp_path: Path) -> None:
+    made = school.partition(tmp_path / "parts", 7, small_table=0, max_bins=20)
+    assert made.stored is not None
+    opened = made.stored.open(3)
+    grade, hours = opened.tables["taken"].columns["grade"], opened.tables["taught"].columns["hours"]
+    assert grade.categories is not None
+    assert grade.categories.tolist() == ["A", "B", "C", "D"]
+    expected = school.tables["taught"].columns["hours"].levelled(20).levels
+    assert hours.levels is not None
+    assert expected is not None
+    np.testing.assert_array_equal(np.stack(hours.levels), np.stack(expected))
+
+
+def test_small_tables_are_whole_and_the_manifest_says_so(school: hb.Database, tmp_path: Path) -> None:
+    made = school.partition(tmp_path / "parts", 3, small_table=19)
+    assert made.stored is not None
+    assert [made.stored.is_whole(table) for table in ("course", "taken")] == [True, False]
+    assert made.stored.open(2).tables["course"].n_rows == 19
+
+
+def test_a_target_without_keys_is_dealt_out(tmp_path: Path) -> None:
+    one = hb.Database.from_frames(
+        {"t": pd.DataFrame({"x": [1.5, -0.0, 0.0, None], "y": ["a", "b", "a", "b"]})}, "t", label="y"
+    )
+    made = one.partition(tmp_path / "parts", 2, small_table=0)
+    assert made.stored is not None
+    levels = made.tables["t"].columns["x"].levels
+    assert levels is not None
+    assert levels.low.tolist() == [0.0, 1.5]
+    part, _ = made.stored.locate(made, made.encode(pd.DataFrame({"x": [9.0, 8.0, 7.0]})))
+    assert part.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("damage", ["missing", "changed", "manifest", "version", "unknown", "exists", "again"])
+def test_what_is_not_as_it_was_written_is_refused_by_name(school: hb.Database, tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "parts"
+    made = school.partition(folder, 2, small_table=0)
+    assert made.stored is not None
+    taken, manifest = folder / "part-00001" / "taken.parquet", folder / "manifest.json"
+    if damage == "missing":
+        taken.unlink()
+        with pytest.raises(DataError, match=r"part-00001/taken\.parquet: the file is missing"):
+            made.stored.open(1)
+    elif damage == "changed":
+        taken.write_bytes(taken.read_bytes()[:-1] + b"x")
+        with pytest.raises(DataError, match=r"part-00001/taken\.parquet: the checksum is not that of the manifest"):
+            made.stored.open(1)
+    elif damage == "manifest":
+        manifest.write_text(manifest.read_text().replace('"depth": 2', '"depth": 3'))
+        with pytest.raises(DataError, match=r"manifest\.json: the checksum does not match"):
+            hb.Database.from_partitions(folder)
+    elif damage == "version":
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
+        with pytest.raises(DataError, match="format version 99, and this HornBoost reads 1"):
+            hb.Database.from_partitions(folder)
+    elif damage == "unknown":
+        X = school.examples()[0].head(1).assign(student="nobody")
+        with pytest.raises(
+            DataError, match=r"no partition holds an example with the keys of row 1 \(student, teacher\)"
+        ):
+            made.stored.locate(made, made.encode(X))
+    elif damage == "exists":
+        with pytest.raises(DataError, match="it exists already"):
+            school.partition(folder, 2)
+        assert school.partition(folder, 3, overwrite=True).stored.n == 3  # type: ignore[union-attr]
+    else:
+        with pytest.raises(DataError, match="these are partitions already"):
+            made.partition(tmp_path / "other", 2)
+        with pytest.raises(DataError, match="the rows of table 'taken' are in 2 partitions and not here"):
+            made.index("taken", "course")
+
+
+def test_what_is_broken_off_leaves_nothing(
+    school: hb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hornboost.data.partitions import writer
+
+    for error, raised in ((KeyboardInterrupt(), KeyboardInterrupt), (OSError(28, os.strerror(28)), DataError)):
+        monkeypatch.setattr(writer, "sealed", lambda manifest, error=error: (_ for _ in ()).throw(error))
+        with pytest.raises(raised):
+            school.partition(tmp_path / "parts", 2)
+        assert list(tmp_path.iterdir()) == []
