@@ -32,6 +32,7 @@ def evaluate(
         ),
     ] = None,
     folds: Annotated[str | None, typer.Option(help="Known folds that the schema names, instead of --cv.")] = None,
+    groups: shared.Groups = None,
     split: shared.Split = None,
     rolling: shared.Rolling = None,
     horizon: shared.Horizon = None,
@@ -58,7 +59,7 @@ def evaluate(
     learner = shared.make_estimator(
         estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules, max_bins
     )
-    asked = asked_folds(database, y, cv, folds, split, rolling, horizon, seed)
+    asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, seed)
     evaluated = [_Evaluated(of, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked]
     if as_json:
         about: dict[str, Any] = {"estimator": type(learner).__name__, "positive": database.target.positive}
@@ -105,6 +106,8 @@ class _Evaluated:
     def over(self) -> str:
         """What the figures are means over."""
         n = len(self.results)
+        if self.of.groups is not None:
+            return f"{n} folds by {self.of.groups}"
         return f"{n} folds" if not self.of.moments else f"{n} splits in time" if n > 1 else "a split in time"
 
 

@@ -70,6 +70,10 @@ Key = Annotated[
 ]
 Label = Annotated[str | None, typer.Option(help="The column of the target table to predict.")]
 Positive = Annotated[str | None, typer.Option(help="The value of the label that is positive; the others are negative.")]
+Negative = Annotated[
+    str | None,
+    typer.Option(help="The value of the label that is negative; without --positive the others are positive."),
+]
 Predicts = Annotated[
     str | None,
     typer.Option(
@@ -80,6 +84,14 @@ Predicts = Annotated[
 TaskName = Annotated[str | None, typer.Option("--task", help="A task that the folder's schema.toml names.")]
 Exclude = Annotated[
     list[str] | None, typer.Option("--exclude", help="A column that rules must not use, as column or table.column.")
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        help="The type of a column instead of the one that is found, as table.column=nominal; numeric, date and key "
+        "are the others.",
+    ),
 ]
 Link = Annotated[
     list[str] | None,
@@ -173,6 +185,15 @@ Horizon = Annotated[
         "at a split are left out there."
     ),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="Keep examples with one value of this column in one fold: a column of the target, or table.column of a "
+        "table that it refers to.",
+    ),
+]
 Dialect = Annotated[
     str, typer.Option(help="duckdb, sqlite, postgres, spark or bigquery.", autocompletion=_complete_dialect)
 ]
@@ -183,6 +204,7 @@ def task_options(
     key: Key = None,
     label: Label = None,
     positive: Positive = None,
+    negative: Negative = None,
     predicts: Predicts = None,
     task: TaskName = None,
     exclude: Exclude = None,
@@ -194,6 +216,7 @@ def task_options(
     allow_outside: AllowOutside = False,
     times: Times = None,
     known_later: KnownLater = None,
+    types: Types = None,
 ) -> TaskOptions:
     """What a verb that learns is told about its source."""
     return TaskOptions(
@@ -212,6 +235,8 @@ def task_options(
         predicts=predicts,
         times=_times(times or ()),
         known_later=_known_later(known_later or ()),
+        negative=negative,
+        types=_types(types or ()),
     )
 
 
@@ -302,6 +327,20 @@ def _known_later(texts: Sequence[str]) -> dict[str, dict[str, list[str]]]:
                 "write for example --known-later orders.paid=method"
             )
         found.setdefault(table, {}).setdefault(dating, []).extend(_names(columns) if equals else [])
+    return found
+
+
+def _types(texts: Sequence[str]) -> dict[str, str]:
+    """`table.column=type` texts as the readers take them."""
+    found: dict[str, str] = {}
+    for text in texts:
+        place, equals, kind = (part.strip() for part in text.rpartition("="))
+        if not equals or "." not in place or not kind:
+            raise DataError(
+                f"--type: '{text}' is not of the form table.column=type; write for example --type orders.zip=nominal"
+            )
+        if found.setdefault(place, kind) != kind:
+            raise DataError(f"--type: '{place}' has both the type '{found[place]}' and '{kind}'; name one of them")
     return found
 
 

@@ -25,8 +25,12 @@ def report(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     cv: Annotated[
-        str, typer.Option(help="Folds of the cross-validation, 0 for none, or the name of folds that the schema knows.")
-    ] = "5",
+        str | None,
+        typer.Option(
+            help="Folds of the cross-validation, 5 unless said, 0 for none, or the name of folds that the schema knows."
+        ),
+    ] = None,
+    groups: shared.Groups = None,
     split: shared.Split = None,
     rolling: shared.Rolling = None,
     horizon: shared.Horizon = None,
@@ -54,7 +58,7 @@ def report(
     database = (
         open_for_model(data, saved, options) if saved.is_relational else as_read_by(saved, open_task(data, options))
     )
-    folds = _folds(cv, database)
+    folds = _folds(cv, groups, database)
     in_time = _in_time(split, rolling, horizon, database)
     if saved.is_relational:
         say_what_was_read(database)
@@ -62,6 +66,7 @@ def report(
     bound = fitted(saved, database if saved.is_relational else None)
     settings: dict[str, Any] = {
         "cv": folds,
+        "groups": groups,
         "cv_examples": cv_examples,
         "explained": explained,
         "title": title,
@@ -76,8 +81,13 @@ def report(
     note(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
-def _folds(cv: str, database: Any) -> int | str:
-    """The number of folds or the name of known ones, refused before the work."""
+def _folds(cv: str | None, groups: str | None, database: Any) -> Any:
+    """The number of folds, the name of known ones, or the parts of folds by group, refused before the work."""
+    if groups is not None and cv != "0":
+        if cv is not None and not (cv.isascii() and cv.isdigit()):
+            raise DataError("--cv names known folds and --groups asks for others; give one of them")
+        return database.folds(groups=groups, n_splits=None if cv is None else int(cv))
+    cv = "5" if cv is None else cv
     if not (cv.isascii() and cv.isdigit() and len(cv) < 10):
         database.folds(cv)
         return cv

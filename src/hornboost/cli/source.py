@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ LABELS = ("label", "class", "target", "y", "outcome", "response", "survived", "c
 OPTION_NAMES = {
     "exclude_columns": "exclude",
     "exclude_tables": "exclude-table",
+    "types": "type",
 }
 """What options of the readers are called on the command line, where it is something else."""
 
@@ -49,6 +50,7 @@ class TaskOptions:
     predicts: str | None = None
     times: Mapping[str, str] = field(default_factory=dict)
     known_later: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
 
     def reader(self) -> dict[str, Any]:
         """The options as every reader takes them."""
@@ -63,6 +65,7 @@ class TaskOptions:
             "tables": list(self.tables) or None,
             "exclude_tables": list(self.exclude_tables) or None,
             "where": {column: list(values) for column, values in self.where.items()} or None,
+            "types": dict(self.types) or None,
         }
         return {name: value for name, value in given.items() if value is not None} | self.dating()
 
@@ -70,6 +73,12 @@ class TaskOptions:
         """What they say about times."""
         given = {"times": self.times, "known_later": self.known_later}
         return {name: value for name, value in given.items() if value}
+
+    def beside_files(self) -> dict[str, Any]:
+        """Those that remain where the files of a logic program state the task."""
+        from hornboost.data.readers.options import STATED_OPTIONS
+
+        return {name: value for name, value in self.reader().items() if name in STATED_OPTIONS}
 
     def inferring(self) -> dict[str, Any]:
         """The options of a reader that finds links and types by itself."""
@@ -151,22 +160,7 @@ def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Data
         return as_read_by(model, open_source(source, options))
     from hornboost.model.times import dated_by
 
-    used = model.used()
-    domains = {(table, column.name): column.domain for table, columns in model.schema.items() for column in columns}
-    hints = {
-        "keys": {
-            table: {name: domains[table, name] for name, kind in columns.items() if kind == "key"}
-            for table, columns in used.items()
-        },
-        "types": {
-            f"{table}.{name}": kind
-            for table, columns in used.items()
-            for name, kind in columns.items()
-            if kind != "key"
-        },
-        "target": model.target.table,
-        "key": list(model.target.key),
-    }
+    hints = {"model": model.columns(), "target": model.target.table, "key": list(model.target.key)}
     database = open_source(source, replace(options, hints={**hints, **options.hints}))
     return dated_by(model, database.read_as(model.columns()))
 
@@ -203,7 +197,7 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
     from hornboost.data.readers.popper import is_popper
 
     if is_partitioned(path):
-        _refuse_options(options, path.name, "its manifest states the task")
+        _refuse_options(options, path.name, (), "its manifest states the task")
         return Database.from_partitions(path)
     if (path / "schema.toml").exists():
         if options.links:
@@ -212,18 +206,18 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
             )
         return Database.from_folder(path, options.task, allow_outside=options.allow_outside, **options.reader())
     if is_popper(path):
-        _refuse_options(options, path.name)
-        return Database.from_popper(path, **options.dating())
+        _refuse_options(options, path.name, options.beside_files())
+        return Database.from_popper(path, **options.beside_files())
     stems = sorted(path.glob("*.b"))
     whole = [file for file in stems if file.with_suffix(".f").exists() and file.with_suffix(".n").exists()]
     stems = whole or ([] if table_files(path) else stems)
     if stems:
-        _refuse_options(options, stems[0].name)
-        return Database.from_aleph(stems[0].with_suffix(""), **options.dating())
+        _refuse_options(options, stems[0].name, options.beside_files())
+        return Database.from_aleph(stems[0].with_suffix(""), **options.beside_files())
     if any(path.glob("*facts.txt")) or any(path.glob("train/*facts.txt")):
-        _refuse_options(replace(options, target=None), path.name)
+        _refuse_options(replace(options, target=None), path.name, options.beside_files())
         return Database.from_srlearn(
-            path, target=options.target, allow_outside=options.allow_outside, **options.dating()
+            path, target=options.target, allow_outside=options.allow_outside, **options.beside_files()
         )
     return Database.from_folder(path, options.task, **options.inferring())
 
@@ -232,8 +226,8 @@ def _open_file(path: Path, options: TaskOptions) -> Database:
     from hornboost.data import Database
 
     if path.suffix in (".b", ".f", ".n", ".pl") or not path.exists():
-        _refuse_options(options, path.name)
-        return Database.from_aleph(path, **options.dating())
+        _refuse_options(options, path.name, options.beside_files())
+        return Database.from_aleph(path, **options.beside_files())
     if path.suffix.lower() == ".arff":
         given = options.reader()
         return Database.from_arff(
@@ -277,9 +271,13 @@ def _first_bytes(path: Path) -> bytes:
         raise DataError(f"{path}: the file cannot be read ({error.strerror}); check the path") from None
 
 
-def _refuse_options(options: TaskOptions, place: str, reason: str = "the modes and examples state the task") -> None:
-    stated = replace(options, times={}, known_later={}).reader()
-    given = [name for name, value in (*stated.items(), ("task", options.task), ("link", options.links)) if value]
+def _refuse_options(
+    options: TaskOptions, place: str, kept: Collection[str], reason: str = "the modes and examples state the task"
+) -> None:
+    """Refuse what a source states itself; the label of a model that looks at it is no such option."""
+    known = {*kept, *(("label", "positive", "negative", "predicts") if "model" in options.hints else ())}
+    given = [name for name in options.reader() if name not in known]
+    given += [name for name, value in (("task", options.task), ("link", options.links)) if value]
     if given:
         raise DataError(f"{place}: {reason}, so --{OPTION_NAMES.get(given[0], given[0])} has no use here; leave it out")
 

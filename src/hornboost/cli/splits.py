@@ -1,4 +1,4 @@
-"""The folds that `evaluate` is asked for: at random, known ones, and splits in time."""
+"""The folds that `evaluate` is asked for: at random, known ones, by group, and splits in time."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class AskedFolds:
 
     parts: list[tuple[Any, Any]]
     moments: tuple[str, ...] = ()
+    groups: str | None = None
 
     @property
     def what(self) -> str:
@@ -47,6 +48,7 @@ def asked_folds(
     y: Any,
     cv: int | None,
     folds: str | None,
+    groups: str | None,
     split: Sequence[str] | None,
     rolling: int | None,
     horizon: str | None,
@@ -57,8 +59,12 @@ def asked_folds(
         raise DataError("--split names the moments and --rolling asks for some; give one of them")
     if horizon is not None and not split and rolling is None:
         raise DataError("--horizon leaves out examples at a split in time; give --split or --rolling as well")
+    if folds is not None and groups is not None:
+        raise DataError("--folds names known folds and --groups asks for others; give one of them")
     found = [AskedFolds(database.folds(folds))] if folds is not None else []
-    if folds is None and (cv is not None or not (split or rolling)):
+    if groups is not None:
+        found.append(AskedFolds(database.folds(groups=groups, n_splits=cv), groups=groups))
+    elif folds is None and (cv is not None or not (split or rolling)):
         at_random = _shuffled if database.label_kind == "numbers" else _stratified
         found.append(AskedFolds(at_random(y, USUAL if cv is None else cv, seed)))
     if split or rolling is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,8 @@ class Built:
     folds: dict[str, FoldValues]
     warnings: tuple[str, ...]
     whatever_time: tuple[Labelled, NDArray[np.int64]] | None = None
+    hidden: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    """The target's columns that the task excludes, as codes: folds may go by what no rule may see."""
 
 
 def hidden_columns(schema: Schema, task: Task) -> set[tuple[str, str]]:
@@ -124,6 +127,7 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     hidden = hidden_columns(schema, task)
     visible = [table for table in schema.tables.values() if table.name not in task.exclude_tables]
     fold_columns = _read_fold_columns(schema, sources)
+    excluded = _excluded_codes(task, hidden, target)
     tables, domains = _encode(schema, visible, hidden, times, sources)
     check_comparable(tables, task.table, schema.location)
     for table in visible:
@@ -134,7 +138,16 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
         if item.file is None
     }
     unlabelled = np.setdiff1d(asked, labelled.rows, assume_unique=True)
-    return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings), whatever_time)
+    return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings), whatever_time, excluded)
+
+
+def _excluded_codes(task: Task, hidden: set[tuple[str, str]], source: Source) -> dict[str, NDArray[np.int32]]:
+    found = {}
+    for table, column in sorted(hidden - {(task.table, str(task.label))}):
+        if table == task.table and column in source.columns:
+            with suppress(NotImplementedError):  # what has no text is of no group
+                found[column] = encode_nominal(source.read(column))[0]
+    return found
 
 
 def _place(source: Source, column: str) -> str:
@@ -220,14 +233,14 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
     declared = schema.table(task.table).column(task.label).type
     kind = task.predicts
     if kind is None:
-        is_number = not task.positive and declared in ("numeric", "date")
+        is_number = not task.positive and not task.negative and declared in ("numeric", "date")
         kind = column_kind(values.take(rows)) if is_number else "classes"
     if kind == "numbers":
         return Labelled(
             Target(task.table, task.key, task.label), rows, to_numbers(values, place)[0][rows], kind="numbers"
         )
     occurring = [str(categories[code]) for code in np.unique(codes)]
-    if not task.positive and len(occurring) > MANY and len(occurring) == rows.size:
+    if not (task.positive or task.negative) and len(occurring) > MANY and len(occurring) == rows.size:
         raise DataError(
             f"{place}: each of {rows.size:,} rows has a value of its own, so there is nothing to learn; "
             "choose a label whose values repeat"
@@ -238,6 +251,8 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
             "add a column that cuts them into ranges, or name one value as positive"
         )
     task = replace(task, positive=_group(task.positive, occurring), negative=_group(task.negative, occurring))
+    if task.negative and not task.positive:
+        task = replace(task, positive=_all_but(task.negative, occurring, place))
     for value in task.positive:
         if value not in occurring and (len(task.positive) > 1 or len(occurring) > 1):
             raise DataError(f"{place}: the positive value '{value}' does not occur{did_you_mean(value, occurring)}")
@@ -270,6 +285,14 @@ def _group(stated: tuple[str, ...], occurring: list[str]) -> tuple[str, ...]:
         return stated
     values = tuple(stated[0].split(OR))
     return values if all(value in occurring for value in values) else stated
+
+
+def _all_but(negative: tuple[str, ...], occurring: list[str], place: str) -> tuple[str, ...]:
+    """The positive values where only the negative ones are named: all others."""
+    if occurring and not set(negative) & set(occurring):
+        hint = did_you_mean(negative[0], occurring)
+        raise DataError(f"{place}: the negative value '{negative[0]}' does not occur{hint}")
+    return tuple(value for value in occurring if value not in negative)
 
 
 def _classes(task: Task, occurring: list[str], place: str) -> dict[str, str]:
@@ -440,7 +463,7 @@ def _fold_values(
         table, _ = split_reference(reference, schema.tables)
         if reference not in read:
             continue
-        of_row = _rows_of(table, task, tables, schema)
+        of_row = rows_of(table, task, tables, schema)
         if of_row is None:
             continue
         codes, categories = read[reference]
@@ -454,7 +477,7 @@ def _fold_values(
     )
 
 
-def _rows_of(table: str, task: Task, tables: Mapping[str, Table], schema: Schema) -> NDArray[np.int64] | None:
+def rows_of(table: str, task: Task, tables: Mapping[str, Table], schema: Schema) -> NDArray[np.int64] | None:
     """For each row of the target its row in another table, -1 for none."""
     target = tables[task.table]
     if table == task.table:

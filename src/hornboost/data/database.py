@@ -341,14 +341,28 @@ class Database:
         """The rows of the target table that `examples()` leaves out because their label is missing."""
         return self._built.unlabelled
 
+    @property
+    def hidden_codes(self) -> Mapping[str, NDArray[np.int32]]:
+        """The target's excluded columns as codes, -1 for missing, so that folds may keep their values together."""
+        return self._built.hidden
+
     def folds(
-        self, name: str | None = None, *, time: Any = None, rolling: int | None = None, horizon: Any = None
+        self,
+        name: str | None = None,
+        *,
+        time: Any = None,
+        rolling: int | None = None,
+        horizon: Any = None,
+        groups: str | None = None,
+        n_splits: int | None = None,
     ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Return known folds, or splits in time, as (train, test) positions in `examples()`.
+        """Return known folds, splits in time or folds by group, as (train, test) positions in `examples()`.
 
         Known folds with the values "train" and "test" (or "val") are one split; an example without a fold is in no
         part. A split in time learns from the examples whose time is before a moment and predicts those from it on; with
-        several moments each split predicts those up to the next. A part without examples is an error.
+        several moments each split predicts those up to the next. Folds by group keep the examples with one value of a
+        column together, so that none is predicted by what was learned from its own group. A part without examples is
+        an error.
 
         Parameters
         ----------
@@ -362,6 +376,12 @@ class Database:
         horizon : str, timedelta or number
             How long after its time the label of an example is known, such as "90d": examples whose label was not
             known at the moment of the split are in neither part.
+        groups : str
+            The column whose values are the groups: of the target (also one that rules must not use), or as
+            "table.column" of a table whose primary key the target holds. An example without a value is its own group.
+        n_splits : int
+            The number of folds by group, with the shares of the classes kept as far as groups allow; None for ten, or
+            as many as there are groups.
 
         Returns
         -------
@@ -380,6 +400,8 @@ class Database:
         >>> [(train.tolist(), test.tolist()) for train, test in db.folds(time=[30, 40], horizon=5)]
         [([0, 1], [2]), ([0, 1, 2], [3])]
         """
+        if groups is not None or n_splits is not None:
+            return self._folds_by_group(name, groups, n_splits, (time, rolling, horizon))
         if name is None and (time is not None or rolling is not None or horizon is not None):
             from hornboost.data.splits import splits_in_time
 
@@ -417,6 +439,21 @@ class Database:
                     )
             found.append(parts)
         return found
+
+    def _folds_by_group(
+        self, name: str | None, groups: Any, n_splits: int | None, others: tuple[Any, ...]
+    ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        from hornboost.data.groups import folds_by_group
+
+        if groups is None:
+            raise DataError(
+                f"{self._schema.location}: n_splits is the number of folds by group; name a column as groups"
+            )
+        if name is not None or any(value is not None for value in others):
+            raise DataError(
+                f"{self._schema.location}: folds are known, in time or by group; ask for one kind at a time"
+            )
+        return folds_by_group(self, groups, n_splits)
 
     def _first_folds(self) -> str:
         fitting = [
@@ -647,7 +684,7 @@ class Database:
             Whether the files that a schema names may lie outside the folder, also after links are followed.
         **options
             Options of `from_frames`. `target`, `key`, `label`, `positive`, `negative` and `predicts` state the task
-            where there is no schema, and otherwise replace the schema's; `where`, `exclude_columns` and
+            where there is no schema, and otherwise replace the schema's, as `types` do; `where`, `exclude_columns` and
             `exclude_tables` add to those of the schema; `tables` reads only some tables.
         """
         from hornboost.data.readers.folder import read_folder
@@ -683,7 +720,7 @@ class Database:
         key : str or list of str
             The columns of the target that identify an example.
         label, positive, negative : str
-            The column to predict, the class that is looked for, and the other one.
+            The column to predict, the class that is looked for, and the other one; of the last two one is enough.
         predicts : {"classes", "numbers"}
             Whether the label is of classes or of numbers, where its values should not decide that: fractions and many
             distinct whole numbers are numbers, all else are classes.
@@ -783,7 +820,8 @@ class Database:
         stem : path
             The path of the files without their endings.
         **options
-            `times` and `known_later`, as in `from_frames`.
+            `positive`, `negative`, `where`, `exclude_columns`, `exclude_tables`, `times` and `known_later`, as in
+            `from_frames`; the classes are called true and false.
         """
         from hornboost.data.readers.aleph import read_aleph
 
@@ -802,7 +840,8 @@ class Database:
         folder : path
             The folder.
         **options
-            `times` and `known_later`, as in `from_frames`.
+            `positive`, `negative`, `where`, `exclude_columns`, `exclude_tables`, `times` and `known_later`, as in
+            `from_frames`; the classes are called true and false.
         """
         from hornboost.data.readers.popper import read_popper
 
@@ -837,7 +876,8 @@ class Database:
         allow_outside : bool
             Whether what a background file imports may lie outside the folder.
         **options
-            `times` and `known_later`, as in `from_frames`.
+            `positive`, `negative`, `where`, `exclude_columns`, `exclude_tables`, `times` and `known_later`, as in
+            `from_frames`; the classes are called true and false.
         """
         from hornboost.data.readers.srlearn import read_srlearn
 
@@ -874,7 +914,7 @@ class Database:
         label : str or None
             The attribute to predict; None for the last one.
         **options
-            `positive`, `negative`, `where`, `exclude_columns`, `times` and `known_later`, as in `from_frames`.
+            `positive`, `negative`, `where`, `types`, `exclude_columns`, `times` and `known_later`, as in `from_frames`.
         """
         from hornboost.data.readers.arff import read_arff
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornboost.data.convert import factorize
-from hornboost.data.schema import COLUMN_TYPES, ColumnSchema, ForeignKey, Schema, TableSchema, split_reference
+from hornboost.data.schema import ColumnSchema, ForeignKey, Schema, TableSchema, stated_types
 from hornboost.data.source import Source
 from hornboost.data.times import DATES, encode_time
 from hornboost.data.values import EXACT, natural_type, stored_type, to_key_values, to_text
@@ -97,14 +97,8 @@ class _Inference:
         return Schema(tables, tuple(self.links), location=self.location), self.notes, self.warnings
 
     def _natural_types(self) -> None:
-        overrides = {split_reference(reference, self.sources): kind for reference, kind in self.hints.types.items()}
-        for (table, column), given in overrides.items():
-            self._require(table, column, "types")
-            if given not in COLUMN_TYPES:
-                raise DataError(
-                    f"{self.location}: types: unknown type '{given}' of "
-                    f"{table}.{column}{did_you_mean(given, COLUMN_TYPES)}"
-                )
+        columns = {name: source.columns for name, source in self.sources.items()}
+        overrides = stated_types(self.hints.types, columns, self.location)
         self.given |= overrides.keys()
         for table, column in self.hints.times:
             self._require(table, column, "times")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal as Choice
-from typing import NamedTuple, get_args
+from typing import NamedTuple, cast, get_args
 
 from hornboost.data.labels import LabelKind
 from hornboost.errors import DataError, did_you_mean
@@ -266,10 +266,7 @@ class Schema:
                     "choose another label"
                 )
         self._validate_cutoff(task, place)
-        if task.predicts == "numbers" and task.positive:
-            raise DataError(
-                f"{self.location}: {place}: numbers have no positive value; leave out 'positive' or 'predicts'"
-            )
+        self._validate_sides(task, place)
         for name in task.exclude_tables:
             if name not in self.tables:
                 raise DataError(
@@ -284,6 +281,17 @@ class Schema:
         for name in task.exclude_columns:
             if name not in everywhere:
                 self._resolve(name, f"exclude_columns of {place}")
+
+    def _validate_sides(self, task: Task, place: str) -> None:
+        if task.predicts == "numbers" and (task.positive or task.negative):
+            side = "positive" if task.positive else "negative"
+            raise DataError(f"{self.location}: {place}: numbers have no {side} value; leave out '{side}' or 'predicts'")
+        for value in task.positive:
+            if value in task.negative:
+                raise DataError(
+                    f"{self.location}: {place}: the value '{value}' is named both as positive and as negative; name it "
+                    "once"
+                )
 
     def _validate_cutoff(self, task: Task, place: str) -> None:
         table = self.tables[task.table]
@@ -334,6 +342,25 @@ class _UnionFind:
 
     def union(self, one: tuple[str, str], other: tuple[str, str]) -> None:
         self._parent[self.find(other)] = self.find(one)
+
+
+def stated_types(
+    types: Mapping[str, str], columns: Mapping[str, Collection[str]], location: str
+) -> dict[tuple[str, str], ColumnKind]:
+    """The types that a user states as `{"table.column": type}`, by table and column, which must be there."""
+    found: dict[tuple[str, str], ColumnKind] = {}
+    for reference, kind in types.items():
+        table, column = split_reference(str(reference), columns)
+        if table not in columns:
+            raise DataError(f"{location}: types: there is no table '{table}'{did_you_mean(table, columns)}")
+        if column not in columns[table]:
+            hint = did_you_mean(column, columns[table])
+            raise DataError(f"{location}: types: table '{table}' has no column '{column}'{hint}")
+        if kind not in COLUMN_TYPES:
+            hint = did_you_mean(str(kind), COLUMN_TYPES)
+            raise DataError(f"{location}: types: unknown type '{kind}' of {table}.{column}{hint}")
+        found[table, column] = cast(ColumnKind, kind)
+    return found
 
 
 def split_reference(reference: str, tables: Iterable[str]) -> tuple[str, str]:

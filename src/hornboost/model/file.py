@@ -140,9 +140,10 @@ class SavedModel:
                 f"'{database.target.table}'; "
                 f"open it with target='{self.target.table}'"
             )
+        place = database.schema.location
         for table, columns in self.used().items():
             if table not in database.tables:
-                raise ModelError(f"the model needs the table '{table}', which this database does not have")
+                raise ModelError(f"{place}: the model needs the table '{table}', which this database does not have")
             present = database.tables[table].columns
             for name, kind in columns.items():
                 if name not in present:
@@ -152,13 +153,14 @@ class SavedModel:
                         else ""
                     )
                     raise ModelError(
-                        f"the model needs the column '{name}' of table '{table}', which this database does "
+                        f"{place}: the model needs the column '{name}' of table '{table}', which this database does "
                         f"not have{hidden}"
                     )
                 found = type_name(present[name])
                 if found != kind:
                     raise ModelError(
-                        f"the model needs the column '{name}' of table '{table}' as {kind}, and here it is {found}"
+                        f"{place}: the model needs the column '{name}' of table '{table}' as {kind}, and here it is "
+                        f"{found}"
                     )
         times.check_same(self, database)
         self._check_domains(database)

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.errors import HornBoostError, ModelError
+from hornboost.errors import DataError, HornBoostError, ModelError
+from hornboost.report.text import name
 
 Evaluated = TypeVar("Evaluated")
 Floats = NDArray[np.float64]
@@ -126,6 +127,37 @@ def stratified_folds(y: Any, k: int, most: int, seed: int = 0) -> Folds:
         )
     splitter = StratifiedKFold(min(k, smallest), shuffle=True, random_state=seed)
     return [(kept[train], kept[test]) for train, test in splitter.split(kept, labels[kept])]
+
+
+@dataclass(frozen=True)
+class AskedFolds:
+    """The folds that a user asks for: a number of them, the name of known ones, or their parts; 0 for none."""
+
+    cv: Any = 5
+    groups: str | None = None
+
+    @property
+    def is_none(self) -> bool:
+        return isinstance(self.cv, int) and self.cv == 0
+
+    def found(self, database: Any, n: int, most: int, at_random: Callable[[int], Folds]) -> Folds:
+        """The folds, over at most so many of n examples."""
+        if isinstance(self.cv, list | tuple):
+            return bounded_folds([(np.asarray(train), np.asarray(test)) for train, test in self.cv], most)
+        if isinstance(self.cv, int) and self.groups is None:
+            return at_random(self.cv)
+        if n != len(database.example_rows):
+            raise DataError("folds by name or by group are of the database's own examples; pass those of examples()")
+        asked = {"groups": self.groups, "n_splits": self.cv} if self.groups is not None else {"name": self.cv}
+        return bounded_folds(database.folds(**asked), most)
+
+    def said(self, n: int, at_random: str) -> str:
+        """What the page calls them."""
+        if self.groups is not None:
+            return f"{n} folds that keep each '{name(self.groups)}' together"
+        if isinstance(self.cv, str):
+            return f"the folds '{name(self.cv)}'"
+        return f"{n} {at_random}" if isinstance(self.cv, int) else f"{n} given folds"
 
 
 def bounded_folds(folds: Folds, most: int, seed: int = 0) -> Folds:

@@ -15,7 +15,7 @@ from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.report import examples as chosen_examples
 from hornboost.report.cards import Card, rule_lines
 from hornboost.report.charts import bar_of_shares
-from hornboost.report.evaluation import attempt, bounded_folds, learner_of, summary
+from hornboost.report.evaluation import AskedFolds, attempt, learner_of, summary
 from hornboost.report.number_evaluation import NumberEvaluation, cross_validate_numbers, shuffled_folds
 from hornboost.report.number_figures import number_curves
 from hornboost.report.text import RULE, name, number, shown
@@ -24,21 +24,18 @@ Floats = NDArray[np.float64]
 
 
 def evaluated(
-    model: Any, saved: Any, X: Any, y: Floats | None, cv: int | str, most: int, step: Callable[[str], None]
+    model: Any, saved: Any, X: Any, y: Floats | None, asked: AskedFolds, most: int, step: Callable[[str], None]
 ) -> tuple[NumberEvaluation | None, str]:
     """The cross-validation, or the sentence that says why there is none."""
     if y is None:
         return None, "The data has no labels, so the predictions cannot be compared with the truth."
-    if cv == 0:
+    if asked.is_none:
         return None, "Cross-validation was left out."
 
     def evaluate() -> NumberEvaluation:
         estimator = learner_of(model, saved)
-        if isinstance(cv, str):
-            folds, what = bounded_folds(model._database.folds(cv), most), f"the folds '{name(cv)}'"
-        else:
-            folds = shuffled_folds(len(y), cv, most)
-            what = f"{len(folds)} folds"
+        folds = asked.found(model._database, len(y), most, lambda k: shuffled_folds(len(y), k, most))
+        what = asked.said(len(folds), "folds")
         return cross_validate_numbers(
             estimator, X, y, folds, what=what, on_fold=lambda k, n: step(f"cross-validation, fold {k + 1} of {n}")
         )

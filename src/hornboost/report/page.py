@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from hornboost.errors import ModelError
 from hornboost.report import examples as chosen_examples
 from hornboost.report.evaluation import (
+    AskedFolds,
     Evaluation,
     attempt,
-    bounded_folds,
     cross_validate,
     learner_of,
     stratified_folds,
@@ -74,7 +74,8 @@ def report_html(
     X: Any,
     y: Any = None,
     *,
-    cv: int | str = 5,
+    cv: Any = 5,
+    groups: str | None = None,
     explained: int = 120,
     cv_examples: int = MOST_CV_EXAMPLES,
     title: str | None = None,
@@ -93,8 +94,11 @@ def report_html(
         The examples to explain and to cross-validate on.
     y : array or None
         Their labels; without them there is no cross-validation.
-    cv : int or str
-        The number of folds, 0 for no cross-validation, or the name of folds that the database's schema knows.
+    cv : int, str or list of pairs
+        The number of folds, 0 for no cross-validation, the name of folds that the database's schema knows, or the
+        positions to learn from and those to predict of each fold.
+    groups : str or None
+        A column whose values folds keep together, as in `Database.folds`; X and y are then the database's examples.
     explained : int
         The most examples to explain on the page.
     cv_examples : int
@@ -115,14 +119,14 @@ def report_html(
     saved = model._saved()
     if not hasattr(model, "_database"):
         raise ModelError("the report looks at the rows behind the rules; load the model with database=")
-    asked = AskedInTime(time, rolling, horizon)
+    asked, folds = AskedInTime(time, rolling, horizon), AskedFolds(cv, groups)
     if saved.ensemble.is_of_numbers:
-        context = _about_numbers(model, saved, X, y, cv, explained, cv_examples, title, step)
+        context = _about_numbers(model, saved, X, y, folds, explained, cv_examples, title, step)
         in_time = asked.evaluated(model, saved, X, None if y is None else np.asarray(y, np.float64), cv_examples, step)
         return _rendered(environment, context | {"in_time": in_time})
     texts = dict(zip(saved.classes.tolist(), saved.ensemble.classes, strict=True))
     labels = None if y is None else np.array([texts.get(value, str(value)) for value in np.asarray(y).tolist()], object)
-    evaluation, missing = _evaluation(model, saved, X, labels, cv, cv_examples, step)
+    evaluation, missing = _evaluation(model, saved, X, labels, folds, cv_examples, step)
     in_time = asked.evaluated(model, saved, X, labels, cv_examples, step)
     step("explaining examples")
     scored = _Scored.of(model, X, labels)
@@ -146,7 +150,7 @@ def _about_numbers(
     saved: Any,
     X: Any,
     y: Any,
-    cv: int | str,
+    asked: AskedFolds,
     explained: int,
     cv_examples: int,
     title: str | None,
@@ -156,7 +160,7 @@ def _about_numbers(
     from hornboost.report import number_page
 
     labels = None if y is None else np.asarray(y, np.float64)
-    evaluation, missing = number_page.evaluated(model, saved, X, labels, cv, cv_examples, step)
+    evaluation, missing = number_page.evaluated(model, saved, X, labels, asked, cv_examples, step)
     step("explaining examples")
     scored = number_page.ScoredNumbers.of(model, X)
     payload = number_page.explanations(model, X, labels, scored, explained)
@@ -185,20 +189,17 @@ def _about_numbers(
 
 
 def _evaluation(
-    model: Any, saved: Any, X: Any, y: NDArray[Any] | None, cv: int | str, most: int, step: Progress
+    model: Any, saved: Any, X: Any, y: NDArray[Any] | None, asked: AskedFolds, most: int, step: Progress
 ) -> tuple[Evaluation | None, str]:
     if y is None:
         return None, "The data has no labels, so the predictions cannot be compared with the truth."
-    if cv == 0:
+    if asked.is_none:
         return None, "Cross-validation was left out."
 
     def evaluate() -> Evaluation:
         estimator = learner_of(model, saved)
-        if isinstance(cv, str):
-            folds, what = bounded_folds(model._database.folds(cv), most), f"the folds '{name(cv)}'"
-        else:
-            folds = stratified_folds(y, cv, most)
-            what = f"{len(folds)} stratified folds"
+        folds = asked.found(model._database, len(y), most, lambda k: stratified_folds(y, k, most))
+        what = asked.said(len(folds), "stratified folds")
         return cross_validate(
             estimator,
             X,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hornboost.data.readers.options import check_options, with_times
+from hornboost.data.readers.options import STATED_OPTIONS, check_options, over_stated
 from hornboost.data.readers.prolog import Mode, Program, build_tables, parse_mode, parse_program, read_text
 from hornboost.errors import DataError
 
@@ -21,7 +21,7 @@ SECTIONS = ("bg", "in_pos", "in_neg")
 
 def read_aleph(stem: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Database` for `stem.b`, `stem.f` and `stem.n`, or for one file with sections."""
-    check_options(options, ("times", "known_later"))
+    check_options(options, STATED_OPTIONS)
     path = Path(stem)
     texts = _sections(path) if path.suffix == ".pl" else _files(path)
     (place, background), *others = texts
@@ -31,7 +31,7 @@ def read_aleph(stem: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
         if not examples.facts:
             raise DataError(f"{where}: there are no examples; write a fact of the target predicate for each")
     schema, task, sources, warnings = build_tables(program, _modes(program, place), positive, negative, place)
-    schema = with_times(schema, options).validate()
+    schema, task = over_stated(schema, task, options)
     return {"schema": schema, "task": task, "sources": sources, "warnings": warnings}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.convert import factorize, parse_numbers
-from hornboost.data.readers.options import task_from_options, with_times
+from hornboost.data.readers.options import task_from_options, with_times, with_types
 from hornboost.data.readers.prolog import read_text
 from hornboost.data.schema import ColumnKind, ColumnSchema, Schema, TableSchema
 from hornboost.data.source import ArrowSource
@@ -52,8 +52,9 @@ def read_arff(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("label") is None:
         options = {**options, "label": attributes[-1].name}
         notes.append(f"the last attribute '{attributes[-1].name}' is the label")
-    schema = with_times(schema, options)
-    task = task_from_options(schema, None, {"target": table, **options})
+    schema = with_types(with_times(schema, options), options)
+    rest = {name: value for name, value in options.items() if name != "types"}
+    task = task_from_options(schema, None, {"target": table, **rest})
     source = ArrowSource(table, pa.table(columns), path.name)
     return {"schema": schema, "task": task, "sources": {table: source}, "inferred": notes}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.csv import csv_header, read_csv, table_name
 from hornboost.data.readers.inside import inside
-from hornboost.data.readers.options import task_from_options, with_times
+from hornboost.data.readers.options import task_from_options, with_times, with_types
 from hornboost.data.readers.selection import select_tables
 from hornboost.data.schema import Folds, Schema, TableSchema, Task
 from hornboost.data.schema_file import read_schema
@@ -84,7 +84,8 @@ def read_folder(
         from hornboost.data.readers.inferred import infer_folder
 
         return infer_folder(folder, task, options)
-    schema = with_times(read_schema(folder / "schema.toml"), options)
+    schema = with_types(with_times(read_schema(folder / "schema.toml"), options), options)
+    options = {name: value for name, value in options.items() if name != "types"}
     known = schema.task(task) if task or "target" not in options else None
     if options.get("tables") is not None:
         options = _only_tables(schema, known, options)

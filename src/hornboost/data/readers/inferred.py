@@ -5,7 +5,7 @@ Folders that have no schema are read here, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from hornboost.data.schema import ForeignKey, split_reference
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean
 
-SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "keys", "types")
+SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "keys", "types", "model")
 
 
 class ModelColumn(Protocol):
@@ -59,7 +59,8 @@ def infer_task(
     check_options(options, SCHEMA_OPTIONS)
     options = {name: value for name, value in options.items() if value is not None}
     selection = select_tables(sources, options, location)
-    options, sources = dict(selection.options), {name: sources[name] for name in selection.read}
+    sources = {name: sources[name] for name in selection.read}
+    options = with_model(selection.options, {name: source.columns for name, source in sources.items()})
     target = str(options.get("target", next(iter(sources))))
     if target not in sources:
         raise DataError(f"{location}: there is no table '{target}'{did_you_mean(target, sources)}")
@@ -109,7 +110,8 @@ def _is_of_classes(source: Source, options: Mapping[str, Any]) -> bool:
     label = str(options["label"])
     if options.get("predicts") is not None:
         return as_label_kind(options["predicts"]) == "classes"
-    return "positive" in options or label not in source.columns or column_kind(source.read(label)) == "classes"
+    stated = "positive" in options or "negative" in options
+    return stated or label not in source.columns or column_kind(source.read(label)) == "classes"
 
 
 def _key_domains(columns: Any) -> dict[str, str | None]:
@@ -167,10 +169,11 @@ def infer_files(
     for path in files:
         if paths.setdefault(table_name(path), path) != path:
             raise DataError(f"{location}: two files hold the table '{table_name(path)}'; remove or rename one of them")
+    options = options if model is None else {**options, "model": model}
     selection = select_tables(paths, options, location)
     sources: dict[str, Source] = {name: open_file(paths[name], name, None) for name in selection.read}
-    chosen = _with_model(selection.options, sources, model or {})
-    declared = declared_types(chosen, sources, model or {})
+    chosen = with_model(selection.options, {name: source.columns for name, source in sources.items()})
+    declared = declared_types(chosen, sources, options.get("model") or {})
     notes: list[str] = []
     for name, source in sources.items():
         if isinstance(source, ArrowSource):
@@ -185,15 +188,14 @@ def infer_files(
     }
 
 
-def _with_model(
-    options: Mapping[str, Any], sources: Mapping[str, Source], model: Mapping[tuple[str, str], ModelColumn]
-) -> Mapping[str, Any]:
-    """The options with the types of a model's columns, where the user has given none."""
-    present = {
-        place: column
-        for place, column in model.items()
-        if place[0] in sources and place[1] in sources[place[0]].columns
-    }
+def with_model(options: Mapping[str, Any], columns: Mapping[str, Collection[str]]) -> dict[str, Any]:
+    """The options with the types of a model's columns that are there, where the user has given none.
+
+    The option `model` gives them, by table and column; what is not there is for the model to miss.
+    """
+    model: Mapping[tuple[str, str], ModelColumn] = options.get("model") or {}
+    options = {name: value for name, value in options.items() if name != "model"}
+    present = {place: column for place, column in model.items() if place[1] in columns.get(place[0], ())}
     keys: dict[str, dict[str, str | None]] = {}
     types: dict[str, str] = {}
     for (table, column), found in present.items():
@@ -203,7 +205,7 @@ def _with_model(
             types[f"{table}.{column}"] = found.type
     for table, columns in dict(options.get("keys") or {}).items():
         keys[table] = {**keys.get(table, {}), **_key_domains(columns)}
-    return {**options, "keys": keys, "types": {**types, **(options.get("types") or {})}} if model else options
+    return {**options, "keys": keys, "types": {**types, **(options.get("types") or {})}} if model else dict(options)
 
 
 def declared_types(

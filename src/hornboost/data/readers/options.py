@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hornboost.data.labels import as_label_kind
-from hornboost.data.schema import Schema, Task
+from hornboost.data.schema import Schema, Task, stated_types
 from hornboost.data.values import value_text
 from hornboost.errors import DataError, did_you_mean
 
@@ -15,6 +15,8 @@ TASK_OPTIONS = (
     *("target", "key", "label", "positive", "negative", "predicts", "where", "exclude_columns", "exclude_tables"),
     *("times", "known_later"),
 )
+STATED_OPTIONS = ("positive", "negative", "where", "exclude_columns", "exclude_tables", "times", "known_later")
+"""Those that remain where files state the task themselves."""
 
 
 def check_options(options: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -52,11 +54,32 @@ def task_from_options(schema: Schema, task: Task | None, options: Mapping[str, A
         # the schema's two sides are still all that there is; the user says which of them is looked for
         sides = (*task.positive, *task.negative)
         changes["negative"] = tuple(value for value in sides if value not in changes["positive"])
+    elif "negative" in changes and "positive" not in changes and set(changes["negative"]) & set(task.positive):
+        sides = (*task.positive, *task.negative)
+        changes["positive"] = tuple(value for value in sides if value not in changes["negative"])
     if changes.get("table", task.table) != task.table or changes.get("table", task.table) in times_option(given):
         changes["time"] = None  # the table says it
     changed = replace(task, **changes)
     replace(schema, target=changed, tasks=(), location=schema.location).validate()
     return changed
+
+
+def over_stated(schema: Schema, task: Task, options: Mapping[str, Any]) -> tuple[Schema, Task]:
+    """Schema and task that files state themselves, with what the user says beside that."""
+    schema = with_times(schema, options)
+    task = task_from_options(schema, task, options)
+    return replace(schema, target=task).validate(), task
+
+
+def with_types(schema: Schema, options: Mapping[str, Any]) -> Schema:
+    """The schema with the types of the option `types` instead of its own."""
+    tables = dict(schema.tables)
+    names = {name: [column.name for column in table.columns] for name, table in tables.items()}
+    types = stated_types(options.get("types") or {}, names, schema.location)
+    for (name, column), kind in types.items():
+        columns = [replace(known, type=kind) if known.name == column else known for known in tables[name].columns]
+        tables[name] = replace(tables[name], columns=tuple(columns))
+    return replace(schema, tables=tables).validate() if types else schema
 
 
 def times_option(options: Mapping[str, Any]) -> dict[str, str]:

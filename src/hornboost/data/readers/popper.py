@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hornboost.data.readers.derive import derive
-from hornboost.data.readers.options import check_options, with_times
+from hornboost.data.readers.options import STATED_OPTIONS, check_options, over_stated
 from hornboost.data.readers.prolog import (
     Mode,
     Program,
@@ -54,7 +54,7 @@ def is_popper(folder: Path) -> bool:
 
 def read_popper(folder: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Database` for a folder with `bk.pl`, `exs.pl` and `bias.pl`."""
-    check_options(options, ("times", "known_later"))
+    check_options(options, STATED_OPTIONS)
     folder = Path(folder)
     for name in FILES:
         if not (folder / name).is_file():
@@ -73,7 +73,7 @@ def read_popper(folder: str | Path, options: Mapping[str, Any]) -> dict[str, Any
     background.rules.clear()
     modes = _modes(bias, background, positive, negative)
     schema, task, sources, warnings = build_tables(background, modes, positive, negative, folder.name)
-    schema = with_times(schema, options).validate()
+    schema, task = over_stated(schema, task, options)
     return {"schema": schema, "task": task, "sources": sources, "warnings": [*notes, *warnings]}
 
 

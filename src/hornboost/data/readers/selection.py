@@ -83,6 +83,7 @@ def _mentioned(options: Mapping[str, Any], known: Iterable[str]) -> Iterator[str
         yield str(options["target"])
     for option in ("keys", "times", "known_later"):
         yield from map(str, options.get(option) or ())
+    yield from (table for table, _ in options.get("model") or ())
     references = [*(options.get("types") or ()), *(end for pair in options.get("foreign_keys") or () for end in pair)]
     for reference in references:
         if "." in str(reference):

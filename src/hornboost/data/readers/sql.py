@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornboost.data.readers.address import said_safely
 from hornboost.data.readers.decimals import WIDEST, with_decimals
-from hornboost.data.readers.inferred import declared_types, infer_task, time_columns
+from hornboost.data.readers.inferred import declared_types, infer_task, time_columns, with_model
 from hornboost.data.readers.selection import select_tables
 from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ForeignKey, Home
@@ -266,12 +266,13 @@ def _read(
     if target is not None and target not in known.columns:
         raise DataError(f"{known.location}: there is no table '{target}'{did_you_mean(target, known.columns)}")
     selection = select_tables(known.columns, options, known.location, known.derived)
-    declared = declared_types(selection.options, known.columns, {})
+    chosen = with_model(selection.options, {name: known.columns[name] for name in selection.read})
+    declared = declared_types(chosen, known.columns, {})
     warnings = [warning for table, warning in known.warnings if table in selection.read]
     sources: dict[str, Source] = {}
     for table in selection.read:
         spelled = _spelled(known, table, declared.get(table, {}))
-        times = {name for place, name in time_columns(selection.options) if place == table}
+        times = {name for place, name in time_columns(chosen) if place == table}
         used = spelled | times | ({str(options.get("label"))} if table == (target or selection.read[0]) else set())
         unused = [name for name in known.columns[table] if (table, name) in known.times and name not in used]
         columns = {name: casts for name, casts in known.columns[table].items() if name not in unused}
@@ -288,7 +289,7 @@ def _read(
     unread = set(known.columns) - set(sources)
     links = [link for link in known.foreign_keys if link.table in sources and link.to_table not in unread]
     primary = {table: names for table, names in known.primary_keys.items() if table in sources}
-    arguments = infer_task(sources, known.location, selection.options, primary, tuple(links))
+    arguments = infer_task(sources, known.location, chosen, primary, tuple(links))
     found = replace(arguments["schema"], home=known.home)
     return arguments | {
         "schema": found,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hornboost.data.readers.inside import inside
-from hornboost.data.readers.options import check_options, with_times
+from hornboost.data.readers.options import STATED_OPTIONS, check_options, over_stated
 from hornboost.data.readers.prolog import Mode, Program, build_tables, parse_mode, parse_program, read_text
 from hornboost.errors import DataError, did_you_mean
 
@@ -23,7 +23,7 @@ def read_srlearn(
     target: str | None = None,
 ) -> dict[str, Any]:
     """The arguments of `Database` for a folder with facts, pos and neg, or one with a subfolder `part` of them."""
-    check_options(options, ("times", "known_later"))
+    check_options(options, STATED_OPTIONS)
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"there is no folder '{folder}'; give the folder that holds facts.txt, pos.txt and neg.txt")
@@ -44,7 +44,7 @@ def read_srlearn(
     schema, task, sources, warnings = build_tables(
         programs["facts"], given, programs["pos"], programs["neg"], paths["facts"].name
     )
-    schema = with_times(schema, options).validate()
+    schema, task = over_stated(schema, task, options)
     return {"schema": schema, "task": task, "sources": sources, "warnings": warnings}
 
 
