@@ -81,7 +81,9 @@ def _codes(database: Database, table: str, column: str, place: str) -> NDArray[n
     if found.times is not None and found.times.name == column:
         known = found.times
     rows = rows_of(table, Task(target.table), database.tables, database.schema)
-    if rows is None or known is None:
+    if known is None:
+        raise DataError(f"{place}: its values are not kept here; name a column that rules may use")
+    if rows is None:
         raise DataError(
             f"{place}: the examples have no row each in '{table}' to take it from; name a column of the target, or of "
             "a table whose primary key the target holds"
