@@ -4,12 +4,14 @@ each check takes an unfitted estimator and holds, or says what does not.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ import pytest
 from sklearn.base import clone, is_regressor
 
 import hornboost as hb
+from hornboost.model import checkpoint
 from hornboost.stopping import INTERRUPTED, OUT_OF_TIME
 
 N_CLASSES = (2, 5)
@@ -270,6 +273,43 @@ def check_a_checkpoint_leads_to_the_same_model(estimator: Any, folder: Path) -> 
         whole.save(folder / "whole.json")
         resumed.save(folder / "resumed.json")
         assert (folder / "whole.json").read_bytes() == (folder / "resumed.json").read_bytes()
+
+
+def check_a_checkpoint_outlives_sigkill_in_the_middle_of_a_write(estimator: Any, folder: Path) -> None:
+    place = folder / "run.json"
+    whole = fitted(estimator, random_state=1)[0]
+    killed_at_write(4, lambda: fitted(estimator, random_state=1, checkpoint=place))
+    left = {path.name for path in folder.iterdir()}
+    assert len(left) == 2  # the file as it was before, and half a file
+    assert "run.json" in left
+    resumed = fitted(estimator, random_state=1, checkpoint=place)[0]
+    assert [path.name for path in folder.iterdir()] == ["run.json"]
+    whole.save(folder / "whole.json")
+    resumed.save(folder / "resumed.json")
+    assert (folder / "whole.json").read_bytes() == (folder / "resumed.json").read_bytes()
+
+
+def killed_at_write(number: int, work: Callable[[], object]) -> None:
+    """Do the work in a process that keeps a checkpoint of each search, and dies when it has written half of one."""
+    child = os.fork()
+    if child == 0:
+        writes = iter(range(1, 1_000_000))
+        fsync = os.fsync
+
+        def die(handle: int) -> None:
+            if next(writes) < 2 * number - 1:  # of a file and of its folder
+                fsync(handle)
+            else:
+                os.ftruncate(handle, os.fstat(handle).st_size // 2)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            checkpoint.SECONDS, checkpoint.SHARE = 0.0, math.inf
+            os.fsync = die
+            work()
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
 def check_callbacks_see_each_round_and_may_end_it(estimator: Any) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,10 @@ import pytest
 
 import hornboost as hb
 from hornboost import C2RIBClassifier
+from hornboost.boosting import gradient, tuning
 from hornboost.errors import ModelError
-from hornboost.model import checkpoint, seal
+from hornboost.learners.newton import NewtonSearch
+from hornboost.model import checkpoint, seal, whole
 
 
 class Stop(Exception):  # noqa: N818
@@ -177,7 +182,9 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path: Path) -> None:
     whole = place.read_bytes()
     model.save(tmp_path / "model.json")
     for content, sentence in (
+        (b"", "the file is damaged, cut short or no checkpoint; name another file, or delete this one to begin anew$"),
         (whole[: len(whole) // 2], "the file is damaged, cut short or no checkpoint"),
+        (bytes(np.random.default_rng(0).permutation(list(whole)).astype(np.uint8)), "the file is damaged, cut short"),
         (re.sub(rb"(\d)\.0", rb"\g<1>1.0", whole, count=1), "the checksum does not match"),
         ((tmp_path / "model.json").read_bytes(), "this is no checkpoint file of HornBoost; name another file"),
         (whole.replace(b'"version": 2', b'"version": 3'), "the checkpoint has format version 3"),
@@ -276,3 +283,85 @@ def test_a_time_limit_that_ends_while_rounds_are_repeated_loses_none(tmp_path: P
     again = C2RIBClassifier(db, rounds=14, **given).fit(X, y)
     del given["checkpoint"]
     assert saved(again, tmp_path) == saved(C2RIBClassifier(db, rounds=14, **given).fit(X, y), tmp_path)
+
+
+def test_ctrl_c_keeps_the_model_and_its_checkpoint(tmp_path: Path) -> None:
+    db, X, y = trains()
+    given: dict[str, Any] = {"random_state": 1, "checkpoint": tmp_path / "run.json"}
+
+    def press(row: dict[str, Any]) -> None:
+        if row["round"] == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    model = C2RIBClassifier(db, rounds=1_000_000, **given, callbacks=[press])
+    with pytest.raises(KeyboardInterrupt, match="C2RIBClassifier holds what was learned until then"):
+        model.fit(X, y)
+    assert model.n_rounds_ == 5
+    resumed = C2RIBClassifier(db, rounds=5, **given).fit(X, y)
+    np.testing.assert_array_equal(resumed.decision_function(X), model.decision_function(X))
+
+
+def few_settings(checkpoint: Path | None = None, **given: Any) -> hb.HornBoostClassifier:
+    settings = {"max_depth": 1, "aggregates": False, "constants": False, "subsample": 1.0, "corrective": False}
+    return hb.HornBoostClassifier(trains()[0], random_state=1, checkpoint=checkpoint, **settings, **given)
+
+
+def test_trials_are_kept_as_well_and_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, X, y = trains()
+    found, last, search = [], math.inf, NewtonSearch._search
+
+    def counted(self: Any, derivatives: Any) -> Any:
+        if len(found) == last:
+            raise Stop
+        found.append(1)
+        return search(self, derivatives)
+
+    monkeypatch.setattr(NewtonSearch, "_search", counted)
+    at_once = few_settings().fit(X, y)
+    n_folds, n_rounds, total = at_once.tuning_.attrs["folds"], at_once.n_rounds_, len(found)
+    found.clear()
+    last = total - n_rounds - 2 * n_folds  # near the end of the last trial
+    with pytest.raises(Stop):
+        few_settings(tmp_path / "run.json").fit(X, y)
+    body = seal.unsealed((tmp_path / "run.json").read_bytes(), "", "checkpoint", checkpoint.VERSION, "")
+    under_way = [name for name in body["runs"] if "fold" in name]
+    assert len(under_way) == n_folds
+    assert len(body["runs"]) == len(at_once.tuning_) + n_folds
+    last = math.inf
+    resumed = few_settings(tmp_path / "run.json").fit(X, y)
+    assert len(found) == total
+    assert saved(resumed, tmp_path) == saved(at_once, tmp_path)
+    pd.testing.assert_frame_equal(resumed.tuning_, at_once.tuning_)
+
+
+def test_a_fit_goes_on_to_the_same_model_although_its_tuning_was_cut_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, X, y = trains()
+    at_once = few_settings(rounds=6).fit(X, y)
+    assert at_once.tuning_["chosen"].tolist()[0] is False
+    with monkeypatch.context() as patch:
+        patch.setattr(gradient, "search", lambda choices, attempt: search_once(choices, attempt))
+        assert few_settings(tmp_path / "run.json", rounds=6).fit(X, y).tuning_["chosen"].tolist() == [True]
+    resumed = few_settings(tmp_path / "run.json", rounds=6).fit(X, y)
+    assert saved(resumed, tmp_path) == saved(at_once, tmp_path)
+
+
+def search_once(choices: tuning.Choices, attempt: tuning.Attempt) -> tuple[list[tuning.Trial], tuning.Trial | None]:
+    """What comes of a search if time is up after the first trial."""
+    trials, _ = tuning.search({name: values[:1] for name, values in choices.items()}, attempt)
+    return trials, trials[0]
+
+
+def test_what_killed_processes_left_is_swept_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+    place = tmp_path / "run.json"
+    handle, being_written = whole._temporary(place)
+    (tmp_path / ".run.json.dead.tmp").write_bytes(b"{")
+    (tmp_path / ".other.json.dead.tmp").write_bytes(b"{")
+    whole.write_whole(place, b"{}")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"run.json", ".other.json.dead.tmp", Path(being_written).name}
+    os.close(handle)
+    whole.write_whole(place, b"[]")
+    assert {path.name for path in tmp_path.iterdir()} == {"run.json", ".other.json.dead.tmp"}
+    assert place.read_bytes() == b"[]"

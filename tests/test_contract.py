@@ -48,6 +48,7 @@ OF_BOOSTERS = [
     checks.check_early_stopping_keeps_the_rounds_up_to_the_smallest_loss,
     checks.check_the_time_limit_holds,
     checks.check_a_checkpoint_leads_to_the_same_model,
+    checks.check_a_checkpoint_outlives_sigkill_in_the_middle_of_a_write,
     checks.check_callbacks_see_each_round_and_may_end_it,
     checks.check_ctrl_c_keeps_what_was_learned,
     checks.check_an_eval_set_is_told_and_not_learned_from,

@@ -320,6 +320,7 @@ class Scripted:
     def __init__(self) -> None:
         self.round, self.scores = 0, np.zeros(4)
         self.loss = SimpleNamespace(offset=lambda *_: 0.0)
+        self.is_known = False
 
     def step(self) -> object:
         self.round += 1
@@ -333,7 +334,7 @@ def test_where_examples_are_many_boosting_waits_longer():
     training = SimpleNamespace(weights=np.ones(4), y=np.zeros(4))
     parts = [np.array([True, False, False, False]), np.array([False, True, False, False])]
     few, many = (
-        tuning.tried(training, Setting(3, 2), lambda _: Scripted(), held_outs, 300)  # type: ignore[arg-type,return-value]
+        tuning.tried(training, Setting(3, 2), lambda *_: Scripted(), held_outs, 300)  # type: ignore[arg-type,return-value]
         for held_outs in (parts, parts[:1])
     )
     assert few is not None

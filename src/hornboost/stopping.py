@@ -80,7 +80,7 @@ class _CtrlC:
     def deliver(self) -> None:
         """Raise KeyboardInterrupt for a Ctrl-C that has waited; who had another handler installed hears of it first."""
         self.pressed = None
-        if self.depth == 0 and callable(self.before) and self.before is not signal.default_int_handler:
+        if callable(self.before) and self.before is not signal.default_int_handler:
             self.before(signal.SIGINT, None)
         raise KeyboardInterrupt
 
@@ -90,7 +90,7 @@ _ctrl_c = _CtrlC()
 
 @contextmanager
 def holding() -> Iterator[None]:
-    """Let Ctrl-C wait until this block is left, and raise KeyboardInterrupt then.
+    """Let Ctrl-C wait until this block is left, and the outermost of such blocks, and raise KeyboardInterrupt then.
 
     Outside of the main thread it does nothing.
 
@@ -109,7 +109,7 @@ def holding() -> Iterator[None]:
         raise
     finally:
         _ctrl_c.remove()
-    if _ctrl_c.pressed is not None:
+    if _ctrl_c.pressed is not None and _ctrl_c.depth == 0:
         _ctrl_c.deliver()
 
 

@@ -48,6 +48,11 @@ class Descent:
         self.known: set[tuple[Spec, ...]] = set()
         self.ended = ""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the next clause was found before."""
+        return self.search.memory.knows_more
+
     def step(self) -> list[Change] | None:
         """The next clause and its votes, and changes to those of earlier ones, if one gains anything."""
         self.number += 1

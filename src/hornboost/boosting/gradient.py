@@ -17,6 +17,7 @@ from hornboost.aggregates.choice import AggregateChoice, checked_functions
 from hornboost.boosting.corrective import Corrective
 from hornboost.boosting.descent import Descent
 from hornboost.boosting.path import path
+from hornboost.boosting.trials import KeptTrials
 from hornboost.boosting.tuning import (
     FOLDS,
     MOST_ROUNDS,
@@ -43,6 +44,7 @@ from hornboost.learners.newton import NewtonSearch
 from hornboost.learners.problem import Problem
 from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
+from hornboost.model.checkpoint import Checkpoint
 from hornboost.model.votes import Round, Vote
 from hornboost.stopping import in_part_of_the_time
 
@@ -185,7 +187,10 @@ class GradientBooster(Booster):
     def _n_rounds(self) -> int:
         return self._rounds
 
-    def _prepare(self, training: Training, seed: int) -> None:
+    def _run_name(self, label: str | None) -> str:
+        return str(self._setting)  # a fit whose tuning was cut short may go on with another one
+
+    def _prepare(self, training: Training, seed: int, checkpoint: Checkpoint | None) -> None:
         """Choose what is left to be chosen."""
         self._loss, self._nothing = self._loss_of(training), self._nothing_to_learn(training.y)
         fixed = None if isinstance(self.rounds, str) else int(self.rounds)
@@ -195,7 +200,7 @@ class GradientBooster(Booster):
         trials, best = list[Trial](), None
         self._evidence: dict[str, Any] = {"loss": self._loss.name, "folds": 0}
         if is_open and self._nothing is None and n_distinct(training) >= 2 * FOLDS:
-            trials, best = self._trials(training, choices, fixed or MOST_ROUNDS, seed)
+            trials, best = self._trials(training, choices, fixed or MOST_ROUNDS, seed, checkpoint)
         self._rounds = fixed or (USUAL_ROUNDS if self.early_stopping is None else MOST_ROUNDS)
         self._held_out_losses = () if best is None else best.losses
         self._offset = 0.0
@@ -208,32 +213,37 @@ class GradientBooster(Booster):
         self.tuning_.attrs.update(self._evidence)
 
     def _trials(
-        self, training: Training, choices: Choices, most_rounds: int, seed: int
+        self, training: Training, choices: Choices, most_rounds: int, seed: int, checkpoint: Checkpoint | None
     ) -> tuple[list[Trial], Trial | None]:
         """What was tried and the best of it; where there are many examples, the last trial is on all of them."""
         with in_part_of_the_time(TRIALS):
             some = sample(training, seed)
             if some is None:
-                return search(choices, self._attempt(training, most_rounds, seed))
+                return search(choices, self._attempt(training, most_rounds, seed, checkpoint))
             self._evidence["sample"] = len(some)
             part = training.part(some, **self._engine_options())
-            trials, best = search(choices, self._attempt(part, most_rounds, seed))
+            trials, best = search(choices, self._attempt(part, most_rounds, seed, checkpoint))
             if best is None or not isinstance(self.rounds, str):
                 return trials, best
-            on_all = self._attempt(training, most_rounds, seed)(best.setting, None)
+            on_all = self._attempt(training, most_rounds, seed, checkpoint)(best.setting, None)
             return (trials, best) if on_all is None else ([*trials, on_all], on_all)
 
-    def _attempt(self, training: Training, most_rounds: int, seed: int) -> Attempt:
+    def _attempt(self, training: Training, most_rounds: int, seed: int, checkpoint: Checkpoint | None) -> Attempt:
         """How a setting is tried on some examples."""
         problem = training.problem
         assert problem is not None
         held_outs = [held_out for held_out in folds(training, seed) if self._is_a_sample(training, ~held_out)]
 
-        def attempt(setting: Setting, best: Trial | None) -> Trial | None:
-            def descent(weights: Floats) -> Descent:
-                return self._descent(problem, training.y, weights, setting, seed)
+        kept = KeptTrials(checkpoint, f"on {len(training.y)} examples in up to {most_rounds} rounds")
 
-            return tried(training, setting, descent, held_outs, most_rounds, best) if held_outs else None
+        def attempt(setting: Setting, best: Trial | None) -> Trial | None:
+            def of_folds(memories: Sequence[Memory]) -> Trial | None:
+                def descent(weights: Floats, fold: int) -> Descent:
+                    return self._descent(problem, training.y, weights, setting, seed, memories[fold])
+
+                return tried(training, setting, descent, held_outs, most_rounds, best)
+
+            return kept.trial(setting, len(held_outs), of_folds) if held_outs else None
 
         self._evidence["folds"] = len(held_outs)
         return attempt

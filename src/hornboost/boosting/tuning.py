@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hornboost.engine.sampling import example_hash
 from hornboost.estimators.examples import Training
 from hornboost.learners.hypotheses import Floats
 from hornboost.learners.losses import SMALLEST
-from hornboost.stopping import check, learning
+from hornboost.stopping import check, learning, untimed
 
 MOST_ROUNDS = 1_000
 PATIENCE, OF_MANY = 25, 100
@@ -66,6 +67,9 @@ class Setting:
     corrective: bool = False
     subsample: float = 1.0
 
+    def __str__(self) -> str:
+        return ", ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+
     @property
     def pace(self) -> float:
         """Rounds in which as much is said as in one round of steps that are not halved."""
@@ -81,6 +85,9 @@ class Trial:
     losses: tuple[float, ...]
     offsets: tuple[float, ...] = ()
     """What held-out scores were too low by after each round."""
+
+    is_whole: bool = True
+    """Whether it ended by itself, not because time was up."""
 
     @property
     def loss(self) -> float:
@@ -140,7 +147,7 @@ def _ways(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def tried(
     training: Training,
     setting: Setting,
-    descent: Callable[[Floats], Descent],
+    descent: Callable[[Floats, int], Descent],
     held_outs: Sequence[NDArray[np.bool_]],
     most_rounds: int,
     best: Trial | None = None,
@@ -151,7 +158,10 @@ def tried(
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
-    folds = [(descent(np.where(held_out, 0.0, training.weights)), np.flatnonzero(held_out)) for held_out in held_outs]
+    folds = [
+        (descent(np.where(held_out, 0.0, training.weights), number), np.flatnonzero(held_out))
+        for number, held_out in enumerate(held_outs)
+    ]
     masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
     is_of_many = len(held_outs) == 1
     patience = FEW_RULES if setting.corrective else (OF_MANY if is_of_many else PATIENCE) * setting.pace
@@ -159,10 +169,11 @@ def tried(
     losses: list[float] = []
     offsets: list[float] = []
     start = float(np.average([one.loss_at(held_out, training.weights) for one, held_out in folds], weights=masses))
-    with learning():
+    with learning() as ending:
         for number in range(1, min(most_rounds, MOST_ROUNDS) + 1):
-            check()
-            ended = [one.step() is None for one, _ in folds]
+            with untimed() if all(one.is_known for one, _ in folds) else nullcontext():
+                check()
+                ended = [one.step() is None for one, _ in folds]
             parts = [one.loss_at(held_out, training.weights) for one, held_out in folds]
             losses.append(float(np.average(parts, weights=masses)))
             offsets.append(float(np.average([_offset(training, *fold) for fold in folds], weights=masses)))
@@ -170,7 +181,9 @@ def tried(
                 break
             if all(ended) or number - _best(losses, start, worth) >= patience:
                 break
-    return Trial(setting, _best(losses, start, worth), tuple(losses), tuple(offsets)) if losses else None
+    if not losses:
+        return None
+    return Trial(setting, _best(losses, start, worth), tuple(losses), tuple(offsets), ending.reason is None)
 
 
 def _offset(training: Training, descent: Descent, held_out: NDArray[np.intp]) -> float:

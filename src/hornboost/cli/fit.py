@@ -38,6 +38,7 @@ def fit(
     max_rules: shared.MaxRules = None,
     max_bins: shared.MaxBins = None,
     time_limit: shared.TimeLimit = None,
+    checkpoint: shared.Checkpoint = None,
     seed: shared.Seed = 0,
     settings: shared.Set = None,
     as_json: shared.Json = False,
@@ -45,12 +46,22 @@ def fit(
     """Learn rules from SOURCE and write them as a model file. Ctrl-C keeps what was learned so far."""
     from hornboost.cli.source import likely_identifiers, open_task
 
-    check_output(output, source, *_checkpoint(settings))
+    check_output(output, source, *([] if checkpoint is None else [checkpoint]), *_checkpoint(settings))
     with _nothing_written():
         database = open_task(source, options)
         X, y, behind = examples(database)
         learner = shared.make_estimator(
-            estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules, max_bins
+            estimator,
+            behind,
+            rounds,
+            features,
+            max_depth,
+            time_limit,
+            seed,
+            settings,
+            max_rules,
+            max_bins,
+            checkpoint,
         )
         if not getattr(learner, "_learns_clauses", True):
             raise ModelError(

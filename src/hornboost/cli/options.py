@@ -164,6 +164,12 @@ MaxBins = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option(min=0.001, help="Seconds after which the search ends, keeping what was learned.")
 ]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file that keeps what was found, every few seconds; where it exists, the fit goes on from it.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any other parameter of the estimator, as name=value.")]
 Split = Annotated[
@@ -368,6 +374,7 @@ def make_estimator(
     settings: Sequence[str] | None,
     max_rules: int | None = None,
     max_bins: int | None = None,
+    checkpoint: Path | None = None,
 ) -> Any:
     """The unfitted estimator, with the parameters it has."""
     import hornboost
@@ -388,6 +395,7 @@ def make_estimator(
         "max_rules": max_rules,
         "max_bins": max_bins,
         "time_limit": time_limit,
+        "checkpoint": checkpoint,
     }
     wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
     for parameter, value in asked.items():

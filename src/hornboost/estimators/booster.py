@@ -152,8 +152,12 @@ class Booster(RelationalModel):
         """Rounds at most."""
         return self.rounds
 
-    def _prepare(self, training: Training, seed: int) -> None:
+    def _prepare(self, training: Training, seed: int, checkpoint: Checkpoint | None) -> None:
         """What a booster finds out about the training examples before its first round."""
+
+    def _run_name(self, label: str | None) -> str:
+        """What a checkpoint calls the run for a class, or for all at once."""
+        return label or ""
 
     def _start(self, training: Training) -> Floats:
         """The scores before the first round."""
@@ -225,11 +229,15 @@ class Booster(RelationalModel):
         if self.early_stopping is not None:
             training, held_out = training.split(self.validation_fraction, seed, **self._engine_options())
         checkpoint = self._checkpoint(training)
-        self._prepare(training, seed)
-        runs = self._runs(training, held_out, seed, checkpoint)
-        for run, other in self._shown(training, runs, eval_set):
-            run.shown = other
-        reason = self._learn(training, runs, checkpoint)
+        try:
+            self._prepare(training, seed, checkpoint)
+            runs = self._runs(training, held_out, seed, checkpoint)
+            for run, other in self._shown(training, runs, eval_set):
+                run.shown = other
+            reason = self._learn(training, runs)
+        finally:
+            if checkpoint is not None:
+                checkpoint.write()
         self._finish(training, runs, reason)
         return self
 
@@ -245,7 +253,7 @@ class Booster(RelationalModel):
             name = None if positive is None else training.labels[positive]
             run = Run(positive, seed + number, about={} if name is None else {"class": name})
             if checkpoint is not None:
-                run.memory = checkpoint.memory(name)
+                run.memory = checkpoint.memory(self._run_name(name))
             if held_out is not None:
                 assert self.early_stopping is not None
                 run.patience = self.early_stopping
@@ -300,22 +308,16 @@ class Booster(RelationalModel):
         """Parameters without effect beside the others."""
         return frozenset({"validation_fraction"} if self.early_stopping is None else ())
 
-    def _learn(self, training: Training, runs: list[Run], checkpoint: Checkpoint | None) -> str | None:
+    def _learn(self, training: Training, runs: list[Run]) -> str | None:
         """Take round after round, the classes in turn, so that whatever ends it
         leaves about as many for each; tells what did.
         """
         loops = [self._boost(training, run) for run in runs]
-        try:
-            with learning() as ending:
-                for _ in range(self._n_rounds()):
-                    for run, loop in zip(runs, loops, strict=True):
-                        if run.stopped is None:
-                            run.step(loop, self.callbacks)
-                            if checkpoint is not None:
-                                checkpoint.tick()
-        finally:
-            if checkpoint is not None:
-                checkpoint.write()
+        with learning() as ending:
+            for _ in range(self._n_rounds()):
+                for run, loop in zip(runs, loops, strict=True):
+                    if run.stopped is None:
+                        run.step(loop, self.callbacks)
         return ending.reason
 
     def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:

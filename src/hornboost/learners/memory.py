@@ -28,8 +28,10 @@ class Memory:
     (1.0, 7.0, 2)
     """
 
-    def __init__(self, found: list[Outcome] | None = None) -> None:
+    def __init__(self, found: list[Outcome] | None = None, noted: Callable[[], object] = lambda: None) -> None:
+        """`noted` is called whenever a further result is there."""
         self.found = [] if found is None else found
+        self.noted = noted
         self.recalled = 0
 
     @property
@@ -51,5 +53,6 @@ class Memory:
         else:
             result = search()
             self.found.append(written(result))
+            self.noted()
         self.recalled += 1
         return result

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 VERSION = 2
 _ANEW = "name another file, or delete this one to begin anew"
 OPS: dict[str, Op] = {"=": "=", ">=": ">=", "<=": "<=", "missing": "missing"}
-SECONDS = 5.0
-"""Between two writes while rounds follow each other; the end of a fit, however it comes, is written at once."""
+SECONDS, SHARE = 2.0, 0.05
+"""Between two writes while searches follow each other at least so many seconds pass, and more where writing would take
+a larger share of the time; the end of a fit, however it comes, is written at once."""
 
 
 class Checkpoint:
@@ -57,20 +58,24 @@ class Checkpoint:
         self._runs: dict[str, list[Outcome]] = {}
         self._engine = engine
         self._refused = engine.refused
-        self._written = time.monotonic()
+        self._due = time.monotonic() + SECONDS
         content = self._content()
         if content is None:
             self._write()  # a place that cannot be written is told now, not after the work
         else:
             self._read(content)
 
-    def memory(self, label: str | None) -> Memory:
-        """What is known of the run for a class, or for all; what its searches find from now on is kept."""
-        return Memory(self._runs.setdefault(label or "", []))
+    def memory(self, run: str) -> Memory:
+        """What is known of a run; what its searches find from now on is kept."""
+        return Memory(self._runs.setdefault(run, []), self._noted)
 
-    def tick(self) -> None:
+    def forget(self, run: str) -> None:
+        """Keep nothing of a run any more."""
+        self._runs.pop(run, None)
+
+    def _noted(self) -> None:
         """Write the file if the last time is some seconds ago."""
-        if time.monotonic() - self._written > SECONDS:
+        if time.monotonic() > self._due:
             self.write()
 
     def write(self) -> None:
@@ -78,11 +83,13 @@ class Checkpoint:
 
         What was learned is worth more than the file, so a failure is only told.
         """
+        started = time.monotonic()
         try:
             self._write()
         except ModelError as error:
             warnings.warn(f"the checkpoint could not be written, and the fit goes on: {error}", stacklevel=2)
-        self._written = time.monotonic()
+        ended = time.monotonic()
+        self._due = ended + max(SECONDS, (ended - started) / SHARE)
 
     def _write(self) -> None:
         runs = {label: [_written(outcome) for outcome in found] for label, found in self._runs.items()}
