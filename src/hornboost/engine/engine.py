@@ -340,7 +340,7 @@ class Engine:
         if attributes.has_late:
             codes = attributes.seen([number], entries.rows, self.cutoffs(state, entries.example))[number]
         else:
-            codes = attributes.codes([number])[number][entries.rows]
+            codes = gathered(attributes.codes([number])[number], entries.rows)
         values = attributes.values[number]
         assert values is not None
         return values, codes
