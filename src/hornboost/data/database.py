@@ -19,6 +19,7 @@ from hornboost.data.domain import Domain
 from hornboost.data.frames import arrow_columns, encode_rows, examples_frame, with_cutoff
 from hornboost.data.index import KeyIndex
 from hornboost.data.labels import LabelKind
+from hornboost.data.places import Places, one_place
 from hornboost.data.schema import Schema, Task
 from hornboost.data.schema_file import format_schema, write_schema
 from hornboost.data.source import Source
@@ -86,6 +87,8 @@ class Database:
         self._left_out = tuple(left_out)
         self._warnings = (*warnings, *built.warnings)
         self._frame = frame
+        self._parts: Any = None
+        self._places: Callable[[Table], Places] = one_place
         self._start_caches()
 
     _store: PartitionStore | None = None
@@ -162,6 +165,21 @@ class Database:
     def domains(self) -> Mapping[str, Domain]:
         """The dictionaries of the key columns."""
         return MappingProxyType(self._built.domains)
+
+    @property
+    def parts(self) -> Any:
+        """Who works on the partitions (`engine.parts.Parts`) where the rows lie in some; None where they are here."""
+        return self._parts
+
+    def places(self, examples: Table) -> Places:
+        """Which partition each of some encoded rows of the target lies in, and where it is there."""
+        return self._places(examples)
+
+    def in_parts(self, parts: Any, places: Callable[[Table], Places]) -> Database:
+        """The same database with its rows in partitions, which `parts` work on and `places` finds examples in."""
+        changed: Database = object.__new__(Database)
+        changed.__setstate__(self.__getstate__() | {"_parts": parts, "_places": places})
+        return changed
 
     @property
     def target(self) -> Target:
@@ -531,6 +549,11 @@ class Database:
         place = (table, column)
         found = self._indexes.get(place)
         if found is None:
+            if self._parts is not None:
+                raise DataError(
+                    f"the rows of table '{table}' lie in partitions, where this cannot be asked yet; read the whole "
+                    "database for it"
+                )
             if table not in self._built.tables:
                 raise DataError.unknown_table(table, self._built.tables)
             if self.stored is not None:

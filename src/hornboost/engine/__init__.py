@@ -4,6 +4,7 @@ from hornboost.engine.coverage import Coverage, covers
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Frontier, Refinement
 from hornboost.engine.joins import Chain, Visible
+from hornboost.engine.make import make_engine
 from hornboost.engine.state import State
 from hornboost.engine.tree import to_clause
 
@@ -16,5 +17,6 @@ __all__ = [
     "State",
     "Visible",
     "covers",
+    "make_engine",
     "to_clause",
 ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from hornboost.logic.aggregate import Aggregate, Operand
 from hornboost.logic.clause import Op, Test
 from hornboost.logic.duration import duration_text
 from hornboost.logic.moment import moment_text
-from hornboost.stopping import check
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,7 +87,7 @@ class Attributes:
     ) -> None:
         self.table = table
         self._constants = constants or {}
-        self._max_bins = min(max_bins, MOST) if aggregated else max_bins
+        self.max_bins = min(max_bins, MOST) if aggregated else max_bins
         shown: dict[Operand, Column] = {
             name: column
             for name, column in table.columns.items()
@@ -122,7 +122,6 @@ class Attributes:
             with self._lock:
                 for k in selected:
                     if self.values[k] is None:
-                        check()
                         self._encode(k)
         return self._codes
 
@@ -137,7 +136,6 @@ class Attributes:
             matrix, filled = self._by_index[column]
             for k in selected:
                 if k not in filled:
-                    check()
                     np.take(codes[k], rows, out=matrix[k], mode="clip")
                     filled.add(k)
         return matrix
@@ -157,11 +155,11 @@ class Attributes:
         if late.size:
             dates = self._dates_in_order() if by is None else self._dates_in_order(by[0], by[1].rows)
         if len(coded) == len(selected):
-            return Inputs(codes, self.layout(coded), late, dates, None, NO_TIMES, self._max_bins)
+            return Inputs(codes, self.layout(coded), late, dates, None, NO_TIMES, self.max_bins)
         own = None if self.table.times is None else self.table.times.numbers
         times = own if by is None else by[1].times
         assert times is not None
-        return Inputs(codes, self.layout(coded), late, dates, self.age, times, self._max_bins)
+        return Inputs(codes, self.layout(coded), late, dates, self.age, times, self.max_bins)
 
     def _dates_in_order(self, column: str | None = None, rows: NDArray[np.int32] | None = None) -> NDArray[np.float64]:
         """From when on later values are known, a row a column that says so, also in the order of an index."""
@@ -182,6 +180,14 @@ class Attributes:
                 known = self.table.columns[self._dating[self._late[k]]].numbers[rows] < cutoffs
                 codes[k, ~known] = MISSING
         return codes
+
+    def levelled(self) -> list[Column]:
+        """The columns with the levels of these rows, so that some of them are numbered as all are."""
+        self.codes(range(self._n_coded))
+        return [
+            replace(column, levels=self._bins[k]) if column.kind == "numeric" else column
+            for k, column in enumerate(self.columns[: self._n_coded])
+        ]
 
     @property
     def has_late(self) -> bool:
@@ -204,7 +210,7 @@ class Attributes:
         column = self.columns[k]
         values: NDArray[np.float64] | NDArray[np.object_]
         if column.kind == "numeric":
-            self._bins[k], self._codes[k] = numbered(column.numbers, self._max_bins, column.levels)
+            self._bins[k], self._codes[k] = numbered(column.numbers, self.max_bins, column.levels)
             values = self._bins[k].low
         elif column.kind == "key":
             values, self._codes[k] = _constant_codes(self._constants[column.domain or ""], column.codes)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import pair_kernels as kernels
 from hornboost.engine.ages import NO_AGES, Ages, ages_behind
-from hornboost.engine.attributes import Inputs
+from hornboost.engine.attributes import Inputs, Layout
 from hornboost.engine.reach import AT_ONCE, Codes, Floats, Longs, Reach
 from hornboost.stopping import check
 
@@ -65,16 +65,21 @@ class Block:
 
 
 def build_block(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int) -> Block | None:
-    """One pass over the rows behind a join; None when the constraints of the join say nothing (they drop no row).
+    """The block behind a join; None when the constraints of the join say nothing (they drop no row).
 
     `inputs` are in the order of the join's index.
     """
-    layout, attributes, bases, edges = inputs.layout, inputs.layout.attributes, inputs.layout.bases, inputs.layout.edges
+    block, dropped = pass_over(reach, inputs, bare, pool, n_threads)
+    return None if reach.equal_columns.shape[0] > 0 and not dropped else block
+
+
+def pass_over(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int) -> tuple[Block, bool]:
+    """One pass over the rows behind a join: its block, and whether the constraints of the join drop a row."""
+    layout = inputs.layout
     ages, own_ages = None, NO_AGES
     if inputs.age is not None:
         ages, own_ages = ages_behind(reach, inputs.times, inputs.max_bins)
-        within = ages.edges + bases[-1]
-        attributes, bases, edges = (*attributes, inputs.age), np.append(bases, within[-1]), np.vstack([edges, within])
+    attributes, bases, edges = numbers_of(layout, inputs.age, ages)
     numbering = (
         *(inputs.codes, layout.selected, layout.sizes, layout.numeric, bases, layout.stamp_bases),
         *(inputs.late, inputs.dates, own_ages),
@@ -86,11 +91,20 @@ def build_block(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None,
         pairs, segment_example, segment_end, conditions, dropped = _build_in_parts(
             reach, numbering, bare, pool, n_threads
         )
-    if reach.equal_columns.shape[0] > 0 and not dropped:
-        return None
     at = conditions.searchsorted(edges)
     starts, stops = at[:, :2].ravel(), at[:, 1:].ravel()
-    return Block(segment_example, segment_end, pairs, conditions, starts, stops, attributes, bases[:-1], ages)
+    return Block(segment_example, segment_end, pairs, conditions, starts, stops, attributes, bases[:-1], ages), dropped
+
+
+def numbers_of(layout: Layout, age: int | None, ages: Ages | None) -> tuple[tuple[int, ...], Longs, Longs]:
+    """The attributes of a block, where the conditions on each begin and all of them end, and the edges of thresholds.
+
+    The age comes last, where it is asked for.
+    """
+    if age is None or ages is None:
+        return layout.attributes, layout.bases, layout.edges
+    within = ages.edges + layout.bases[-1]
+    return (*layout.attributes, age), np.append(layout.bases, within[-1]), np.vstack([layout.edges, within])
 
 
 def _build_in_parts(
@@ -214,13 +228,8 @@ class Pairs:
                 *(weights, covered, classes, out),
             )
             return
-
-        def add(lo: int, hi: int, into: Longs) -> None:
-            kernels.histogram(
-                lo, hi, self.segment_example, self.segment_start, self.pairs, weights, covered, classes, into
-            )
-
-        self._add_in_parts(add, out, pool, n_threads)
+        self.add_weights(weights, covered, classes, out, pool, n_threads)
+        kernels.cumulate(out, self.starts, self.stops)
 
     def sum_channels(
         self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int
@@ -229,23 +238,45 @@ class Pairs:
 
         Only covered examples count, and `out` must be zero.
         """
+        self.add_channels(channels, covered, out, pool, n_threads)
+        kernels.cumulate(out, self.starts, self.stops)
+
+    def add_weights(
+        self,
+        weights: Longs,
+        covered: NDArray[np.bool_],
+        classes: Codes,
+        out: Longs,
+        pool: Executor | None,
+        n_threads: int,
+    ) -> None:
+        """Add the weight of each covered example to `out`, of thresholds to the tightest one alone."""
+
+        def add(lo: int, hi: int, into: Longs) -> None:
+            kernels.histogram(
+                lo, hi, self.segment_example, self.segment_start, self.pairs, weights, covered, classes, into
+            )
+
+        self._add(add, out, pool, n_threads)
+
+    def add_channels(
+        self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int
+    ) -> None:
+        """Add the numbers of each covered example to `out`, of thresholds to the tightest one alone."""
 
         def add(lo: int, hi: int, into: Longs) -> None:
             kernels.channel_sums(lo, hi, self.segment_example, self.segment_start, self.pairs, channels, covered, into)
 
-        if self._is_small(pool):
-            add(0, self.segment_example.size, out)
-            kernels.cumulate(out, self.starts, self.stops)
-        else:
-            self._add_in_parts(add, out, pool, n_threads)
+        self._add(add, out, pool, n_threads)
 
     def _is_small(self, pool: Executor | None) -> bool:
         return self.pairs.size < LARGE or (pool is None and self.pairs.size <= AT_ONCE)
 
-    def _add_in_parts(
-        self, add: Callable[[int, int, Longs], None], out: Longs, pool: Executor | None, n_threads: int
-    ) -> None:
-        """Add part after part of the segments, the threads taking parts in turn; then cumulate."""
+    def _add(self, add: Callable[[int, int, Longs], None], out: Longs, pool: Executor | None, n_threads: int) -> None:
+        """Add all segments, or part after part of them, the threads taking parts in turn."""
+        if self._is_small(pool):
+            add(0, self.segment_example.size, out)
+            return
         for start in range(0, self.pairs.size, n_threads * AT_ONCE):
             stop = min(start + n_threads * AT_ONCE, self.pairs.size)
             cuts = self._segments_at(np.linspace(start, stop, n_threads + 1))
@@ -253,7 +284,6 @@ class Pairs:
             _shared(pool, add, cuts[:-1], cuts[1:], sums)
             for other in sums[1:]:
                 out += other
-        kernels.cumulate(out, self.starts, self.stops)
 
     def _segments_at(self, pairs: NDArray[np.float64]) -> list[int]:
         """The segments that begin at, or next after, some of the pairs; all of them lie before the last pair."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,11 @@ from hornboost.data.bins import MAX_BINS, ranks
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import join_kernels, pair_kernels
-from hornboost.engine.attributes import Attributes
+from hornboost.engine.attributes import Attributes, Inputs
 from hornboost.engine.blocks import Block, build_block, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.facts import Facts, writable
-from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement
+from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
 from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, NO_TIMES, Codes, Floats, Reach, cutoffs_of, follow, gathered
@@ -124,10 +124,16 @@ class Engine:
         at = range(len(state.specs)) if nodes is None else nodes
         # tests on aggregates are a group of their own, so that the others are the same with and without them
         others = replace(visible, aggregates=False) if visible is not None and visible.aggregates else visible
-        groups = [self._group(state, node, others) for node in at]
+        keys: list[tuple[Any, ...]] = [("group", state.entries[node].number, node, others) for node in at]
         if self._aggregates.columns and 0 in at and (visible is None or visible.aggregates):
-            groups.append(self._aggregated(state))
-        return Frontier.of(state, tuple(groups))
+            keys.append(("aggregates", state.entries[0].number))
+        groups: list[NodeOptions | None] = [self.cache.get(key) for key in keys]
+        new = [k for k, group in enumerate(groups) if group is None]
+        wanted = [self._of_node(state, at[k], others) if k < len(at) else self._aggregated() for k in new]
+        for k, group in zip(new, self._made(state, wanted) if new else (), strict=True):
+            groups[k] = group
+            self.cache.put(keys[k], group, group.nbytes)
+        return Frontier.of(state, tuple(group for group in groups if group is not None))
 
     def score(
         self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int
@@ -165,13 +171,16 @@ class Engine:
         pair_kernels.class_totals(writable(weights, WEIGHT), writable(classes, CODE), state.covered, out)
         return out
 
-    def refine(self, state: State, refinement: Refinement) -> State:
-        """The state after a step; kept, because boosting takes the same steps again."""
-        key = ("state", state.number, refinement)
+    def refine(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None = None) -> State:
+        """The state after a step; kept, because boosting takes the same steps again.
+
+        Where the examples are some of more, `changed` says which nodes lose entries of any of all that are covered.
+        """
+        key = ("state", state.number, refinement, changed)
         known: State | None = self.cache.get(key)
         if known is not None:
             return known
-        refined = self._refine(state, refinement)
+        refined = self._refine(state, refinement, changed)
         before = {entries.number for entries in state.entries}
         new = sum(entries.nbytes for entries in refined.entries if entries.number not in before)
         self.cache.put(key, refined, new + refined.covered.nbytes)
@@ -201,80 +210,94 @@ class Engine:
             self.cache.put(key, known, known.nbytes)
         return known
 
-    def _group(self, state: State, node: int, visible: Visible | None) -> NodeOptions:
-        key = ("group", state.entries[node].number, node, visible)
-        known: NodeOptions | None = self.cache.get(key)
-        if known is None:
-            chains = (Chain(node, ()), *self.graph.chains(state, node, visible, self.max_depth, self.look_ahead))
-            known = NodeOptions.of([option for chain in chains for option in self.options(state, chain, visible)])
-            self.cache.put(key, known, known.nbytes)
-        return known
+    def _of_node(self, state: State, node: int, visible: Visible | None) -> list[Wanted]:
+        """The blocks of all that can be added at a node."""
+        chains = (Chain(node, ()), *self.graph.chains(state, node, visible, self.max_depth, self.look_ahead))
+        return [one for chain in chains for one in self._of_chain(state, chain, visible)]
 
-    def _aggregated(self, state: State) -> NodeOptions:
-        """Tests on the aggregates of the examples."""
-        key = ("aggregates", state.entries[0].number)
-        known: NodeOptions | None = self.cache.get(key)
-        if known is None:
-            chain = Chain(0, ())
-            block = self._block(state, chain, self._aggregates, tuple(range(len(self._aggregates.columns))))
-            known = NodeOptions.of([] if block is None else [Option(chain, block, self._aggregates)])
-            self.cache.put(key, known, known.nbytes)
-        return known
+    def _aggregated(self) -> list[Wanted]:
+        """The block of tests on the aggregates of the examples."""
+        return [Wanted(Chain(0, ()), tuple(range(len(self._aggregates.columns))), aggregated=True)]
 
-    def options(self, state: State, chain: Chain, visible: Visible | None) -> list[Option]:
+    def _of_chain(self, state: State, chain: Chain, visible: Visible | None) -> list[Wanted]:
         """The blocks of a chain: one for all attributes, or one for each set of them that came into sight together."""
         table = chain.table if chain.joins else state.specs[chain.node].table
         attributes = self.attributes(table, chain.node == 0 and not chain.joins)
         bare = {BARE} if chain.joins else set()
         if visible is None:
             everything = tuple(range(len(attributes.columns)))
-            blocks = [self._block(state, chain, attributes, everything)] if everything or bare else []
-        else:
-            shown = {k for k, column in enumerate(attributes.columns) if (table, column.name) in visible.attributes}
-            blocks = self._kept_blocks(state, chain, attributes, bare | shown)
-        return [Option(chain, block, attributes) for block in blocks if block is not None]
+            return [Wanted(chain, everything)] if everything or bare else []
+        shown = {k for k, column in enumerate(attributes.columns) if (table, column.name) in visible.attributes}
+        pieces = self._pieces(state, chain, bare | shown)
+        return [Wanted(chain, tuple(sorted(held - {BARE})), BARE in held, is_piece=True) for held in pieces]
 
-    def _kept_blocks(self, state: State, chain: Chain, attributes: Attributes, wanted: set[int]) -> list[Block | None]:
-        """Blocks that hold just the attributes wanted.
-
-        Those kept from before, and one for what has come into sight since.
-        """
-        key = ("blocks", state.entries[chain.node].number, chain.joins)
-        kept: tuple[tuple[frozenset[int], Block | None], ...] = self.cache.get(key) or ()
-        blocks, left = [], set(wanted)
-        for held, block in kept:
+    def _pieces(self, state: State, chain: Chain, wanted: set[int]) -> list[frozenset[int]]:
+        """The attributes wanted in sets: those of blocks made before, and what has come into sight since."""
+        key = ("pieces", state.entries[chain.node].number, chain.joins)
+        known: tuple[frozenset[int], ...] = self.cache.get(key) or ()
+        pieces, left = [], frozenset(wanted)
+        for held in known:
             if held <= left:
-                blocks.append(block)
+                pieces.append(held)
                 left -= held
         if left:
-            selected = tuple(sorted(left - {BARE}))
-            blocks.append(self._block(state, chain, attributes, selected, bare=BARE in left))
-            kept = (*kept, (frozenset(left), blocks[-1]))
-            self.cache.put(key, kept, sum(block.nbytes for _, block in kept if block is not None))
-        return blocks
+            pieces.append(left)
+            self.cache.put(key, (*known, left), 0)
+        return pieces
 
-    def _block(
-        self, state: State, chain: Chain, attributes: Attributes, selected: tuple[int, ...], bare: bool = True
-    ) -> Block | None:
+    def _made(self, state: State, groups: Sequence[Sequence[Wanted]]) -> Sequence[NodeOptions]:
+        """What can be added at some nodes, given by its blocks."""
+        return [NodeOptions.of(self._options(state, wanted)) for wanted in groups]
+
+    def options(self, state: State, chain: Chain, visible: Visible | None) -> list[Option]:
+        """The blocks of a chain, those left out that reach too much, or whose closing drops nothing."""
+        return self._options(state, self._of_chain(state, chain, visible))
+
+    def _options(self, state: State, wanted: Sequence[Wanted]) -> list[Option]:
+        blocks = [(one, self._piece(state, one) if one.is_piece else self._block(state, one)) for one in wanted]
+        return [Option(one.chain, block, self.shown(state, one)) for one, block in blocks if block is not None]
+
+    def _piece(self, state: State, wanted: Wanted) -> Block | None:
+        """A block that is kept for when further attributes come into sight."""
+        key = ("piece", state.entries[wanted.chain.node].number, wanted)
+        known: tuple[Block | None] | None = self.cache.get(key)
+        if known is None:
+            known = (self._block(state, wanted),)
+            self.cache.put(key, known, 0 if known[0] is None else known[0].nbytes)
+        return known[0]
+
+    def shown(self, state: State, wanted: Wanted) -> Attributes:
+        """The attributes that a block is about."""
+        if wanted.aggregated:
+            return self._aggregates
+        chain = wanted.chain
+        table = chain.table if chain.joins else state.specs[chain.node].table
+        return self.attributes(table, chain.node == 0 and not chain.joins)
+
+    def _block(self, state: State, wanted: Wanted) -> Block | None:
         """The conditions on some attributes behind a chain.
 
         None when it reaches too much, or its closing drops nothing.
         """
-        check()
-        if not chain.joins:
-            entries, table = state.entries[chain.node], state.specs[chain.node].table
-            if chain.node == 0:
-                reach = Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS)
-            else:
-                reach = self.rows_alone(state, table, entries.example, entries.rows)
-            return build_block(reach, attributes.inputs(selected), False, self.workshop.pool, self.workshop.n_jobs)
         try:
-            reach = self.checked_reach(state, chain.node, chain.joins)
+            reach, inputs = self.pass_of(state, wanted)
         except LimitError:
             return None
-        last = chain.joins[-1]
-        inputs = attributes.inputs(selected, (last.column, self.database.index(last.table, last.column)))
+        bare = wanted.bare and bool(wanted.chain.joins)
         return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs)
+
+    def pass_of(self, state: State, wanted: Wanted) -> tuple[Reach, Inputs]:
+        """What the pass over the rows of a block reads; refused where there are too many."""
+        check()
+        chain, attributes = wanted.chain, self.shown(state, wanted)
+        if chain.joins:
+            reach, last = self.checked_reach(state, chain.node, chain.joins), chain.joins[-1]
+            by = last.column, self.database.index(last.table, last.column)
+            return reach, attributes.inputs(wanted.selected, by)
+        entries, table = state.entries[chain.node], state.specs[chain.node].table
+        if chain.node == 0:
+            return Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS), attributes.inputs(wanted.selected)
+        return self.rows_alone(state, table, entries.example, entries.rows), attributes.inputs(wanted.selected)
 
     def checked_reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
         """The rows that joins reach from a node; refused where there are too many."""
@@ -340,7 +363,7 @@ class Engine:
         if attributes.has_late:
             codes = attributes.seen([number], entries.rows, self.cutoffs(state, entries.example))[number]
         else:
-            codes = gathered(attributes.codes([number])[number], entries.rows)
+            codes = attributes.codes([number])[number][entries.rows]
         values = attributes.values[number]
         assert values is not None
         return values, codes
@@ -350,24 +373,21 @@ class Engine:
         seen_up_to = self.cutoffs(state, example) if self.facts.is_dated(table) else NO_TIMES
         return Reach(example, rows, NO_OFFSETS, NO_ROWS, cutoffs=seen_up_to)
 
-    def _refine(self, state: State, refinement: Refinement) -> State:
-        node, test = refinement.node, refinement.test
+    def _refine(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None) -> State:
+        node, test, specs = refinement.node, refinement.test, refined_specs(state.specs, refinement)
         if not refinement.joins:
             assert test is not None
             alive = self._alive(state, state.specs[node].table, test, state.entries[node], node == 0)
-            return state.filtered(node, alive, with_test(state.specs, node, test))
-        n = len(state.specs)
-        specs, entries = list(state.specs), list(state.entries)
-        for k in range(len(refinement.joins)):
+            return state.filtered(node, alive, specs, changed)
+        entries = list(state.entries)
+        for k in range(1, len(refinement.joins)):
             check()
-            joins = refinement.joins[: k + 1]
-            last = k == len(refinement.joins) - 1
-            tests = (test,) if last and test is not None else ()
-            specs.append(Spec(joins[-1].table, node if k == 0 else n + k - 1, _placed(joins[-1], n), tests))
-            entries.append(self._below(state, node, joins, test) if last else self.entries(state, node, joins))
+            entries.append(self.entries(state, node, refinement.joins[:k]))
+        check()
+        entries.append(self._below(state, node, refinement.joins, test))
         check()
         alive = np.ones(len(entries[-1]), np.bool_)
-        return propagate(tuple(specs), entries, state.covered, {len(specs) - 1: alive})
+        return propagate(specs, entries, state.covered, {len(specs) - 1: alive}, changed)
 
     def _below(self, state: State, node: int, joins: tuple[Join, ...], test: Test | None) -> Entries:
         """The entries of the last literal of a chain that pass its test, for the covered examples only."""
@@ -419,6 +439,19 @@ def _expanded(reach: Reach, allowed: NDArray[np.bool_], conditions: Conditions =
         n += rows.size
     rows, up = columns if n == room else columns[:, :n].copy()
     return Entries(gathered(reach.example, up), rows, up)
+
+
+def refined_specs(specs: tuple[Spec, ...], refinement: Refinement) -> tuple[Spec, ...]:
+    """The structure of a clause after a step."""
+    node, test, joins, n = refinement.node, refinement.test, refinement.joins, len(specs)
+    if not joins:
+        assert test is not None
+        return with_test(specs, node, test)
+    parents = [node, *range(n, n + len(joins) - 1)]
+    new = [Spec(join.table, parent, _placed(join, n)) for join, parent in zip(joins, parents, strict=True)]
+    if test is not None:
+        new[-1] = replace(new[-1], tests=(test,))
+    return (*specs, *new)
 
 
 def _placed(join: Join, n: int) -> Join:

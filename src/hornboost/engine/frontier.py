@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,20 @@ class Refinement:
     node: int
     joins: tuple[Join, ...] = ()
     test: Test | None = None
+
+
+class Wanted(NamedTuple):
+    """A block that a frontier is made of: conditions on some attributes behind a chain, or on aggregates of examples.
+
+    `bare` says whether the literal without a test is among them, `is_piece` whether further blocks of the chain have
+    the other attributes that are in sight.
+    """
+
+    chain: Chain
+    selected: tuple[int, ...]
+    bare: bool = True
+    is_piece: bool = False
+    aggregated: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -54,6 +54,8 @@ class State:
     entries: tuple[Entries, ...]
     covered: NDArray[np.bool_]
     number: int = field(default_factory=_numbers.__next__)
+    changed: tuple[bool, ...] = ()
+    """Which nodes lost entries of covered examples by the last step."""
 
     def path(self, node: int) -> Iterator[int]:
         """The node and its ancestors, upwards."""
@@ -75,18 +77,31 @@ class State:
             return codes  # the entries of the root are the examples themselves
         return gathered(codes, rows if at is None else gathered(rows, at))
 
-    def filtered(self, node: int, alive: NDArray[np.bool_], specs: tuple[Spec, ...] | None = None) -> State:
+    def filtered(
+        self,
+        node: int,
+        alive: NDArray[np.bool_],
+        specs: tuple[Spec, ...] | None = None,
+        changed: tuple[bool, ...] | None = None,
+    ) -> State:
         """Keep only the live entries of one node, and everything that stays consistent with them."""
-        return propagate(specs or self.specs, self.entries, self.covered, {node: alive})
+        return propagate(specs or self.specs, self.entries, self.covered, {node: alive}, changed)
 
 
 def propagate(
-    specs: tuple[Spec, ...], entries: Sequence[Entries], covered: NDArray[np.bool_], alive: dict[int, NDArray[np.bool_]]
+    specs: tuple[Spec, ...],
+    entries: Sequence[Entries],
+    covered: NDArray[np.bool_],
+    alive: dict[int, NDArray[np.bool_]],
+    known: tuple[bool, ...] | None = None,
 ) -> State:
-    """The state after some entries died: up to the root, then down every branch (Yannakakis' semi-joins)."""
+    """The state after some entries died: up to the root, then down every branch (Yannakakis' semi-joins).
+
+    Where the examples are some of more, `known` says which nodes lose entries of any of all that are covered.
+    """
     n = len(specs)
     if n == 1:
-        return State(tuple(specs), tuple(entries), covered & alive[0])
+        return State(tuple(specs), tuple(entries), covered & alive[0], changed=(False,))
     masks: list[NDArray[np.bool_] | None] = [alive.get(k) for k in range(n)]
     for k in range(n - 1, 0, -1):
         check()
@@ -112,8 +127,9 @@ def propagate(
             masks[k] = mask
         mask = masks[k]
         if mask is not None:
-            changed[k] = bool(kernels.drops_within(entries[k].example, mask, covered))
-    return State(tuple(specs), _compacted(specs, entries, masks, changed), covered)
+            drops = kernels.drops_within(entries[k].example, mask, covered) if known is None else known[k]
+            changed[k] = bool(drops)
+    return State(tuple(specs), _compacted(specs, entries, masks, changed), covered, changed=tuple(changed))
 
 
 def _compacted(

@@ -19,7 +19,7 @@ from hornboost.aggregates.choice import AggregateChoice
 from hornboost.data import Database
 from hornboost.data.frames import arrow_columns
 from hornboost.data.table import Table
-from hornboost.engine import Engine
+from hornboost.engine import make_engine
 from hornboost.engine.sampling import (
     category_bits,
     column_bits,
@@ -70,7 +70,8 @@ class Training:
         """The same examples with aggregates of the rows that they reach."""
         assert self.problem is not None
         examples = choice.attached(self.problem.examples)
-        problem = replace(self.problem, examples=examples, engine=Engine(self.problem.database, examples, **engine))
+        made = make_engine(self.problem.database, examples, **engine)
+        problem = replace(self.problem, examples=examples, engine=made)
         return replace(self, rows=replace(self.rows, encoded=examples), problem=problem)
 
     def split(self, share: float, seed: int, **engine: Any) -> tuple[Training, Training]:
@@ -87,7 +88,7 @@ class Training:
         kept = self._take(chosen)
         if kept.problem is None:
             return kept
-        own = Engine(kept.problem.database, kept.problem.examples, **engine)
+        own = make_engine(kept.problem.database, kept.problem.examples, **engine)
         return replace(kept, problem=replace(kept.problem, engine=own))
 
     def _take(self, chosen: NDArray[np.intp]) -> Training:
@@ -141,7 +142,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             weights,
             content_hash(X) if columns is None else row_content(columns, examples),
             self._database.target.label or self._unnamed,
-            Engine(self._database, examples, **engine),
+            make_engine(self._database, examples, **engine),
         )
         rows = Rows(X, np.empty((problem.n, 0)), self._database, examples)
         content = tell_apart(splitmix64(problem.content ^ problem.classes.astype(np.uint64)))

@@ -1,0 +1,231 @@
+"""A partition at work: some of the examples with every row that they reach, asked by an engine over all of them.
+
+A request says all that it is about: the examples, once for all, and the steps from the root to a clause. What a
+partition keeps between requests spares it work, and may vanish at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Table
+from hornboost.dtypes import CODE, WEIGHT
+from hornboost.engine.blocks import Block, Pairs, pass_over, zeros
+from hornboost.engine.cache import Cache
+from hornboost.engine.engine import Engine, Workshop
+from hornboost.engine.facts import writable
+from hornboost.engine.frontier import NodeOptions, Option, Refinement, Wanted
+from hornboost.engine.parts import Opener
+from hornboost.engine.reach import Codes, Longs
+from hornboost.engine.state import State
+from hornboost.engine.united import Told, numbered, renumbered, told_of
+from hornboost.errors import LimitError
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+Step = tuple[Refinement, tuple[bool, ...]]
+"""A refinement, and which nodes lose entries of covered examples by it, in any partition."""
+
+Packed = NDArray[np.uint8]
+
+EVERY = int(np.iinfo(np.int32).max)
+"""Ages are told one by one: which of them share a bin is known when those of all partitions are."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Setup:
+    """What an engine in a partition is made of: the examples there, and the options of the engine over all of them.
+
+    `rows` are the examples' rows in the partition's own target table, from which their keys are taken; where there are
+    none, the table has them. `token` tells the engines of a run apart.
+    """
+
+    token: int
+    examples: Table
+    rows: NDArray[np.integer] | None
+    options: dict[str, Any]
+    cache_bytes: int
+    n_jobs: int
+
+
+class Asked(NamedTuple):
+    """The blocks of one group of a frontier, under a number that tells groups apart."""
+
+    token: int
+    wanted: tuple[Wanted, ...]
+
+
+class Part:
+    """An open partition: its part of the database, and what it keeps of earlier requests. It is sent as its opener."""
+
+    def __init__(self, database: Database, opener: Opener) -> None:
+        self.database = database
+        self.opener = opener
+        self.cache = Cache(1 << 30)
+
+    def __reduce__(self) -> tuple[Callable[[Opener], Part], tuple[Opener]]:
+        return open_part, (self.opener,)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the rows, and of what is kept."""
+        tables = self.database.tables.values()
+        return sum(column.values.nbytes for table in tables for column in table.columns.values()) + self.cache.nbytes
+
+    def engine(self, setup: Setup) -> Engine:
+        """The engine over the examples of a setup."""
+        self.cache.limit = setup.cache_bytes
+        key = ("engine", setup.token)
+        known: Engine | None = self.cache.get(key)
+        if known is None:
+            workshop = Workshop(self.cache, setup.n_jobs)
+            known = Engine(self.database, self.examples(setup), **setup.options, workshop=workshop)
+            self.cache.put(key, known, sum(column.values.nbytes for column in known.examples.columns.values()))
+        return known
+
+    def examples(self, setup: Setup) -> Table:
+        """The examples of a setup with the keys that the partition knows them by."""
+        if setup.rows is None:
+            return setup.examples
+        own = self.database.tables[self.database.target.table]
+        columns = {
+            name: own.columns[name].holding(own.columns[name].values[setup.rows]) if column.kind == "key" else column
+            for name, column in setup.examples.columns.items()
+        }
+        return replace(setup.examples, columns=columns)
+
+
+def open_part(opener: Opener) -> Part:
+    """Open a partition."""
+    return opener.open()
+
+
+def told(part: Part, setup: Setup, path: Sequence[Step], groups: Sequence[Asked]) -> tuple[Told, ...]:
+    """What the partition knows of the blocks of some groups."""
+    engine = part.engine(setup)
+    state = _followed(engine, path)
+    return tuple(_own_block(engine, state, wanted)[1] for group in groups for wanted in group.wanted)
+
+
+def weighed(
+    part: Part,
+    setup: Setup,
+    path: Sequence[Step],
+    groups: Sequence[Asked],
+    weights: Longs,
+    classes: Codes,
+    n_classes: int,
+    *together: tuple[Told, ...],
+) -> Longs:
+    """The weight of the partition's examples for each candidate of a frontier by class, of thresholds the tightest."""
+    weights, classes = writable(weights, WEIGHT), writable(classes, CODE)
+
+    def add(engine: Engine, state: State, pairs: Pairs, into: Longs) -> None:
+        workshop = engine.workshop
+        pairs.add_weights(weights, state.covered, classes, into, workshop.pool, workshop.n_jobs)
+
+    return _added(part, setup, path, groups, together, n_classes, add)
+
+
+def summed(
+    part: Part,
+    setup: Setup,
+    path: Sequence[Step],
+    groups: Sequence[Asked],
+    channels: Longs,
+    *together: tuple[Told, ...],
+) -> Longs:
+    """The sums of numbers of the partition's examples for each candidate of a frontier, of thresholds the tightest."""
+    channels = writable(channels, WEIGHT)
+
+    def add(engine: Engine, state: State, pairs: Pairs, into: Longs) -> None:
+        pairs.add_channels(channels, state.covered, into, engine.workshop.pool, engine.workshop.n_jobs)
+
+    return _added(part, setup, path, groups, together, channels.shape[1], add)
+
+
+def refined(part: Part, setup: Setup, path: Sequence[Step], refinement: Refinement) -> tuple[Packed, tuple[bool, ...]]:
+    """Which examples of the partition a refined clause covers, packed, and which nodes lose entries of those."""
+    engine = part.engine(setup)
+    state = engine.refine(_followed(engine, path), refinement)
+    return np.packbits(state.covered), state.changed
+
+
+def _followed(engine: Engine, path: Sequence[Step]) -> State:
+    """The state after some steps from the root."""
+    state = engine.root()
+    for refinement, changed in path:
+        own = engine.refine(state, refinement)
+        state = own if own.changed == changed else engine.refine(state, refinement, changed)
+    return state
+
+
+def _added(
+    part: Part,
+    setup: Setup,
+    path: Sequence[Step],
+    groups: Sequence[Asked],
+    together: Sequence[tuple[Told, ...]],
+    width: int,
+    add: Callable[[Engine, State, Pairs, Longs], None],
+) -> Longs:
+    engine = part.engine(setup)
+    state = _followed(engine, path)
+    placed = [_placed(engine, state, *one) for one in zip(groups, together, strict=True)]
+    out = zeros(sum(group.size for group in placed), width)
+    at = 0
+    for group in placed:
+        for pairs in group.pairs:
+            add(engine, state, pairs, out[at : at + pairs.n_conditions])
+            at += pairs.n_conditions
+    return out
+
+
+def _placed(engine: Engine, state: State, asked: Asked, together: tuple[Told, ...]) -> NodeOptions:
+    """The pairs of a group in the numbers of all partitions; kept for every later weighting."""
+    key = ("placed", engine.root().number, asked.token)
+    known: NodeOptions | None = engine.cache.get(key)
+    if known is None:
+        options = []
+        for wanted, union in zip(asked.wanted, together, strict=True):
+            if not union.is_left_out(wanted, engine.max_entries):
+                attributes = engine.shown(state, wanted)
+                own, _ = _own_block(engine, state, wanted)
+                assert own is not None
+                whole = numbered(attributes, wanted.selected, union)
+                options.append(Option(wanted.chain, renumbered(own, whole), attributes))
+        known = NodeOptions.of(options)
+        engine.cache.put(key, known, known.nbytes)
+    return known
+
+
+def _own_block(engine: Engine, state: State, wanted: Wanted) -> tuple[Block | None, Told]:
+    """A block of the partition's own examples, and what is told of it; no block where it reaches too many rows."""
+    key = ("own", state.entries[wanted.chain.node].number, wanted)
+    known: tuple[Block | None, Told] | None = engine.cache.get(key)
+    if known is None:
+        known = _built(engine, state, wanted)
+        engine.cache.put(key, known, 0 if known[0] is None else known[0].nbytes)
+    return known
+
+
+def _built(engine: Engine, state: State, wanted: Wanted) -> tuple[Block | None, Told]:
+    counts: list[int] = []
+    node, joins = wanted.chain.node, wanted.chain.joins
+    try:
+        for k in range(1, len(joins)):
+            counts.append(len(engine.entries(state, node, joins[:k])))
+        reach, inputs = engine.pass_of(state, wanted)
+    except LimitError:
+        return None, Told((*counts, engine.refused[joins[: len(counts) + 1]]))
+    if joins:
+        counts.append(reach.count_rows())
+    workshop, inputs = engine.workshop, inputs._replace(max_bins=EVERY)
+    block, dropped = pass_over(reach, inputs, wanted.bare and bool(joins), workshop.pool, workshop.n_jobs)
+    return block, told_of(block, dropped, tuple(counts))

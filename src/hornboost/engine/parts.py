@@ -1,0 +1,116 @@
+"""Partitions at work: one call a partition, and the sums of what the calls give, wherever the partitions are."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hornboost.stopping import check
+
+if TYPE_CHECKING:
+    from hornboost.engine.part import Part
+
+Handle = Any
+"""A result that may still be on its way, and may lie elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class PerPart:
+    """An argument of which every partition gets one of its own: values, or handles of them."""
+
+    of_part: Sequence[Any]
+
+
+class Parts(Protocol):
+    """The partitions of a database, and who works on them.
+
+    What is called are pure functions of a partition and their arguments, so any of them may be repeated at any time,
+    and elsewhere. Handles are passed as arguments themselves, or by `PerPart`, never inside another value.
+    """
+
+    @property
+    def n(self) -> int:
+        """How many partitions there are."""
+
+    @property
+    def together(self) -> int:
+        """How many of them share the memory of a process."""
+
+    def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
+        """Call `work(part, *arguments)` for every partition."""
+
+    def reduce(self, add: Callable[[Any, Any], Any], handles: Sequence[Handle]) -> Handle:
+        """The sum of some results, by an `add` that does not care about the order."""
+
+    def value(self, handle: Handle) -> Any:
+        """A result, waited for and fetched."""
+
+    def values(self, handles: Sequence[Handle]) -> list[Any]:
+        """Some results."""
+
+    def keep(self, value: Any) -> Handle:
+        """A value that several calls use, sent once; of a `PerPart` each value goes to its partition."""
+
+
+class Opener(Protocol):
+    """Opens a partition; small, and can be sent to another process."""
+
+    def open(self) -> Part:
+        """The partition, ready to work."""
+
+
+class LocalParts:
+    """Partitions that are worked through one after the other in this process, opened when they are first needed.
+
+    Given a `memory_limit`, those that were not used for longest are closed for others, so that they need not fit into
+    memory together.
+
+    >>> parts = LocalParts([])
+    >>> parts.value(parts.reduce(max, [1, 3, 2]))
+    3
+    """
+
+    def __init__(self, openers: Sequence[Opener], memory_limit: int | None = None) -> None:
+        self._openers = tuple(openers)
+        self._memory_limit = memory_limit
+        self._open: OrderedDict[int, Part] = OrderedDict()
+
+    @property
+    def n(self) -> int:
+        return len(self._openers)
+
+    @property
+    def together(self) -> int:
+        return len(self._openers)
+
+    def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
+        found = []
+        for k in range(self.n):
+            check()
+            own = [one.of_part[k] if isinstance(one, PerPart) else one for one in arguments]
+            found.append(work(self._part(k), *own))
+        return found
+
+    def reduce(self, add: Callable[[Any, Any], Any], handles: Sequence[Handle]) -> Handle:
+        return reduce(add, handles)
+
+    def value(self, handle: Handle) -> Any:
+        return handle
+
+    def values(self, handles: Sequence[Handle]) -> list[Any]:
+        return list(handles)
+
+    def keep(self, value: Any) -> Handle:
+        return value
+
+    def _part(self, k: int) -> Part:
+        if k not in self._open:
+            self._open[k] = self._openers[k].open()
+        self._open.move_to_end(k)
+        if self._memory_limit is not None:
+            while len(self._open) > 1 and sum(part.nbytes for part in self._open.values()) > self._memory_limit:
+                self._open.popitem(last=False)
+        return self._open[k]

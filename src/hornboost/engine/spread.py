@@ -1,0 +1,61 @@
+"""Examples over partitions: which lie where, and numbers of them divided and gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.table import Table
+from hornboost.dtypes import CODE
+from hornboost.engine.parts import PerPart
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spread:
+    """The positions of the examples of each partition, and their rows there, where these say what their keys are."""
+
+    positions: tuple[NDArray[np.intp], ...]
+    rows: tuple[NDArray[np.integer], ...] | None
+    n: int
+
+    @classmethod
+    def of(cls, database: Database, examples: Table) -> Spread:
+        """The examples where a database has them."""
+        assert database.parts is not None
+        places = database.places(examples)
+        order = np.argsort(places.partition, kind="stable")
+        cuts = np.searchsorted(places.partition[order], np.arange(1, database.parts.n))
+        positions = tuple(np.split(order, cuts))
+        rows = None if places.row is None else tuple(places.row[chosen] for chosen in positions)
+        return cls(positions, rows, examples.n_rows)
+
+    def examples(self, examples: Table) -> Iterator[tuple[Table, NDArray[np.integer] | None]]:
+        """The rows of each partition; where it has their keys, these are not sent."""
+        if self.rows is None:
+            yield from ((examples.take(chosen), None) for chosen in self.positions)
+            return
+        keyless = {
+            name: column if column.kind != "key" else column.holding(np.zeros(self.n, CODE))
+            for name, column in examples.columns.items()
+        }
+        bare = replace(examples, columns=keyless)
+        for chosen, rows in zip(self.positions, self.rows, strict=True):
+            yield bare.take(chosen), rows
+
+    def divided(self, numbers: NDArray[Any]) -> PerPart:
+        """What is known of each example, by partition."""
+        return PerPart([numbers[chosen] for chosen in self.positions])
+
+    def gathered(self, packed: Sequence[NDArray[np.uint8]]) -> NDArray[np.bool_]:
+        """Bits of each example, packed by partition, as flags in the order of the examples."""
+        out = np.empty(self.n, np.bool_)
+        for bits, chosen in zip(packed, self.positions, strict=True):
+            out[chosen] = np.unpackbits(bits, count=chosen.size).view(np.bool_)
+        return out
