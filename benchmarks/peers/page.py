@@ -1,0 +1,222 @@
+"""The page of the comparison: what was installed, a table for each set, and where HornBoost is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.papers.markdown import markdown_table, number
+from benchmarks.peers.collect import QUALITIES, Row, comparison, rows_of
+from benchmarks.peers.environments import Environment
+from benchmarks.peers.peer import Peer
+from benchmarks.peers.pictures import draw
+
+PAGE = """# Side by side
+
+Written by
+
+```sh
+{command}
+```
+
+do not edit it by hand.
+
+HornBoost and what people would use instead, on the same folds of the same data. `HornBoostClassifier` with its defaults
+is what is compared; the papers' learners stand beside it. Every peer is installed from its package into an environment
+of its own, and runs with one thread and the settings that its documentation recommends; a fit ends after {limit:.0f}
+seconds of the processor.
+
+**How many folds a figure rests on stands in its row.** A row of one fold is a first look, not a result.
+
+Seconds are processor seconds from the tables in memory to the model, with everything that a peer makes of the tables on
+its way (features, facts, indexes); imports, reading files and compiling on first use come before. "Lines" are the lines
+of code that prepare the tables for a peer (`benchmarks/peers/theirs/`). "Size" is rules + conditions of a model that
+can be read. "Time" is how many times as long as HornBoost a peer takes, and "HornBoost ahead" by how much HornBoost is
+better, both on the folds that both have done (negative: behind). What a peer cannot do is said below the table and is
+not counted as zero.
+
+## What was installed
+
+{installed}
+
+## HornBoost beside each peer
+
+Medians over sets; "sets" counts those in which both have done a fold, "ahead" and "behind" those in which HornBoost's
+area under the ROC curve is larger or smaller by more than 0.005.
+
+{summary}
+
+{pictures}
+{sets}
+## Where HornBoost is behind
+
+{behind}
+"""
+
+TIME = "comparison-time.svg"
+SIZE = "comparison-size.svg"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """All that the page tells."""
+
+    peers: Sequence[Peer]
+    environments: Mapping[str, Environment]
+    rows: Sequence[Row]
+    examples: Mapping[str, str]
+    limit: float
+
+    @property
+    def names(self) -> dict[tuple[str, str], str]:
+        return {(peer.name, learner): shown for peer in self.peers for learner, shown in peer.learners.items()}
+
+    @property
+    def readable(self) -> set[tuple[str, str]]:
+        return {(peer.name, learner) for peer in self.peers for learner in peer.readable}
+
+
+def write_page(compared: Compared, command: str, output: Path) -> None:
+    """Write the page, and its pictures into the folder `images` beside it."""
+    sections = [section(compared, name) for name in dict.fromkeys(row.set for row in compared.rows)]
+    text = PAGE.format(
+        command=command,
+        limit=compared.limit,
+        installed=installed(compared),
+        summary=summary(compared),
+        pictures=pictures(compared, output.parent / "images"),
+        sets="\n".join(sections),
+        behind=behind(compared),
+    )
+    output.write_text(text, encoding="utf-8")
+
+
+def installed(compared: Compared) -> str:
+    """A row a peer: its version, or why there is none."""
+    rows = []
+    for peer in compared.peers:
+        found = compared.environments[peer.name]
+        learners = "; ".join(peer.learners.values())
+        state = f"`{_cell(found.error)}`" if found.error else "installed"
+        rows.append([peer.package, found.version or "none", found.python_version or "none", learners, state, peer.note])
+    return markdown_table(["package", "version", "Python", "compared", "state", "remark"], rows)
+
+
+def section(compared: Compared, name: str) -> str:
+    """The table of a set, and below it who is not in it and why."""
+    rows = rows_of(compared.rows, name)
+    ours = next((row for row in rows if (row.peer, row.learner) == ("hornboost", "hornboost")), None)
+    columns = ["learner", "folds", "accuracy", "AUC", "AURPC", "log-loss", "seconds", "time", "HornBoost ahead (AUC)"]
+    lines = [_line(compared, row, ours) for row in rows if row.folds]
+    table = markdown_table([*columns, "predict", "size", "lines"], lines) if lines else "No fit was done."
+    absent = [f"- {compared.names[row.peer, row.learner]}: {reason}" for row in rows if (reason := _absence(row))]
+    left_out = "\n\nNot here, or not in every fold:\n\n" + "\n".join(absent) if absent else ""
+    return f"## {name}\n\n{compared.examples[name]}\n\n{table}{left_out}\n"
+
+
+def _line(compared: Compared, row: Row, ours: Row | None) -> list[str]:
+    beside = comparison(ours, row) if ours is not None and row is not ours else None
+    parts = row.conditions
+    qualities = [number(row.mean(name), digits=1 if name == "accuracy" else 3) for name in QUALITIES]
+    return [
+        compared.names[row.peer, row.learner],
+        str(len(row.folds)),
+        *qualities,
+        _seconds(row.mean("seconds")),
+        "" if beside is None else times(beside.times),
+        "" if beside is None or "auc" not in beside.ahead else f"{beside.ahead['auc']:+.3f}",
+        _seconds(row.mean("predict")),
+        "" if parts is None else f"{row.mean('rules'):.0f} + {row.mean('conditions'):.0f}",
+        "" if row.lines is None else str(row.lines),
+    ]
+
+
+def times(ratio: float) -> str:
+    """How many times as long, with two digits that count.
+
+    >>> times(123.4), times(12.3), times(0.123)
+    ('120×', '12×', '0.12×')
+    """
+    return f"{float(f'{ratio:.2g}'):g}×"
+
+
+def _seconds(value: float | None) -> str:
+    return number(value, digits=1 if value is None or value >= 1 else 2)
+
+
+def _absence(row: Row) -> str:
+    if row.cannot:
+        return row.cannot
+    if row.failed:
+        return f"failed with `{_cell(row.failed)}`"
+    return f"not done within {row.limit:.0f} s in {_folds(row.stopped)}" if row.stopped else ""
+
+
+def _folds(count: int) -> str:
+    return "1 fold" if count == 1 else f"{count} folds"
+
+
+def _cell(text: str) -> str:
+    """Words of others as they fit into a table."""
+    return " ".join(text.replace("|", "/").replace("`", "'").split())[:300]
+
+
+def summary(compared: Compared) -> str:
+    """A row a learner: medians of its ratios to HornBoost."""
+    by_set = {row.set: row for row in compared.rows if (row.peer, row.learner) == ("hornboost", "hornboost")}
+    lines = []
+    for key, shown in compared.names.items():
+        rows = [row for row in compared.rows if (row.peer, row.learner) == key and row.set in by_set]
+        found = [beside for row in rows if (beside := comparison(by_set[row.set], row)) is not None]
+        if key == ("hornboost", "hornboost") or not found:
+            continue
+        aucs = [beside.ahead["auc"] for beside in found if "auc" in beside.ahead]
+        losses = [beside.ahead["log_loss"] for beside in found if "log_loss" in beside.ahead]
+        lines.append(
+            [
+                shown,
+                str(len(found)),
+                str(sum(beside.folds for beside in found)),
+                times(median(beside.times for beside in found)),
+                f"{times(min(beside.times for beside in found))} to {times(max(beside.times for beside in found))}",
+                f"{median(aucs):+.3f}" if aucs else "n/a",
+                f"{median(losses):+.3f}" if losses else "n/a",
+                str(sum(auc > 0.005 for auc in aucs)),
+                str(sum(auc < -0.005 for auc in aucs)),
+            ]
+        )
+    columns = ["peer", "sets", "folds", "time", "from … to", "AUC", "log-loss", "ahead", "behind"]
+    return markdown_table(columns, lines) if lines else "Nothing was compared yet."
+
+
+def behind(compared: Compared) -> str:
+    """The rows in which a peer's area under the ROC curve or log-loss is clearly better than HornBoost's."""
+    by_set = {row.set: row for row in compared.rows if (row.peer, row.learner) == ("hornboost", "hornboost")}
+    lines = []
+    for row in compared.rows:
+        beside = comparison(by_set[row.set], row) if row.set in by_set and row.peer != "hornboost" else None
+        if beside is None:
+            continue
+        worse = [
+            f"{shown} by {-beside.ahead[name]:.3f}"
+            for name, shown, least in (("auc", "AUC", 0.005), ("log_loss", "log-loss", 0.01))
+            if beside.ahead.get(name, 0.0) < -least
+        ]
+        worse += [f"time, {times(beside.times)} of HornBoost's"] if beside.times < 1 and worse else []
+        if worse:
+            shown = compared.names[row.peer, row.learner]
+            lines.append(f"- {row.set}, {shown}: {', '.join(worse)} ({_folds(beside.folds)})")
+    return "\n".join(lines) or "Nowhere by more than 0.005 in AUC or 0.01 in log-loss."
+
+
+def pictures(compared: Compared, folder: Path) -> str:
+    """The pictures in Markdown, drawn where there is something to draw."""
+    parts = []
+    if draw(compared.rows, compared.names, folder / TIME, "seconds", "seconds of a fit"):
+        parts.append(f"![Area under the ROC curve over the seconds of a fit, for each set](images/{TIME})\n")
+    readable = [row for row in compared.rows if (row.peer, row.learner) in compared.readable]
+    if draw(readable, compared.names, folder / SIZE, "conditions", "rules and conditions"):
+        parts.append(f"![Area under the ROC curve over rules and conditions, for each set](images/{SIZE})\n")
+    return "\n".join(parts)

@@ -1,0 +1,147 @@
+"""Runs single fits, each as a process of its own with a time limit, and keeps what each gave."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.environments import Environment
+from benchmarks.peers.peer import DRIVER, Peer
+from benchmarks.peers.prepare import digest
+
+BY_THE_CLOCK = 4
+"""A fit that waits, or runs on a busy machine, may take this many times its seconds of the processor by the clock."""
+
+START = 30.0
+"""Seconds of the processor for what comes before the clock starts: imports, reading, compiling."""
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A learner on a fold."""
+
+    peer: Peer
+    environment: Environment
+    learner: str
+    folder: Path
+    fold: str
+
+    @property
+    def key(self) -> str:
+        """What the record is kept under: the peer's version and settings, and the data."""
+        parts = [self.peer.name, self.environment.version, self.peer.settings, self.learner]
+        return hashlib.sha256(json.dumps([*parts, digest(self.folder, self.fold)]).encode()).hexdigest()[:16]
+
+    def kept(self, records: Path) -> Path:
+        """The file of the record."""
+        return records / self.folder.name / f"{self.peer.name}-{self.learner}-{self.fold}-{self.key}.json"
+
+
+def record_of(fit: Fit, records: Path, limit: float) -> Record:
+    """What a fit gave, from its record or by running it.
+
+    A record of a fit that was stopped is good for limits up to the one that stopped it.
+    """
+    file = fit.kept(records)
+    if file.exists():
+        known: Record = json.loads(file.read_text(encoding="utf-8"))
+        if known["state"] != "stopped" or known["limit"] >= limit:
+            return known
+    record = {
+        "peer": fit.peer.name,
+        "version": fit.environment.version,
+        "learner": fit.learner,
+        "set": fit.folder.name,
+        "fold": fit.fold,
+        "limit": limit,
+        **run(fit, limit),
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_suffix(".partial")
+    partial.write_text(json.dumps(record), encoding="utf-8")
+    partial.replace(file)
+    return record
+
+
+def run(fit: Fit, limit: float) -> Record:
+    """Start the driver in the peer's environment and wait for it, or kill it with all that it has started."""
+    scratch = Path(tempfile.mkdtemp(prefix="peer-"))
+    output = scratch / "result.json"
+    command = [fit.environment.python, DRIVER, fit.peer.file, fit.folder, fit.fold, fit.learner, output, limit + START]
+    started = time.perf_counter()
+    with (scratch / "said.txt").open("w") as said:
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            env=surroundings(fit.peer),
+            cwd=scratch,
+            start_new_session=True,
+        )
+        try:
+            process.wait(timeout=BY_THE_CLOCK * (limit + START))
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    try:
+        return outcome(output, process.returncode, scratch / "said.txt", limit, time.perf_counter() - started)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def outcome(output: Path, status: int, said: Path, limit: float, clock: float) -> Record:
+    """The result of a process that has ended: done, cannot, failed, or stopped at the limit."""
+    if output.exists():
+        result: Record = json.loads(output.read_text(encoding="utf-8"))
+        state = "failed" if "error" in result else "cannot" if "cannot" in result else "done"
+        if state == "done" and seconds_of(result) > limit:
+            state = "stopped"
+        return {"state": state, "clock": clock, **result}
+    killed = (-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL)
+    if status in killed:
+        return {"state": "stopped", "clock": clock}
+    words = said.read_text(encoding="utf-8", errors="replace")[-2000:]
+    return {"state": "failed", "clock": clock, "error": f"it ended with status {status}\n{words}"}
+
+
+def seconds_of(result: Record) -> float:
+    """Processor seconds from the tables to the model."""
+    return float(result["processor"]["prepare"] + result["processor"]["fit"])
+
+
+def surroundings(peer: Peer) -> dict[str, str]:
+    """The environment variables of a peer: one thread for each, and nothing of ours on its path."""
+    taken = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    names = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "POLARS")
+    taken |= {f"{name}_NUM_THREADS": "1" for name in names} | {"POLARS_MAX_THREADS": "1"}
+    if peer.ours:
+        import hornboost
+
+        taken["PYTHONPATH"] = str(Path(hornboost.__file__).parents[1])
+    return taken | {"PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"}
+
+
+def tell(fit: Fit, record: Record) -> None:
+    """A line about a fit, for who is waiting."""
+    seconds = f" {seconds_of(record):.1f} s" if record["state"] == "done" else ""
+    reason = record.get("cannot") or record.get("error", "").strip().rpartition("\n")[2]
+    print(
+        f"{fit.folder.name} {fit.fold} {fit.peer.name} {fit.learner}: {record['state']}{seconds} {reason}",
+        file=sys.stderr,
+    )

@@ -1,0 +1,1 @@
+"""What runs inside the environments of peers; nothing here imports from the rest of `benchmarks`."""
