@@ -19,7 +19,7 @@ from hornboost.data.domain import Domain
 from hornboost.data.frames import arrow_columns, encode_rows, examples_frame, with_cutoff
 from hornboost.data.index import KeyIndex
 from hornboost.data.labels import LabelKind
-from hornboost.data.places import Places, one_place
+from hornboost.data.places import Places
 from hornboost.data.schema import Schema, Task
 from hornboost.data.schema_file import format_schema, write_schema
 from hornboost.data.source import Source
@@ -87,12 +87,12 @@ class Database:
         self._left_out = tuple(left_out)
         self._warnings = (*warnings, *built.warnings)
         self._frame = frame
-        self._parts: Any = None
-        self._places: Callable[[Table], Places] = one_place
         self._start_caches()
 
     _store: PartitionStore | None = None
     _part: int | None = None
+    _parts: Any = None
+    _places: Callable[[Table], Places] | None = None
 
     @classmethod
     def stored_as(cls, store: PartitionStore, state: Mapping[str, Any], part: int | None = None) -> Database:
@@ -169,15 +169,25 @@ class Database:
     @property
     def parts(self) -> Any:
         """Who works on the partitions (`engine.parts.Parts`) where the rows lie in some; None where they are here."""
+        if self._parts is None and self.stored is not None:
+            from hornboost.engine.parts import LocalParts, StoredOpener
+
+            self._parts = LocalParts([StoredOpener(self.stored, part) for part in range(self.stored.n)])
         return self._parts
 
     def places(self, examples: Table) -> Places:
         """Which partition each of some encoded rows of the target lies in, and where it is there."""
-        return self._places(examples)
+        if self._places is not None:
+            return self._places(examples)
+        assert self.stored is not None
+        return Places(*self.stored.locate(self, examples))
 
-    def in_parts(self, parts: Any, places: Callable[[Table], Places]) -> Database:
-        """The same database with its rows in partitions, which `parts` work on and `places` finds examples in."""
-        changed: Database = object.__new__(Database)
+    def in_parts(self, parts: Any, places: Callable[[Table], Places] | None = None) -> Database:
+        """The same database with its rows in partitions, which `parts` work on and `places` finds examples in.
+
+        A database that was read from partitions knows the places itself.
+        """
+        changed: Database = object.__new__(type(self))
         changed.__setstate__(self.__getstate__() | {"_parts": parts, "_places": places})
         return changed
 
@@ -549,11 +559,6 @@ class Database:
         place = (table, column)
         found = self._indexes.get(place)
         if found is None:
-            if self._parts is not None:
-                raise DataError(
-                    f"the rows of table '{table}' lie in partitions, where this cannot be asked yet; read the whole "
-                    "database for it"
-                )
             if table not in self._built.tables:
                 raise DataError.unknown_table(table, self._built.tables)
             if self.stored is not None:
@@ -561,6 +566,8 @@ class Database:
                     f"{self.stored.folder.name}: the rows of table '{table}' are in {self.stored.n} partitions and not "
                     "here; read the source itself for this"
                 )
+            if self._parts is not None:
+                raise DataError(f"the rows of table '{table}' are in partitions and not here; read all of it for this")
             columns, times = self._built.tables[table].columns, self._built.tables[table].times
             if column not in columns:
                 raise DataError.unknown_column(table, column, columns)

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.table import Table
-
 
 class Places(NamedTuple):
     """The partition of each example, and its row in the partition's own target table, from which its keys are taken.
@@ -18,8 +16,3 @@ class Places(NamedTuple):
 
     partition: NDArray[np.integer]
     row: NDArray[np.integer] | None = None
-
-
-def one_place(examples: Table) -> Places:
-    """All examples in one partition."""
-    return Places(np.zeros(examples.n_rows, np.int32))

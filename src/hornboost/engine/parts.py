@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
+    from hornboost.data.partitions.store import PartitionStore
     from hornboost.engine.part import Part
 
 Handle = Any
@@ -60,6 +61,19 @@ class Opener(Protocol):
 
     def open(self) -> Part:
         """The partition, ready to work."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOpener:
+    """Opens one of the partitions in a folder."""
+
+    store: PartitionStore
+    part: int
+
+    def open(self) -> Part:
+        from hornboost.engine.part import Part
+
+        return Part(self.store.open(self.part), self)
 
 
 class LocalParts:
