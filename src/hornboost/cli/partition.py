@@ -28,19 +28,32 @@ def partition(
     max_bins: Annotated[
         int, typer.Option("--max-bins", help="Distinct values of a numeric column up to which each is a threshold.")
     ] = 65_536,
+    memory: Annotated[
+        str, typer.Option("--memory", help="The memory that may be used, such as 4GB; the source may be larger.")
+    ] = "4GB",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a folder of partitions.")] = False,
 ) -> None:
     """Write SOURCE in partitions: some of the examples each, with every row that they reach."""
-    from hornboost.cli.source import open_task
+    from hornboost.cli.source import open_task, say_what_was_read, streamed_reader
+    from hornboost.data import Database
     from hornboost.data.partitions.loaded import check_sizes
+    from hornboost.data.partitions.streamed import partition_streamed
     from hornboost.data.partitions.writer import check_new
+    from hornboost.memory import bytes_of
 
     sizes = {"partitions": partitions, "depth": depth, "small_table": small_table, "max_bins": max_bins}
     check_sizes(**sizes)
     check_new(output, overwrite)
-    database = open_task(source, options)
-    made = database.partition(output, overwrite=overwrite, **sizes)
+    read = streamed_reader(source, options)
+    if read is None:
+        made = open_task(source, options).partition(output, overwrite=overwrite, **sizes)
+    else:
+        partition_streamed(read, output, bytes_of(memory, "--memory"), overwrite, **sizes)
+        made = Database.from_partitions(output)
+        say_what_was_read(made)
     assert made.stored is not None
+    if made.target.label is None:
+        note("no label was named, so that nothing can be learned from them (name it with --target and --label)")
     rows = [sum(table.parts[part] for table in made.stored.manifest.tables) for part in range(partitions)]
     note(
         f"wrote {partitions} partitions of {min(rows):,} to {max(rows):,} rows to {output}; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from hornboost.errors import DataError
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+    from hornboost.data.partitions.spool import Spool
     from hornboost.model.file import SavedModel
 
 POSTGRES = ("postgresql://", "postgres://")
@@ -111,6 +112,29 @@ def open_source(source: str, options: TaskOptions) -> Database:
             "file, or postgresql://…"
         )
     return _open_file(path, options)
+
+
+def streamed_reader(source: str, options: TaskOptions) -> Callable[[Spool], dict[str, Any]] | None:
+    """What reads a source that may be larger than memory, and leaves its rows on disk; None where it must be loaded."""
+    from hornboost.data.partitions.manifest import is_partitioned
+    from hornboost.data.readers.folder import read_folder, table_files
+    from hornboost.data.readers.popper import is_popper
+    from hornboost.data.readers.sql import read_duckdb, read_postgres, read_sqlite
+
+    if source.lower().startswith(POSTGRES):
+        return lambda spool: read_postgres(source, options.inferring(), options.schema or "public", spool)
+    path = Path(source)
+    if path.is_dir() and (path / "schema.toml").exists() and not options.links:
+        return lambda spool: read_folder(path, options.task, options.reader(), options.allow_outside, spool)
+    if path.is_dir() and table_files(path) and not is_popper(path) and not is_partitioned(path):
+        return lambda spool: read_folder(path, options.task, options.inferring(), spool=spool)
+    if path.is_file():
+        start = _first_bytes(path)
+        if start.startswith(b"SQLite format 3\0"):
+            return lambda spool: read_sqlite(path, options.inferring(), spool)
+        if start[8:12] == b"DUCK":
+            return lambda spool: read_duckdb(path, options.inferring(), options.schema or "main", spool)
+    return None
 
 
 def open_task(source: str, options: TaskOptions) -> Database:

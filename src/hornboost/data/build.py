@@ -131,7 +131,8 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     tables, domains = _encode(schema, visible, hidden, times, sources)
     check_comparable(tables, task.table, schema.location)
     for table in visible:
-        check_primary_key(table, tables[table.name], domains, sources[table.name])
+        if sources[table.name].whole:
+            check_primary_key(table, tables[table.name], domains, sources[table.name])
     folds = {
         item.name: _fold_values(item, fold_columns, task, tables, labelled.rows, schema)
         for item in schema.folds

@@ -112,7 +112,7 @@ class _Inference:
                     self.types[place] = overrides.get(place, "nominal")
                     self.given.add(place)
                 else:
-                    self._natural_type(place, source.read(column))
+                    self._natural_type(place, source.read(column), source.n_rows)
                     if place == self.hints.label:  # what is predicted identifies nothing
                         self.given.add(place)
 
@@ -123,7 +123,7 @@ class _Inference:
             return "date"
         return "date" if encode_time(place[1], values, where).is_date else "numeric"
 
-    def _natural_type(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
+    def _natural_type(self, place: tuple[str, str], values: pa.ChunkedArray, n_rows: int) -> None:
         kind = natural_type(values.type)
         if kind is None:
             self.warnings.append(
@@ -131,15 +131,15 @@ class _Inference:
             )
             return
         if self._could_be_key(values):
-            self._profile(place, values)
+            self._profile(place, values, n_rows)
             if kind == "numeric" and self._is_flag(self.profiles[place].values):
                 kind = "nominal"
                 self.notes.append(f"{'.'.join(place)} holds only 0 and 1: nominal")
         self.types[place] = kind
 
-    def _profile(self, place: tuple[str, str], values: pa.ChunkedArray) -> None:
+    def _profile(self, place: tuple[str, str], values: pa.ChunkedArray, n_rows: int) -> None:
         codes, distinct = factorize(values)
-        unique = len(codes) > 0 and len(distinct) == len(codes) and bool((codes >= 0).all())
+        unique = n_rows > 0 and len(distinct) == n_rows and bool((codes >= 0).all())
         self.profiles[place] = Profile(to_key_values(distinct), unique)
 
     @staticmethod

@@ -29,6 +29,10 @@ class Source(Protocol):
         """The number of rows."""
 
     @property
+    def whole(self) -> bool:
+        """Whether `read` gives a value for each row, and not each value once, because the rows stay on disk."""
+
+    @property
     def stored(self) -> Mapping[str, str]:
         """What columns are stored as where that is another type than they are read as."""
 
@@ -51,6 +55,7 @@ class ArrowSource:
         stored: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
+        self.whole = True
         self.stored: Mapping[str, str] = stored or {}
         self.location = location
         self.columns: list[str] = list(table.column_names if columns is None else columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,24 +135,42 @@ def check_comparable(tables: Mapping[str, Table], target: str, location: str) ->
                 )
 
 
-def about_times(tables: Mapping[str, Table], target: str) -> Iterable[str]:
-    """Sentences about rows that never count: those without a time, those after every cutoff; and about zones."""
+@dataclass(frozen=True)
+class Span:
+    """How many rows of a table there are, how many of them have no time, and the first and last of the others."""
+
+    rows: int
+    missing: int
+    first: float
+    last: float
+
+    @classmethod
+    def of(cls, times: Column) -> Span:
+        """The span of a column of times."""
+        known = times.numbers[~times.missing]
+        ends = float(known.min(initial=np.inf)), float(known.max(initial=-np.inf))
+        return cls(len(times.numbers), len(times.numbers) - known.size, *ends)
+
+
+def about_times(tables: Mapping[str, Table], target: str, spans: Mapping[str, Span] | None = None) -> Iterable[str]:
+    """Sentences about rows that never count: those without a time, those after every cutoff; and about zones.
+
+    `spans` are those of tables whose rows are elsewhere.
+    """
     cutoffs = tables[target].times
     if cutoffs is None:
         return
-    last = cutoffs.numbers[~cutoffs.missing].max(initial=-np.inf)
+    last = Span.of(cutoffs).last
     for name, table in tables.items():
         if table.times is None:
             continue
-        times = table.times.numbers
-        missing = int(np.isnan(times).sum())
-        if missing:
-            is_part = name == target and missing < times.size
+        span = Span.of(table.times) if spans is None else spans[name]
+        if span.missing:
+            is_part = name == target and span.missing < span.rows
             what = "they count for no example" + (", and are none themselves" if is_part else "")
-            yield f"{missing:,} of {times.size:,} rows of {name} have no time in '{table.times.name}': {what}"
-        first = times[~np.isnan(times)].min(initial=np.inf)
-        if name != target and last <= first < np.inf and last > -np.inf:
-            shown = [time_text(moment, cutoffs.is_date) for moment in (first, last)]
+            yield f"{span.missing:,} of {span.rows:,} rows of {name} have no time in '{table.times.name}': {what}"
+        if name != target and last <= span.first < np.inf and last > -np.inf:
+            shown = [time_text(moment, cutoffs.is_date) for moment in (span.first, last)]
             yield (
                 f"no row of {name} counts for any example: the first has '{table.times.name}' {shown[0]}, and the last "
                 f"cutoff is {shown[1]}"

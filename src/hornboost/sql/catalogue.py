@@ -120,10 +120,14 @@ def read_with_reals(table: str, columns: Iterable[str], mixed: Iterable[str]) ->
 
 
 def _is_real(name: str) -> exp.Condition:
+    return _is_held_as(name, "real")
+
+
+def _is_held_as(name: str, kind: str) -> exp.Condition:
     from sqlglot import exp
 
-    kind = exp.Anonymous(this="TYPEOF", expressions=[names.column(None, name)])
-    return exp.EQ(this=kind, expression=exp.Literal.string("real"))
+    held = exp.Anonymous(this="TYPEOF", expressions=[names.column(None, name)])
+    return exp.EQ(this=held, expression=exp.Literal.string(kind))
 
 
 def count_rows(table: str, dialect: Dialect) -> str:
@@ -131,3 +135,15 @@ def count_rows(table: str, dialect: Dialect) -> str:
     from sqlglot import exp
 
     return dialect.text(exp.select(exp.Count(this=exp.Star()), copy=False).from_(names.table(table), copy=False))
+
+
+def types_held(table: str, columns: Iterable[str]) -> str:
+    """The SQLite statement that tells of each column whether it holds text, floats and binary values.
+
+    >>> print(types_held("a", ["x"]))
+    SELECT MAX(TYPEOF("x") = 'text'), MAX(TYPEOF("x") = 'real'), MAX(TYPEOF("x") = 'blob') FROM "a"
+    """
+    from sqlglot import exp
+
+    held = [exp.Max(this=_is_held_as(name, kind)) for name in columns for kind in ("text", "real", "blob")]
+    return SQLITE.text(exp.select(*held, copy=False).from_(names.table(table), copy=False))

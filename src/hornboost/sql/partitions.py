@@ -2,106 +2,160 @@
 
 Table number `t` is `e{t}`: its rows by number (`place`) and its columns `c0`, `c1`, … `r{t}` says which rows are in
 which part, and after how many joins they were reached; `k{d}` the same of the keys of domain number `d`. No name of a
-user's is part of a statement, since DuckDB does not tell `A` from `a`.
+user's is part of a statement, since DuckDB does not tell `A` from `a`: only numbers are put into it, and a path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from string import Template
+
+UNORDERED = "SET preserve_insertion_order = false"
+"""Rows have numbers, and whatever needs an order asks for it."""
 
 
-def counted(table: int) -> str:
-    """The number of rows."""
-    return f"SELECT count(*) FROM e{table}"
-
-
-def repeated(table: int, column: int) -> str:
-    """A key that two rows have, if there is one."""
-    return f"SELECT c{column} FROM e{table} WHERE c{column} IS NOT NULL GROUP BY c{column} HAVING count(*) > 1 LIMIT 1"
-
-
-def contradicted(table: int, out: int, carried: int, other: int, joined: int, column: int) -> str:
-    """A row of the other table that is joined and does not hold what the rows that lead to it hold, if there is one."""
-    return f"""
-WITH held AS (
-    SELECT c{out} AS key, min(c{carried}) AS low, max(c{carried}) AS high, count(*) > count(c{carried}) AS gap
-    FROM e{table} WHERE c{out} IS NOT NULL GROUP BY c{out} HAVING count(c{carried}) > 0)
-SELECT 1 FROM e{other} JOIN held ON e{other}.c{joined} = held.key
-WHERE gap OR low <> high OR c{column} IS NULL OR c{column} <> high LIMIT 1"""
-
-
-def distinct(columns: Sequence[tuple[int, int]], ordered: bool = True) -> str:
-    """The distinct values of some columns of one type, without the missing one; in rising order."""
-    parts = [f"SELECT c{column} AS value FROM e{table} WHERE c{column} IS NOT NULL" for table, column in columns]
-    return f"SELECT DISTINCT value FROM ({' UNION ALL '.join(parts)})" + (" ORDER BY value" if ordered else "")
-
-
-def n_distinct(columns: Sequence[tuple[int, int]]) -> str:
-    """How many there are."""
-    return f"SELECT count(*) FROM ({distinct(columns, ordered=False)})"
-
-
-def n_missing(table: int, column: int) -> str:
-    """How many rows have no value in a column."""
-    return f"SELECT count(*) - count(c{column}) FROM e{table}"
-
-
-def dangling(table: int, column: int, other: int, to: int) -> str:
-    """How many rows have a value in a column, and of how many no row of the other has it."""
-    return f"""
-SELECT count(*), count(*) FILTER (c{column} NOT IN (SELECT c{to} FROM e{other} WHERE c{to} IS NOT NULL))
-FROM e{table} WHERE c{column} IS NOT NULL"""
-
-
-def start(table: int, n_tables: int, domains: Mapping[int, str]) -> list[str]:
-    """Put every row of the target into the part that `parts` gives it; nothing else is reached yet."""
-    made = [f"CREATE TABLE r{t} (place BIGINT, part INTEGER, step INTEGER)" for t in range(n_tables)]
-    made += [f"CREATE TABLE k{d} (key {kind}, part INTEGER, step INTEGER)" for d, kind in domains.items()]
-    return [*made, f"INSERT INTO r{table} SELECT place, part, 0 FROM parts"]
-
-
-def spread(domain: int, columns: Sequence[tuple[int, int]], step: int) -> str:
-    """Add the keys of the rows that the last step reached."""
-    held = " UNION ALL ".join(
-        f"SELECT c{column} AS key, part FROM e{table} JOIN r{table} USING (place) "
-        f"WHERE step = {step - 1} AND c{column} IS NOT NULL"
-        for table, column in columns
-    )
-    return (
-        f"INSERT INTO k{domain} SELECT DISTINCT key, part, {step} FROM ({held}) AS held "
-        f"ANTI JOIN k{domain} AS known USING (key, part)"
-    )
-
-
-def gathered(table: int, columns: Sequence[tuple[int, int]], step: int) -> str:
-    """Add the rows of a table that hold one of these keys; `columns` are numbers of columns with their domains."""
-    found = " UNION ALL ".join(
-        f"SELECT place, part FROM e{table} JOIN k{domain} ON c{column} = key WHERE step = {step}"
-        for column, domain in columns
-    )
-    return (
-        f"INSERT INTO r{table} SELECT DISTINCT place, part, {step} FROM ({found}) AS found "
-        f"ANTI JOIN r{table} AS known USING (place, part)"
-    )
-
-
-def rows_of_part(table: int, part: int) -> str:
-    """The numbers of the rows of a part, in order."""
-    return f"SELECT place FROM r{table} WHERE part = {part} ORDER BY place"
-
-
-def n_rows_of_parts(table: int) -> str:
-    """How many rows each part has."""
-    return f"SELECT part, count(*) FROM r{table} GROUP BY part"
-
-
-def write_part(table: int, n_columns: int, part: int | None, path: str) -> str:
-    """Write the rows of a part, or all rows, as Parquet in the order of the source."""
-    columns = ", ".join(f"c{k}" for k in range(n_columns)) or "place"
-    where = "" if part is None else f" WHERE place IN (SELECT place FROM r{table} WHERE part = {part})"
-    chosen = f"SELECT {columns} FROM e{table}{where} ORDER BY place"
-    return f"COPY ({chosen}) TO {_quoted(path)} (FORMAT parquet, COMPRESSION zstd)"
+def _filled(statement: str, **parts: int | str) -> str:
+    """A statement with numbers, or with statements that were filled themselves, in the places for them."""
+    return Template(statement).substitute(parts)
 
 
 def _quoted(path: str) -> str:
     return "'" + path.replace("'", "''") + "'"
+
+
+def setting(name: str, value: str) -> str:
+    """Set an option of DuckDB.
+
+    >>> setting("temp_directory", "it's")
+    "SET temp_directory = 'it''s'"
+    """
+    return _filled("SET $name = $value", name=name, value=_quoted(value))
+
+
+def keep(table: int) -> str:
+    """Keep what is incoming as the rows of a table."""
+    return _filled("CREATE TABLE e$t AS SELECT * FROM incoming", t=table)
+
+
+def counted(table: int) -> str:
+    """The number of rows."""
+    return _filled("SELECT count(*) FROM e$t", t=table)
+
+
+def all_rows(table: int, n_columns: int) -> str:
+    """All columns of all rows, in order."""
+    return _filled("SELECT $columns FROM e$t ORDER BY place", t=table, columns=_columns(range(n_columns)))
+
+
+def _columns(numbers: Sequence[int]) -> str:
+    return ", ".join(f"c{k}" for k in numbers) or "place"
+
+
+def repeated(table: int, column: int) -> str:
+    """A key that two rows have, if there is one."""
+    statement = "SELECT c$c FROM e$t WHERE c$c IS NOT NULL GROUP BY c$c HAVING count(*) > 1 LIMIT 1"
+    return _filled(statement, t=table, c=column)
+
+
+def repeated_tuple(table: int, columns: Sequence[int]) -> str:
+    """The values that two rows have in some columns, if there are such."""
+    statement = "SELECT $columns FROM e$t GROUP BY $columns HAVING count(*) > 1 LIMIT 1"
+    return _filled(statement, t=table, columns=_columns(columns))
+
+
+def without_key(table: int, column: int) -> str:
+    """The first row without a value in a column, if there is one."""
+    return _filled("SELECT min(place) FROM e$t WHERE c$c IS NULL", t=table, c=column)
+
+
+def contradicted(table: int, out: int, carried: int, other: int, joined: int, column: int) -> str:
+    """A row of the other table that is joined and does not hold what the rows that lead to it hold, if there is one."""
+    statement = """
+WITH held AS (
+    SELECT c$out AS key, min(c$carried) AS low, max(c$carried) AS high, count(*) > count(c$carried) AS gap
+    FROM e$t WHERE c$out IS NOT NULL GROUP BY c$out HAVING count(c$carried) > 0)
+SELECT 1 FROM e$other JOIN held ON e$other.c$joined = held.key
+WHERE gap OR low <> high OR c$column IS NULL OR c$column <> high LIMIT 1"""
+    return _filled(statement, t=table, out=out, carried=carried, other=other, joined=joined, column=column)
+
+
+def distinct(columns: Sequence[tuple[int, int]]) -> str:
+    """The distinct values of some columns of one type, without the missing one, in rising order."""
+    return _filled("SELECT DISTINCT value FROM ($held) ORDER BY value", held=_values(columns))
+
+
+def n_distinct(columns: Sequence[tuple[int, int]]) -> str:
+    """How many there are."""
+    return _filled("SELECT count(*) FROM (SELECT DISTINCT value FROM ($held))", held=_values(columns))
+
+
+def _values(columns: Sequence[tuple[int, int]]) -> str:
+    one = "SELECT c$c AS value FROM e$t WHERE c$c IS NOT NULL"
+    return " UNION ALL ".join(_filled(one, t=table, c=column) for table, column in columns)
+
+
+def n_missing(table: int, column: int) -> str:
+    """How many rows have no value in a column."""
+    return _filled("SELECT count(*) - count(c$c) FROM e$t", t=table, c=column)
+
+
+def span(table: int, column: int) -> str:
+    """How many rows there are, how many have no time in a column, and the first and the last time."""
+    return _filled("SELECT count(*), count(*) - count(c$c), min(c$c), max(c$c) FROM e$t", t=table, c=column)
+
+
+def dangling(table: int, column: int, other: int, to: int) -> str:
+    """How many rows have a value in a column, and of how many no row of the other has it."""
+    statement = """
+SELECT count(*), count(*) FILTER (c$c NOT IN (SELECT c$to FROM e$other WHERE c$to IS NOT NULL))
+FROM e$t WHERE c$c IS NOT NULL"""
+    return _filled(statement, t=table, c=column, other=other, to=to)
+
+
+def start(table: int, n_tables: int, domains: Mapping[int, str]) -> list[str]:
+    """Put every row of the target into the part that `parts` gives it; nothing else is reached yet."""
+    rows = "CREATE TABLE r$t (place BIGINT, part INTEGER, step INTEGER)"
+    keys = "CREATE TABLE k$d (key $kind, part INTEGER, step INTEGER)"
+    return [
+        *(_filled(rows, t=number) for number in range(n_tables)),
+        *(_filled(keys, d=number, kind=kind) for number, kind in domains.items()),
+        _filled("INSERT INTO r$t SELECT place, part, 0 FROM parts", t=table),
+    ]
+
+
+def spread(domain: int, columns: Sequence[tuple[int, int]], step: int) -> str:
+    """Add the keys of the rows that the last step reached."""
+    one = "SELECT c$c AS key, part FROM e$t JOIN r$t USING (place) WHERE step = $step AND c$c IS NOT NULL"
+    held = " UNION ALL ".join(_filled(one, t=table, c=column, step=step - 1) for table, column in columns)
+    statement = """
+INSERT INTO k$d SELECT DISTINCT key, part, $step FROM ($held) AS held ANTI JOIN k$d AS known USING (key, part)"""
+    return _filled(statement, d=domain, step=step, held=held)
+
+
+def gathered(table: int, columns: Sequence[tuple[int, int]], step: int) -> str:
+    """Add the rows of a table that hold one of these keys; `columns` are numbers of columns with their domains."""
+    one = "SELECT place, part FROM e$t JOIN k$d ON c$c = key WHERE step = $step"
+    found = " UNION ALL ".join(_filled(one, t=table, c=column, d=domain, step=step) for column, domain in columns)
+    statement = """
+INSERT INTO r$t SELECT DISTINCT place, part, $step FROM ($found) AS found ANTI JOIN r$t AS known USING (place, part)"""
+    return _filled(statement, t=table, step=step, found=found)
+
+
+def rows_of_part(table: int, part: int) -> str:
+    """The numbers of the rows of a part, in order."""
+    return _filled("SELECT place FROM r$t WHERE part = $part ORDER BY place", t=table, part=part)
+
+
+def n_rows_of_parts(table: int) -> str:
+    """How many rows each part has."""
+    return _filled("SELECT part, count(*) FROM r$t GROUP BY part", t=table)
+
+
+def write_part(table: int, n_columns: int, part: int | None, path: str) -> str:
+    """Write the rows of a part, or all rows, as Parquet in the order of the source."""
+    held = (
+        "" if part is None else _filled("WHERE place IN (SELECT place FROM r$t WHERE part = $part)", t=table, part=part)
+    )
+    statement = """
+COPY (SELECT $columns FROM e$t $held ORDER BY place) TO $path (FORMAT parquet, COMPRESSION zstd)"""
+    return _filled(statement, t=table, columns=_columns(range(n_columns)), held=held, path=_quoted(path))

@@ -129,11 +129,17 @@ def loaded(connect: Callable[[], Any], tables: Mapping[str, Table], domains: Map
 
     connection = connect()
     for number, table in enumerate(tables.values()):
-        columns = {f"c{k}": _arrow(column, domains) for k, column in enumerate(columns_of(table))}
-        rows = pa.table({"place": pa.array(np.arange(table.n_rows)), **columns})
-        connection.register(f"e{number}", rows)
+        connection.register(f"e{number}", encoded_rows(table, domains))
     key_types = {name: "int64" if domain.values.type == pa.int64() else "string" for name, domain in domains.items()}
     return Warehouse(connection, tables, key_types)
+
+
+def encoded_rows(table: Table, domains: Mapping[str, Domain]) -> pa.Table:
+    """The rows of a table in memory, as they stand in files."""
+    import pyarrow as pa
+
+    columns = {f"c{k}": _arrow(column, domains) for k, column in enumerate(columns_of(table))}
+    return pa.table({"place": pa.array(np.arange(table.n_rows)), **columns})
 
 
 def _arrow(column: Column, domains: Mapping[str, Domain]) -> pa.Array:

@@ -165,9 +165,8 @@ class _Writer:
             held = self.warehouse.connection.sql(statement).to_arrow_table().column(0).to_numpy()
             own = np.flatnonzero(part == k)
             row[own] = np.searchsorted(held, own)
-        columns = ", ".join(f"c{k}" for k in range(len(columns_of(self.warehouse.tables[name]))))
-        statement = f"SELECT {columns} FROM e{number} ORDER BY place"
-        table = self.warehouse.connection.sql(statement).to_arrow_table() if columns else pa.table({})
+        statement = statements.all_rows(number, len(columns_of(self.warehouse.tables[name])))
+        table = self.warehouse.connection.sql(statement).to_arrow_table()
         told = example_columns(self.database._built, part.size)
         for column, values in {**told, "partition": pa.array(part), "row": pa.array(row)}.items():
             table = table.append_column(column, values)

@@ -7,9 +7,9 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hornboost.errors import DataError
 
@@ -60,21 +60,43 @@ def read_csv(path: Path, types: Mapping[str, str] | None) -> pa.Table:
         raise DataError(f"{path.name}: the file cannot be read ({error}); check that it is complete") from None
 
 
+def stream_csv(path: Path, names: Collection[str]) -> Iterator[pa.Table]:
+    """Some columns as text, a block of the file at a time."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+
+    wanted = dict.fromkeys([name for name in csv_header(path) if name in names], pa.string())
+    try:
+        with pacsv.open_csv(path, **_options(wanted, threads=False)) as blocks:
+            yield blocks.schema.empty_table()
+            for block in blocks:
+                yield pa.Table.from_batches([block])
+    except pa.ArrowInvalid as error:
+        raise _explain(path, wanted, str(error)) from None
+    except OSError as error:
+        raise DataError(f"{path.name}: the file cannot be read ({error}); check that it is complete") from None
+
+
 def _parse(path: Path, columns: Mapping[str, pa.DataType], threads: bool) -> pa.Table:
     import pyarrow.csv as pacsv
 
-    return pacsv.read_csv(
-        path,
-        read_options=pacsv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads),
-        parse_options=pacsv.ParseOptions(newlines_in_values=True),
-        convert_options=pacsv.ConvertOptions(
+    return pacsv.read_csv(path, **_options(columns, threads))
+
+
+def _options(columns: Mapping[str, pa.DataType], threads: bool) -> dict[str, Any]:
+    import pyarrow.csv as pacsv
+
+    return {
+        "read_options": pacsv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads),
+        "parse_options": pacsv.ParseOptions(newlines_in_values=True),
+        "convert_options": pacsv.ConvertOptions(
             column_types=columns,
             include_columns=list(columns),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         ),
-    )
+    }
 
 
 def _with_numbers(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> pa.Table:

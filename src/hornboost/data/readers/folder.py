@@ -11,13 +11,15 @@ from hornboost.data.readers.csv import csv_header, read_csv, table_name
 from hornboost.data.readers.inside import inside
 from hornboost.data.readers.options import task_from_options, with_times, with_types
 from hornboost.data.readers.selection import select_tables
-from hornboost.data.schema import Folds, Schema, TableSchema, Task
+from hornboost.data.schema import Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.schema_file import read_schema
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from hornboost.data.partitions.spool import Spool
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
@@ -35,6 +37,7 @@ class ParquetSource:
                 f"{path.name}: the folder holds no .parquet file; put the parts of the table into it, or remove it"
             )
         self.name = name
+        self.whole = True
         self.stored: dict[str, str] = {}
         self.location = path.name
         try:
@@ -44,19 +47,19 @@ class ParquetSource:
                 for field in schemas[0]
                 if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
             ]
-            self._files = [pq.ParquetFile(part, read_dictionary=text) for part in paths]
+            self.files = [pq.ParquetFile(part, read_dictionary=text) for part in paths]
         except (pa.ArrowException, OSError) as error:
             raise _no_parquet(f"{path.name}: the file", error) from None
         if any(schema.names != schemas[0].names for schema in schemas):
             raise DataError(f"{path.name}: its files do not have the same columns; write them with the same columns")
         self.columns: list[str] = list(schemas[0].names)
-        self.n_rows = sum(file.metadata.num_rows for file in self._files)
+        self.n_rows = sum(file.metadata.num_rows for file in self.files)
 
     def read(self, column: str) -> pa.ChunkedArray:
         import pyarrow as pa
 
         try:
-            parts = [file.read(columns=[column]).column(0) for file in self._files]
+            parts = [file.read(columns=[column]).column(0) for file in self.files]
             values = pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
             values.validate(
                 full=True
@@ -75,15 +78,18 @@ def _no_parquet(place: str, error: Exception) -> DataError:
 
 
 def read_folder(
-    folder: Path, task: str | None, options: Mapping[str, Any], allow_outside: bool = False
+    folder: Path, task: str | None, options: Mapping[str, Any], allow_outside: bool = False, spool: Spool | None = None
 ) -> dict[str, Any]:
-    """The arguments of `Database` for a folder; files that its schema names must lie in it unless `allow_outside`."""
+    """The arguments of `Database` for a folder; files that its schema names must lie in it unless `allow_outside`.
+
+    With a `spool` tables other than the target stay on disk.
+    """
     if not folder.is_dir():
         raise DataError(f"there is no folder '{folder}'; give the folder that holds the tables and schema.toml")
     if not (folder / "schema.toml").exists():
         from hornboost.data.readers.inferred import infer_folder
 
-        return infer_folder(folder, task, options)
+        return infer_folder(folder, task, options, spool)
     schema = with_types(with_times(read_schema(folder / "schema.toml"), options), options)
     options = {name: value for name, value in options.items() if name != "types"}
     known = schema.task(task) if task or "target" not in options else None
@@ -91,7 +97,11 @@ def read_folder(
         options = _only_tables(schema, known, options)
     chosen = task_from_options(schema, known, options)
     tables = [table for table in schema.tables.values() if table.name not in chosen.exclude_tables]
-    sources = {table.name: open_table(folder, table, schema.location, allow_outside) for table in tables}
+    whole = {chosen.table, *(split_reference(name, schema.tables)[0] for fold in schema.folds for name in fold.columns)}
+    sources = {
+        table.name: open_table(folder, table, schema.location, allow_outside, None if table.name in whole else spool)
+        for table in tables
+    }
     return {"schema": schema, "task": chosen, "sources": sources, "folder": folder, "allow_outside": allow_outside}
 
 
@@ -125,7 +135,9 @@ def read_held_out(
     return part, alone, {table.name: open_table(folder, only, schema.location, allow_outside)}
 
 
-def open_table(folder: Path, table: TableSchema, location: str, allow_outside: bool) -> Source:
+def open_table(
+    folder: Path, table: TableSchema, location: str, allow_outside: bool, spool: Spool | None = None
+) -> Source:
     """The file of a table."""
     found = None if table.file is not None else _find(folder, table.name)
     name = table.file if table.file is not None else None if found is None else found.name
@@ -136,17 +148,19 @@ def open_table(folder: Path, table: TableSchema, location: str, allow_outside: b
             f"{location}: the file '{wanted}' of table '{table.name}' is not in the folder; "
             "add it or correct the schema"
         )
-    return open_file(path, table.name, {column.name: column.type for column in table.columns})
+    return open_file(path, table.name, {column.name: column.type for column in table.columns}, spool)
 
 
-def open_file(path: Path, name: str, types: Mapping[str, str] | None) -> Source:
-    """A file as a table: Parquet in its own types, CSV in the given ones, or as text."""
+def open_file(path: Path, name: str, types: Mapping[str, str] | None, spool: Spool | None = None) -> Source:
+    """A file as a table: Parquet in its own types, CSV in the given ones, or as text; on disk with a `spool`."""
     if path.is_dir() or path.suffix == ".parquet":
-        return ParquetSource(name, path)
+        return ParquetSource(name, path) if spool is None else spool.parquet(ParquetSource(name, path))
     if not path.name.endswith((".csv", ".csv.gz")):
         raise DataError(f"{path.name}: only .csv, .csv.gz and .parquet files can be read; convert the file")
     if not path.is_file():
         raise DataError(f"{path.name}: this is no file; give one that holds a table")
+    if spool is not None:
+        return spool.csv(path, name, types)
     return ArrowSource(name, read_csv(path, types), path.name, csv_header(path))
 
 

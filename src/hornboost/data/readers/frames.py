@@ -22,6 +22,7 @@ class FrameSource:
 
     def __init__(self, name: str, frame: Any) -> None:
         self.name = name
+        self.whole = True
         self.location = "frames"
         self.stored: dict[str, str] = {}
         self._frame = eager(frame)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.labels import as_label_kind, column_kind
@@ -28,6 +28,9 @@ from hornboost.data.readers.typed import Declared, typed_source
 from hornboost.data.schema import ForeignKey, split_reference
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from hornboost.data.partitions.spool import Spool
 
 SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "keys", "types", "model")
 
@@ -136,7 +139,9 @@ def _given_links(options: Mapping[str, Any], sources: Mapping[str, Any]) -> list
     return links
 
 
-def infer_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+def infer_folder(
+    folder: Path, task: str | None, options: Mapping[str, Any], spool: Spool | None = None
+) -> dict[str, Any]:
     """The arguments of `Database` for a folder without a schema."""
     from hornboost.data.readers.folder import table_files
 
@@ -149,7 +154,7 @@ def infer_folder(folder: Path, task: str | None, options: Mapping[str, Any]) -> 
         raise DataError(
             f"{folder.name}: the folder has no .csv, .csv.gz or .parquet file; give the folder that holds the tables"
         )
-    arguments = infer_files(files, folder.name, options)
+    arguments = infer_files(files, folder.name, options, spool=spool)
     return arguments | {"schema": replace(arguments["schema"], name=folder.name), "folder": folder}
 
 
@@ -158,10 +163,12 @@ def infer_files(
     location: str,
     options: Mapping[str, Any],
     model: Mapping[tuple[str, str], ModelColumn] | None = None,
+    spool: Spool | None = None,
 ) -> dict[str, Any]:
     """The arguments of `Database` for files with a table each.
 
-    `model` gives the types of the columns that a model looks at.
+    `model` gives the types of the columns that a model looks at. With a `spool` tables other than the target stay on
+    disk.
     """
     from hornboost.data.readers.folder import open_file
 
@@ -171,13 +178,18 @@ def infer_files(
             raise DataError(f"{location}: two files hold the table '{table_name(path)}'; remove or rename one of them")
     options = options if model is None else {**options, "model": model}
     selection = select_tables(paths, options, location)
-    sources: dict[str, Source] = {name: open_file(paths[name], name, None) for name in selection.read}
+    target = str(options.get("target") or selection.read[0])
+    sources: dict[str, Source] = {
+        name: open_file(paths[name], name, None, None if name == target else spool) for name in selection.read
+    }
     chosen = with_model(selection.options, {name: source.columns for name, source in sources.items()})
     declared = declared_types(chosen, sources, options.get("model") or {})
     notes: list[str] = []
     for name, source in sources.items():
         if isinstance(source, ArrowSource):
             sources[name] = typed_source(source, notes, declared.get(name, {}))
+        elif spool is not None:
+            sources[name] = spool.typed(source, notes, declared.get(name, {}))
     arguments = infer_task(sources, location, chosen)
     schema = arguments["schema"]
     tables = {name: replace(table, file=paths[name].name) for name, table in schema.tables.items()}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hornboost.data.partitions.raw import BATCH
+from hornboost.data.partitions.spool import StreamedSource
 from hornboost.data.readers.address import said_safely
 from hornboost.data.readers.decimals import WIDEST, with_decimals
 from hornboost.data.readers.inferred import declared_types, infer_task, time_columns, with_model
 from hornboost.data.readers.selection import select_tables
+from hornboost.data.readers.sqlite_rows import sqlite_batches
 from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ForeignKey, Home
 from hornboost.data.source import ArrowSource, Source
@@ -21,9 +24,12 @@ from hornboost.logic.moment import DAY
 from hornboost.sql import catalogue
 from hornboost.sql.catalogue import count_rows, read_columns
 from hornboost.sql.dialects import DUCKDB, POSTGRES, SQLITE
+from hornboost.sql.partitions import setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from hornboost.data.partitions.spool import Spool
 
 
 @dataclass(eq=False)
@@ -60,7 +66,7 @@ class Catalogue:
         self.foreign_keys += [ForeignKey(*row) for row in rows]
 
 
-def read_duckdb(database: Any, options: Mapping[str, Any], schema: str) -> dict[str, Any]:
+def read_duckdb(database: Any, options: Mapping[str, Any], schema: str, spool: Spool | None = None) -> dict[str, Any]:
     """The arguments of `Database` for a DuckDB file or connection."""
     import duckdb
 
@@ -77,10 +83,14 @@ def read_duckdb(database: Any, options: Mapping[str, Any], schema: str) -> dict[
             ) from None
     try:
         found = _duckdb_catalogue(database, location, schema)
+        if spool is not None:
+            database.execute(setting("memory_limit", f"{spool.memory >> 20}MB")).fetchall()
         return _read(
             found,
             options,
             lambda table, casts: database.sql(read_columns(table, schema, casts, DUCKDB)).to_arrow_table(),
+            spool=spool,
+            stream=lambda table, casts: _duckdb_batches(database.sql(read_columns(table, schema, casts, DUCKDB))),
         )
     except duckdb.Error as error:
         raise DataError(
@@ -116,7 +126,16 @@ def _duckdb_catalogue(connection: Any, location: str, schema: str) -> Catalogue:
     return found
 
 
-def read_sqlite(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
+def _duckdb_batches(relation: Any) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    reader = (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(BATCH)  # so in DuckDB 1
+    yield reader.schema.empty_table()
+    for batch in reader:
+        yield pa.Table.from_batches([batch])
+
+
+def read_sqlite(path: str | Path, options: Mapping[str, Any], spool: Spool | None = None) -> dict[str, Any]:
     """The arguments of `Database` for a SQLite file."""
     import pyarrow as pa
 
@@ -126,7 +145,14 @@ def read_sqlite(path: str | Path, options: Mapping[str, Any]) -> dict[str, Any]:
         # as a quoted address, since '%', '?' and '#' in a path would have the meaning that they have there
         with dbapi.connect(f"{path.resolve().as_uri()}?mode=ro") as connection, connection.cursor() as cursor:
             found, dates = _sqlite_catalogue(cursor, path.name)
-            return _read(found, options, lambda table, casts: _sqlite_table(cursor, table, casts, path.name), dates)
+            return _read(
+                found,
+                options,
+                lambda table, casts: _sqlite_table(cursor, table, casts, path.name),
+                dates,
+                spool=spool,
+                stream=lambda table, casts: sqlite_batches(path, table, list(casts)),
+            )
     except (dbapi.Error, pa.ArrowInvalid) as error:
         raise DataError(
             f"{path.name}: SQLite cannot read the tables ({_first_line(error)}); check that the file is a database"
@@ -217,7 +243,7 @@ POSTGRES_TYPES: Mapping[str, tuple[str, ...]] = {
 """The casts with which a column of each PostgreSQL type is read."""
 
 
-def read_postgres(uri: str, options: Mapping[str, Any], schema: str) -> dict[str, Any]:
+def read_postgres(uri: str, options: Mapping[str, Any], schema: str, spool: Spool | None = None) -> dict[str, Any]:
     """The arguments of `Database` for a PostgreSQL server."""
     dbapi = _adbc("postgresql")
     location = "the PostgreSQL database"
@@ -227,7 +253,11 @@ def read_postgres(uri: str, options: Mapping[str, Any], schema: str) -> dict[str
         with dbapi.connect(uri) as connection, connection.cursor() as cursor:
             found = _postgres_catalogue(cursor, location, schema)
             return _read(
-                found, options, lambda table, casts: _fetch(cursor, read_columns(table, schema, casts, POSTGRES))
+                found,
+                options,
+                lambda table, casts: _fetch(cursor, read_columns(table, schema, casts, POSTGRES)),
+                spool=spool,
+                stream=lambda table, casts: _postgres_batches(cursor, read_columns(table, schema, casts, POSTGRES)),
             )
     except (dbapi.Error, UnicodeError, ValueError) as error:
         if isinstance(error, DataError):
@@ -256,9 +286,18 @@ def _postgres_catalogue(cursor: Any, location: str, schema: str) -> Catalogue:
 
 
 def _read(
-    known: Catalogue, options: Mapping[str, Any], fetch: Any, dates: Iterable[tuple[str, str]] = ()
+    known: Catalogue,
+    options: Mapping[str, Any],
+    fetch: Any,
+    dates: Iterable[tuple[str, str]] = (),
+    *,
+    spool: Spool | None = None,
+    stream: Any = None,
 ) -> dict[str, Any]:
-    """Read the tables that are not excluded, and hand on what the catalogue knows."""
+    """Read the tables that are not excluded, and hand on what the catalogue knows.
+
+    With a `spool` tables other than the target are kept on disk, from `stream`, which gives their rows bit by bit.
+    """
     if not known.columns:
         where = f" in the schema '{known.home.schema}'" if known.home is not None else ""
         raise DataError(f"{known.location}: there are no tables{where}; give a database that holds them")
@@ -280,7 +319,15 @@ def _read(
             f"{known.location}: {table}.{name} is left out: it holds times of day; declare it nominal to use it"
             for name in unused
         ]
-        if columns:
+        if columns and spool is not None and table != (target or selection.read[0]):
+            scales = known.decimals.get(table, {})
+            kept = spool.keep(with_decimals(rows, scales, spelled)[0] for rows in stream(table, columns))
+            source = StreamedSource(table, kept, known.location)
+            source.stored = {name: "decimal" for name in spelled if name in scales and scales[name] is None}
+            for name in times & set(source.columns):
+                check_zones(source.read(name), f"{known.location}: table '{table}', column '{name}'")
+            sources[table] = spool.dated(source, {name for place, name in dates if place == table} - spelled)
+        elif columns:
             rows, stored = with_decimals(fetch(table, columns), known.decimals.get(table, {}), spelled)
             for name in times & set(rows.column_names):
                 check_zones(rows.column(name), f"{known.location}: table '{table}', column '{name}'")
@@ -313,6 +360,16 @@ def _with_dates(rows: pa.Table, dates: Collection[str], table: str) -> pa.Table:
     return rows
 
 
+def _postgres_batches(cursor: Any, statement: str) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    cursor.execute(statement)
+    reader = cursor.fetch_record_batch()
+    yield _with_all_ends(reader.schema.empty_table())
+    for batch in reader:
+        yield _with_all_ends(pa.Table.from_batches([batch]))
+
+
 def _rows(cursor: Any, statement: str, *parameters: str) -> list[Any]:
     cursor.execute(statement, parameters or None)
     return list(cursor.fetchall())
@@ -320,7 +377,10 @@ def _rows(cursor: Any, statement: str, *parameters: str) -> list[Any]:
 
 def _fetch(cursor: Any, statement: str) -> pa.Table:
     cursor.execute(statement)
-    table = cursor.fetch_arrow_table()
+    return _with_all_ends(cursor.fetch_arrow_table())
+
+
+def _with_all_ends(table: pa.Table) -> pa.Table:
     for position, values in enumerate(table.columns):
         table = table.set_column(position, table.column_names[position], _with_ends(values))
     return table

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.convert import factorize, parse_moments, remap
@@ -65,6 +66,42 @@ def convert_text(values: pa.ChunkedArray, place: str, notes: list[str]) -> pa.Ch
     if tokens:
         notes.append(f"{place}: {', '.join(repr(token) for token in tokens)} stands for a missing value")
     return taken(codes, converted)
+
+
+@dataclass(frozen=True)
+class TextType:
+    """How the texts of a column are read whose rows come a batch at a time: all in the type that was found for it.
+
+    Words for a missing value are null; `kind` None leaves the others as they are.
+    """
+
+    kind: pa.DataType | None
+
+    def convert(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Some of the texts in that type."""
+        return _map(values, self._converted)
+
+    def _converted(self, distinct: pa.Array) -> pa.Array:
+        import pyarrow as pa
+
+        words = _without_tokens(distinct)
+        if self.kind is None:
+            return words
+        if not (pa.types.is_date(self.kind) or pa.types.is_timestamp(self.kind)):
+            return words.cast(self.kind)
+        moments = parse_moments(words)
+        assert not isinstance(moments, str)
+        return moments.cast(self.kind)
+
+
+def text_type(distinct: pa.ChunkedArray, declared: Declared | None, place: str, notes: list[str]) -> TextType | None:
+    """How `typed_source` reads a column that has these distinct texts; None as it is written."""
+    if declared is not None and declared[0] in ("key", "nominal"):
+        return None
+    converted = convert_text(distinct, place, notes)
+    if converted is not distinct:
+        return TextType(converted.type)
+    return None if declared is None else TextType(None)
 
 
 def _map(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:

@@ -1,0 +1,202 @@
+"""Partitions of sources that stay on disk are those of the same sources in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from hornboost.cli.app import app
+from hornboost.cli.source import TaskOptions, open_source, streamed_reader
+from hornboost.data.partitions import raw
+from hornboost.data.partitions.streamed import partition_streamed
+from hornboost.errors import DataError
+from postgres import start_postgres
+
+TASK = TaskOptions(target="loan", label="risky", times={"loan": "granted", "trans": "day"})
+SIZES = {"partitions": 3, "depth": 2, "small_table": 25, "max_bins": 30}
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """Columns of which the first batch tells a type that another one contradicts, and all kinds of keys."""
+    rng = np.random.default_rng(3)
+    n, m = 50, 300
+    loan = pd.DataFrame(
+        {
+            "loan_id": range(100, 100 + n),
+            "account_id": [f"{k % 17:02}" if k % 5 else None for k in range(n)],
+            "amount": rng.random(n).round(3),
+            "granted": [f"2024-03-{1 + k % 28:02}" for k in range(n)],
+            "risky": [None if k % 7 == 0 else "ny"[k % 2] for k in range(n)],
+        }
+    )
+    account = pd.DataFrame(
+        {
+            "account_id": [f"{k:02}" for k in range(20)],
+            "district": [k % 4 for k in range(20)],
+            "flag": [k % 2 for k in range(20)],
+            "opened": [f"20{10 + k}-01-0{1 + k % 9}T10:00:00" for k in range(20)],
+            "rate": [None if k == 3 else k / 7 for k in range(20)],
+        }
+    )
+    trans = pd.DataFrame(
+        {
+            "trans_id": range(m),
+            "account_id": [f"{k % 23:02}" for k in range(m)],
+            "symbol": ["", "?", "NA", "x", "y"] * 60,
+            "amount": [None if k % 50 == 0 else k if k < 200 else k * 1.25 for k in range(m)],
+            "day": [f"2024-02-{1 + k % 28:02}" for k in range(m)],
+            "huge": [f"{10**20 + k % 3}" for k in range(m)],
+            "code": [str(k) if k < 250 else f"0{k}" for k in range(m)],
+        }
+    )
+    return {"loan": loan, "account": account, "trans": trans}
+
+
+def as_folder(folder: Path, suffix: str) -> Path:
+    folder.mkdir()
+    found = tables()
+    if suffix == "parquet":
+        trans = found["trans"]
+        trans["when"], trans["even"] = pd.to_datetime(trans.day), trans.trans_id % 2 == 0
+        trans["price"] = [None if k % 9 == 0 else Decimal(k) / 4 for k in range(len(trans))]
+        trans["kind"] = trans.symbol.astype("category")
+        trans["loan_id"] = [None if k % 6 == 0 else float(k % 40 + 100) for k in range(len(trans))]
+    for name, frame in found.items():
+        getattr(frame, f"to_{suffix}")(folder / f"{name}.{suffix}", index=False)
+    return folder
+
+
+def as_duckdb(path: Path) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        for name, frame in tables().items():
+            connection.register("frame", frame)
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame").fetchall()
+        connection.execute("ALTER TABLE trans ADD COLUMN listed ENUM ('never', 'odd')").fetchall()
+        connection.execute("UPDATE trans SET listed = 'odd' WHERE trans_id % 2 = 1").fetchall()
+    return path
+
+
+def as_sqlite(path: Path) -> Path:
+    found = tables()
+    found["trans"]["any"] = [k if k % 3 else f"t{k}" for k in range(300)]
+    found["trans"]["late"] = [None] * 200 + [k / 3 for k in range(100)]
+    found["trans"]["spelled"] = [k / 3 if k % 3 else "u" for k in range(300)]
+    connection = sqlite3.connect(path)
+    for name, frame in found.items():
+        frame.to_sql(name, connection, index=False)
+    connection.close()
+    return path
+
+
+def as_postgres(folder: Path) -> tuple[Any, str]:
+    import adbc_driver_postgresql.dbapi as dbapi
+    import pyarrow as pa
+
+    server = start_postgres(folder)
+    with dbapi.connect(server.get_uri()) as connection, connection.cursor() as cursor:
+        for name, frame in tables().items():
+            cursor.adbc_ingest(name, pa.Table.from_pandas(frame, preserve_index=False), mode="create")
+        cursor.execute("ALTER TABLE trans ADD COLUMN price numeric(12, 2), ADD COLUMN wide numeric, ADD COLUMN at date")
+        cursor.execute("UPDATE trans SET price = trans_id / 4.0, wide = trans_id / 3.0, at = day::date")
+        connection.commit()
+    return server, server.get_uri()
+
+
+def content(folder: Path) -> Any:
+    """The manifest without checksums, since Parquet also says whether a column could be null."""
+    found = json.loads((folder / "manifest.json").read_text())["manifest"]
+    return {name: value for name, value in found.items() if name != "files"}
+
+
+def check_same(source: str, options: TaskOptions, folder: Path) -> None:
+    open_source(source, options).partition(folder / "loaded", **SIZES)
+    read = streamed_reader(source, options)
+    assert read is not None
+    partition_streamed(read, folder / "streamed", 10**9, **SIZES)
+    assert content(folder / "streamed") == content(folder / "loaded")
+    for file in (folder / "loaded").rglob("*.parquet"):
+        one, two = pq.read_table(file), pq.read_table(folder / "streamed" / file.relative_to(folder / "loaded"))
+        assert one.cast(two.schema).equals(two), file
+    assert {path.name for path in folder.iterdir() if path.name.startswith(".")} == set()
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So small that types cannot be told from one of them."""
+    monkeypatch.setattr(raw, "BATCH", 64)
+
+
+@pytest.mark.parametrize("kind", ["csv", "schema", "parquet", "duckdb", "sqlite", "postgres"])
+def test_a_stream_is_read_as_the_source_in_memory_is(kind: str, tmp_path: Path) -> None:
+    options = TASK
+    server = None
+    if kind == "postgres":
+        pytest.importorskip("pgserver")
+        server, source = as_postgres(tmp_path / "server")
+    elif kind in ("duckdb", "sqlite"):
+        source = str((as_duckdb if kind == "duckdb" else as_sqlite)(tmp_path / "source"))
+    else:
+        source = str(as_folder(tmp_path / "source", "parquet" if kind == "parquet" else "csv"))
+    if kind == "schema":
+        open_source(source, TASK).write_schema(Path(source) / "schema.toml")
+        options = TaskOptions()
+    (tmp_path / "made").mkdir()
+    try:
+        check_same(source, options, tmp_path / "made")
+    finally:
+        if server is not None:
+            server.cleanup()
+
+
+def test_the_command_partitions_and_other_verbs_read_the_folder(tmp_path: Path) -> None:
+    source, folder = as_folder(tmp_path / "source", "csv"), tmp_path / "parts"
+    given = ["--target", "loan", "--label", "risky", "--time", "loan.granted", "--time", "trans.day"]
+    sizes = ["--partitions", "2", "--memory", "1GB", "--small-table", "0"]
+    found = CliRunner().invoke(app, ["partition", str(source), "-o", str(folder), *given, *sizes])
+    assert found.exit_code == 0, found.output
+    assert "wrote 2 partitions" in found.output
+    shown = CliRunner().invoke(app, ["inspect", str(folder)]).output
+    assert "370 rows in 2 partitions" in shown
+    assert "trans (300 rows)" in shown
+    again = CliRunner().invoke(app, ["inspect", str(folder), "--label", "other"])
+    assert "its manifest states the task, so --label has no use here" in str(again.exception)
+
+
+def test_a_declared_key_that_is_none_is_refused(tmp_path: Path) -> None:
+    source = as_folder(tmp_path / "source", "csv")
+    open_source(str(source), TASK).write_schema(source / "schema.toml")
+    for column, problem in (("2,", "the value '2' occurs twice"), (",", "row 4 has no 'trans_id'")):
+        lines = (source / "trans.csv").read_text().splitlines(keepends=True)
+        lines[4] = column + lines[4].split(",", 1)[1]
+        (source / "trans.csv").write_text("".join(lines))
+        read = streamed_reader(str(source), TaskOptions())
+        assert read is not None
+        with pytest.raises(DataError, match=problem):
+            partition_streamed(read, tmp_path / "parts", 10**9, **SIZES)
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, os.strerror(28))
+
+    source = as_folder(tmp_path / "source", "parquet")
+    monkeypatch.setattr("hornboost.data.partitions.writer._measured", full)
+    read = streamed_reader(str(source), TASK)
+    assert read is not None
+    with pytest.raises(DataError, match="No space left on device"):
+        partition_streamed(read, tmp_path / "parts", 10**9, **SIZES)
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+    with pytest.raises(DataError, match="give at least 256 MB"):
+        partition_streamed(read, tmp_path / "parts", 10**6, **SIZES)
