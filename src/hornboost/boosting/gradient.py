@@ -153,7 +153,7 @@ class GradientBooster(Booster):
     def _engine_options(self) -> dict[str, Any]:
         options = super()._engine_options()
         is_far = isinstance(self.max_depth, str)
-        depth = FARTHEST if is_far else self.max_depth
+        depth = self._farthest() if is_far else self.max_depth
         return {**options, "max_depth": depth, "look_ahead": max(NEAR, depth), "constants": self._domains()[0]}
 
     def _domains(self) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -256,13 +256,15 @@ class GradientBooster(Booster):
         self._named = _all_named(problem) if by_hand else recurring(problem.engine, self._near())
         found = problem.engine.graph.distances()
         distances = found.values()
+        farthest, near = self._farthest(), self._near()
         if isinstance(self.max_depth, str):
+            way_out = "set max_depth to reach it" if farthest == FARTHEST else "the partitions hold no rows so far away"
             self.left_out_ |= {
-                table: f"it is {distance} joins away from an example; set max_depth to reach it"
+                table: f"it is {distance} joins away from an example; {way_out}"
                 for table, distance in found.items()
-                if distance > FARTHEST
+                if distance > farthest
             }
-        depths = (NEAR, min(FARTHEST, max(NEAR + 1, *distances))) if distances else (NEAR,)
+        depths = tuple({near: None, min(farthest, max(near + 1, *distances)): None}) if distances else (near,)
         given = bool(problem.examples.aggregates)
         choices: Choices = {
             "aggregates": (False, True) if given and self.aggregates == "auto" else (given,),
@@ -297,7 +299,12 @@ class GradientBooster(Booster):
         self.n_conditions_ = sum(rule.clause.length for rule in self.ensemble_.rules)
 
     def _near(self) -> int:
-        return NEAR if isinstance(self.max_depth, str) else self.max_depth
+        return min(NEAR, self._farthest()) if isinstance(self.max_depth, str) else self.max_depth
+
+    def _farthest(self) -> int:
+        """How far clauses may go where that is left to be chosen: partitions hold the rows within some joins only."""
+        stored = None if self.database is None else self.database.stored
+        return FARTHEST if stored is None else min(FARTHEST, stored.depth)
 
 
 def _all_named(problem: Problem) -> frozenset[tuple[str, str]]:

@@ -20,7 +20,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hornboost import exact
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.data import Database
-from hornboost.data.table import Column
 from hornboost.engine.constants import checked_domains, nameable
 from hornboost.engine.sampling import example_hash, uniform
 from hornboost.engine.seeded import Position, SeededEngine
@@ -414,16 +413,16 @@ def constant_domains(database: Database) -> tuple[str, ...]:
     >>> constant_domains(db)
     ('topic',)
     """
-    columns: dict[str | None, list[Column]] = {}
+    columns: dict[str | None, list[tuple[str, str]]] = {}
     for table in database.tables.values():
         for column in table.keys:
-            columns.setdefault(column.domain, []).append(column)
+            columns.setdefault(column.domain, []).append((table.name, column.name))
 
     def holds_names(domain: str) -> bool:
-        codes = [column.codes[column.codes >= 0] for column in columns.get(domain, [])]
-        if len(codes) != 1 or codes[0].size == 0 or database.domains[domain].size > MOST_CONSTANTS:
+        places = columns.get(domain, [])
+        if len(places) != 1 or database.n_identifiers(domain) > MOST_CONSTANTS:
             return False
-        counts = np.bincount(codes[0]).astype(np.float64)
-        return bool((counts * counts).sum() >= LEAST_SHARING * codes[0].size)
+        rows, squares = database.key_counts(*places[0])
+        return rows > 0 and squares >= LEAST_SHARING * rows
 
     return tuple(domain for domain in database.domains if holds_names(domain))

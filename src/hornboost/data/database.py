@@ -191,6 +191,20 @@ class Database:
         changed.__setstate__(self.__getstate__() | {"_parts": parts, "_places": places})
         return changed
 
+    def key_counts(self, table: str, column: str) -> tuple[int, int]:
+        """How many rows have a key in a column, and the squares of how many have each, added up; of all partitions."""
+        if self._store is not None:
+            entry = self._store.manifest.table(table)
+            found = next(known for known in entry.columns if known.name == column)
+            return entry.rows - found.missing, found.squares
+        codes = self._built.tables[table].columns[column].codes
+        counts = np.bincount(codes[codes >= 0])
+        return int(counts.sum()), int((counts * counts).sum())
+
+    def n_identifiers(self, domain: str) -> int:
+        """How many identifiers key columns share, also where most of them are in partitions."""
+        return self._built.domains[domain].size if self._store is None else self._store.n_identifiers(domain)
+
     @property
     def target(self) -> Target:
         """What is predicted."""

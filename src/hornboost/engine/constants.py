@@ -27,7 +27,7 @@ def checked_domains(database: Database, names: Iterable[str], max_bins: int) -> 
     for name in listed:
         if name not in database.domains:
             raise DataError(f"constants: there are no keys of '{name}'{did_you_mean(str(name), database.domains)}")
-        if database.domains[name].size > max_bins:
+        if database.n_identifiers(name) > max_bins:
             raise DataError(f"constants: {_too_many(database, name, max_bins)}; raise max_bins, or leave '{name}' out")
     return listed
 
@@ -38,13 +38,13 @@ def nameable(database: Database, names: Iterable[str], max_bins: int) -> tuple[t
     left_out = {
         name: f"{_too_many(database, name, max_bins)}, so rules name none"
         for name in listed
-        if database.domains[name].size > max_bins
+        if database.n_identifiers(name) > max_bins
     }
     return tuple(name for name in listed if name not in left_out), left_out
 
 
 def _too_many(database: Database, name: str, max_bins: int) -> str:
-    return f"there are {database.domains[name].size:,} keys of '{name}', more than max_bins={max_bins:,}"
+    return f"there are {database.n_identifiers(name):,} keys of '{name}', more than max_bins={max_bins:,}"
 
 
 def recurring(engine: Engine, max_depth: int) -> frozenset[tuple[str, str]]:

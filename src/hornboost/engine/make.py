@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hornboost.data.bins import MAX_BINS
 from hornboost.data.table import Table
 from hornboost.engine.engine import Engine
 
@@ -17,4 +18,6 @@ def make_engine(database: Database, examples: Table, **options: Any) -> Engine:
         return Engine(database, examples, **options)
     from hornboost.engine.partitioned import PartitionedEngine
 
+    if database.stored is not None:
+        database.stored.check(options.get("max_depth", 0), options.get("max_bins", MAX_BINS))
     return PartitionedEngine(database, examples, **options)

@@ -99,6 +99,12 @@ def n_missing(table: int, column: int) -> str:
     return _filled("SELECT count(*) - count(c$c) FROM e$t", t=table, c=column)
 
 
+def squares(table: int, column: int) -> str:
+    """The squares of the numbers of rows that have each key, added up."""
+    statement = "SELECT sum(n * n) FROM (SELECT count(*) AS n FROM e$t WHERE c$c IS NOT NULL GROUP BY c$c)"
+    return _filled(statement, t=table, c=column)
+
+
 def span(table: int, column: int) -> str:
     """How many rows there are, how many have no time in a column, and the first and the last time."""
     return _filled("SELECT count(*), count(*) - count(c$c), min(c$c), max(c$c) FROM e$t", t=table, c=column)

@@ -33,6 +33,8 @@ class ColumnEntry:
     levels: str | None = None
     distinct: int = 0
     missing: int = 0
+    squares: int = 0
+    """Of a key the squares of the numbers of rows that have each, added up: how much its values recur."""
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,29 @@ class PartitionStore:
         """The levels of a column up to which each distinct value is one."""
         return self.manifest.max_bins
 
+    def check(self, max_depth: int, max_bins: int) -> None:
+        """Refuse to look further than the parts reach, or at other thresholds than they know."""
+        if max_depth > self.depth:
+            raise DataError(
+                f"{self.folder.name}: max_depth={max_depth} goes further than the partitions, which hold the rows "
+                f"within {self.depth} join{'s' * (self.depth > 1)}; set max_depth={self.depth}, or partition the "
+                f"source with depth={max_depth}"
+            )
+        if max_bins != self.max_bins and self._has_bins():
+            raise DataError(
+                f"{self.folder.name}: the partitions hold some columns in {self.max_bins} bins, which cannot be made "
+                f"into max_bins={max_bins}; set max_bins={self.max_bins}, or partition the source with {max_bins}"
+            )
+
+    def _has_bins(self) -> bool:
+        """Whether some column has more distinct values than bins."""
+        columns = [column for table in self.manifest.tables for column in _columns(table)]
+        return any(column.kind == "numeric" and column.distinct > self.max_bins for column in columns)
+
+    def n_identifiers(self, domain: str) -> int:
+        """How many identifiers the key columns of a domain have in all rows."""
+        return next(entry.size for entry in self.manifest.domains if entry.name == domain)
+
     def is_whole(self, table: str) -> bool:
         """Whether every part holds all rows of a table."""
         return self.manifest.table(table).whole

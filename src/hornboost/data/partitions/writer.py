@@ -208,7 +208,7 @@ class _Writer:
 
         check()
         place = (self.warehouse.number[table.name], k)
-        categories = levels = None
+        categories, levels, squares = None, None, 0
         file = f"dictionaries/{Path(self.files[table.name]).stem}-c{k}.parquet"
         if column.kind == "nominal":
             categories = self._dictionary(file, value=pa.array(column.categories, pa.string()))
@@ -219,9 +219,10 @@ class _Writer:
             distinct = bins.size if bins.size < self.max_bins else self.warehouse.n_distinct([place])
         else:
             distinct = self.warehouse.n_distinct([place])
+            squares = int(self.warehouse.one(statements.squares(*place)) or 0)
         missing = int(self.warehouse.one(statements.n_missing(*place)))
         about = column.domain, column.is_date, column.stored, categories, levels
-        return ColumnEntry(column.name, column.kind, *about, distinct, missing)
+        return ColumnEntry(column.name, column.kind, *about, distinct, missing, squares)
 
     def _domain(self, number: int, name: str) -> DomainEntry:
         size = self.warehouse.n_distinct(self.warehouse.domains[name])
