@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 import hornboost as hb
 from hornboost.activation.strategies import STRATEGIES
+from hornboost.engine.needs import ENTRY_BYTES, Needs
+from hornboost.model.diagnosis import JoinsLeftOutWarning
 
 
 def held_out_accuracy(database: hb.Database, **options: object) -> float:
@@ -224,8 +225,10 @@ def test_bad_parameters_are_named(name: str, value: object):
 
 def test_joins_over_the_limit_are_refused_and_listed(trains):
     database, X, y = trains
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = hb.C2RIBClassifier(database, rounds=3, max_entries=10, random_state=0).fit(X, y)
+    limit = sum(Needs.of(database)) + 10 * ENTRY_BYTES
+    with pytest.warns(
+        JoinsLeftOutWarning, match=r"1 join was left out because there is memory for 10 .* \(see refused_\)"
+    ):
+        model = hb.C2RIBClassifier(database, rounds=3, memory_limit=limit, random_state=0).fit(X, y)
     assert model.refused_
     assert all(count > 10 for count in model.refused_.values())

@@ -16,6 +16,7 @@ import pytest
 import hornboost as hb
 from hornboost import C2RIBClassifier
 from hornboost.boosting import gradient, tuning
+from hornboost.engine.needs import ENTRY_BYTES, Needs
 from hornboost.errors import ModelError
 from hornboost.learners.newton import NewtonSearch
 from hornboost.model import checkpoint, seal, whole
@@ -165,9 +166,11 @@ def test_a_file_that_can_no_longer_be_written_costs_neither_the_model_nor_the_er
         C2RIBClassifier(db, **given, callbacks=[remove, stop_after(2)]).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::hornboost.model.diagnosis.JoinsLeftOutWarning")
 def test_joins_that_were_refused_are_not_forgotten(tmp_path: Path) -> None:
     db, X, y = trains()
-    given: dict[str, Any] = {"rounds": 4, "random_state": 1, "max_entries": 100}
+    limit = sum(Needs.of(db)) + 100 * ENTRY_BYTES
+    given: dict[str, Any] = {"rounds": 4, "random_state": 1, "memory_limit": limit}
     whole = C2RIBClassifier(db, **given).fit(X, y)
     for _ in range(2):
         resumed = C2RIBClassifier(db, **given, checkpoint=tmp_path / "run.json").fit(X, y)

@@ -13,6 +13,7 @@ import pytest
 
 import hornboost as hb
 from hornboost import cli
+from hornboost.engine.needs import ENTRY_BYTES, Needs
 
 LATER = [0.0, 0.2, 0.8]
 
@@ -239,14 +240,14 @@ def test_no_file_is_read_and_replaced_by_one_command(run: Any, folder: Path, mod
 def test_what_limits_did_is_said_once(run: Any, folder: Path, tmp_path: Path) -> None:
     output, few, long = (
         ["-o", tmp_path / "m.json"],
-        ["--set", "max_entries=1500"],
+        ["--memory", sum(Needs.of(hb.Database.from_folder(folder))) + 1500 * ENTRY_BYTES],
         ["--rounds", 10**6, "--time-limit", 0.5],
     )
     code, _, err = run("fit", folder, *output, *long)
     assert code == 0
     assert err.count("the time limit of 0.5 s ended the search") == 1
     _, _, err = run("fit", folder, *output, *few, "--rounds", 2, "--estimator", "c2rib")
-    assert err.count("left out for reaching more than max_entries=1,500 rows: trans.account_id (") == 1
+    assert err.count("left out for reaching more rows than there is memory for: trans.account_id (") == 1
     told = json.loads(run("fit", folder, *output, *few, "--rounds", 2, "--json")[1])
     assert told["stopped"] == "all rounds done"
     assert told["refused"]

@@ -31,7 +31,6 @@ from hornboost.engine import (
     to_clause,
 )
 from hornboost.engine.tree import Join, Ref, Spec
-from hornboost.errors import LimitError
 from hornboost.learners.clauses import weights_in_units
 from hornboost.logic.clause import Clause, Head
 from hornboost.logic.clause import Test as Condition
@@ -135,6 +134,12 @@ def follow(engine: Engine, path: Sequence[Refinement]) -> State:
 
 def clause_of(state: State, engine: Engine) -> Clause:
     return to_clause(state.specs, HEAD, [column.name for column in engine.examples.keys])
+
+
+def with_room_for(entries: int, engine: Engine) -> Engine:
+    """The engine with memory for so many entries of a literal."""
+    engine.workshop.most_entries = entries
+    return engine
 
 
 def listed(frontier: Frontier) -> list[Refinement]:
@@ -403,8 +408,8 @@ def test_the_frontier_at_some_nodes_is_that_part_of_the_whole(walk: Walk) -> Non
 
 @some(30)
 @given(walks())
-def test_a_join_beyond_the_limit_is_refused_and_reported(walk: Walk) -> None:
-    engine = walk.engine(max_entries=2)
+def test_a_join_beyond_the_memory_is_refused_and_reported(walk: Walk) -> None:
+    engine = with_room_for(2, walk.engine())
     free = walk.engine()
     for path in walk.paths(engine):
         kept = set(listed(engine.frontier(follow(engine, path))))
@@ -418,7 +423,7 @@ def test_a_join_beyond_the_limit_is_refused_and_reported(walk: Walk) -> None:
 
 def test_a_refusal_at_one_clause_does_not_refuse_the_same_join_at_a_smaller_one() -> None:
     database = people_and_things()
-    engine = Engine(database, database.encode(database.examples()[0]), max_entries=4, look_ahead=1)
+    engine = with_room_for(4, Engine(database, database.encode(database.examples()[0]), look_ahead=1))
     root = engine.root()
     wide = engine.refine(root, Refinement(0, (Join("owns", "person", Ref(0, "person")),)))
     join = Join("thing", "thing", Ref(1, "thing"))
@@ -428,17 +433,10 @@ def test_a_refusal_at_one_clause_does_not_refuse_the_same_join_at_a_smaller_one(
     assert join in {r.joins[0] for r in listed(engine.frontier(narrow, nodes=[1])) if r.joins}
 
 
-def test_a_join_that_reaches_too_much_is_an_error_that_names_it() -> None:
-    database = people_and_things()
-    engine = Engine(database, database.encode(database.examples()[0]), max_entries=3)
-    with pytest.raises(LimitError, match=r"owns\.person reaches 6 rows, more than max_entries=3; raise max_entries"):
-        engine.checked_reach(engine.root(), 0, (Join("owns", "person", Ref(0, "person")),))
-
-
 def test_an_engine_over_other_examples_shares_memory_threads_and_refusals() -> None:
     database = people_and_things()
     X, _ = database.examples()
-    engine = Engine(database, database.encode(X), max_entries=1, n_jobs=2)
+    engine = with_room_for(1, Engine(database, database.encode(X), n_jobs=2))
     other = engine.over(database.encode(X[:2]))
     assert (other.cache, other.refused, other.workshop.pool) == (engine.cache, engine.refused, engine.workshop.pool)
     other.frontier(other.root())

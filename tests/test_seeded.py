@@ -21,6 +21,7 @@ from hornboost.learners.seeded import Budget, SeededSearch
 from hornboost.logic.clause import Head
 from hornboost.stopping import OUT_OF_TIME, fitting, learning
 from random_databases import RandomCase, cases
+from test_engine import with_room_for
 
 
 def encoded(case: RandomCase):
@@ -180,7 +181,7 @@ def test_keys_and_chains_reach_what_the_engine_reaches() -> None:
 def test_a_join_over_the_cap_is_refused_for_keys_as_for_examples() -> None:
     database = hb.datasets.skewed_pairs(1500, seed=2).database()
     examples = database.encode(database.examples()[0])
-    plain, seeded = Engine(database, examples, max_entries=200_000), Engine(database, examples, max_entries=200_000)
+    plain, seeded = (with_room_for(200_000, Engine(database, examples)) for _ in range(2))
     plain.frontier(plain.root())
     SeededEngine(seeded).literals(SeededEngine(seeded).root(), 0)
     assert plain.refused

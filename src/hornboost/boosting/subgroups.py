@@ -98,7 +98,10 @@ class KBSSubgroups(RelationalExamples):
     max_depth : int
         Joins between the example and a row that a clause may look at.
     max_entries : int
-        The largest number of rows that a join may reach; joins over it are left out.
+        The entries of a literal that are held at once on the way to another; more are followed for some of the examples
+        after the others.
+    memory_limit : int, str or None
+        Bytes, or a text such as "4GB"; joins that do not fit are left out. None is 80 % of the memory at hand.
     n_jobs : int or None
         Threads; the result does not depend on it.
 
@@ -131,6 +134,7 @@ class KBSSubgroups(RelationalExamples):
     max_literals: int = 3
     max_depth: int = 2
     max_entries: int = 50_000_000
+    memory_limit: int | str | None = None
     n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -141,6 +145,7 @@ class KBSSubgroups(RelationalExamples):
         "max_literals": [Interval(Integral, 1, None, closed="left")],
         "max_depth": [Interval(Integral, 0, None, closed="left")],
         "max_entries": [Interval(Integral, 1, None, closed="left")],
+        "memory_limit": [Interval(Integral, 1, None, closed="left"), str, None],
         "n_jobs": N_JOBS,
     }
 
@@ -151,6 +156,7 @@ class KBSSubgroups(RelationalExamples):
         options = {
             "max_depth": self.max_depth,
             "max_entries": self.max_entries,
+            "memory_limit": self.memory_limit,
             "n_jobs": effective_n_jobs(self.n_jobs),
         }
         problem = self._problem(X, y, sample_weight, **options)

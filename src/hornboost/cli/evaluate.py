@@ -44,6 +44,7 @@ def evaluate(
     max_depth: shared.Depth = None,
     max_rules: shared.MaxRules = None,
     max_bins: shared.MaxBins = None,
+    memory: shared.Memory = None,
     time_limit: shared.TimeLimit = None,
     seed: shared.Seed = 0,
     settings: shared.Set = None,
@@ -57,7 +58,7 @@ def evaluate(
     database = open_task(source, options)
     X, y, behind = examples(database)
     learner = shared.make_estimator(
-        estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules, max_bins
+        estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules, max_bins, memory=memory
     )
     asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, seed)
     evaluated = [_Evaluated(of, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked]

@@ -37,6 +37,7 @@ def fit(
     max_depth: shared.Depth = None,
     max_rules: shared.MaxRules = None,
     max_bins: shared.MaxBins = None,
+    memory: shared.Memory = None,
     time_limit: shared.TimeLimit = None,
     checkpoint: shared.Checkpoint = None,
     seed: shared.Seed = 0,
@@ -62,6 +63,7 @@ def fit(
             max_rules,
             max_bins,
             checkpoint,
+            memory,
         )
         if not getattr(learner, "_learns_clauses", True):
             raise ModelError(
@@ -135,10 +137,12 @@ def examples(database: Database) -> tuple[Any, Any, Database]:
 def fit_with_progress(learner: Any, X: Any, y: Any, what: str = "learning") -> Any:
     """Fit with a progress bar on a terminal; parameters that the estimator refuses are the user's error."""
     from hornboost.cli.progress import fit_progress
+    from hornboost.model.diagnosis import JoinsLeftOutWarning
 
     known = learner.get_params(deep=False)
     with fit_progress(_n_rounds(learner, y), what) as callback, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no rule was learned")  # said in the report
+        warnings.filterwarnings("ignore", category=JoinsLeftOutWarning)
         if "callbacks" in known:
             learner.set_params(callbacks=[callback])
         try:
@@ -240,7 +244,7 @@ def about_limits(fitted: Any) -> list[str]:
         more = f" and {len(refused) - SHOWN} more" if len(refused) > SHOWN else ""
         joins = "1 join was" if len(refused) == 1 else f"{len(refused)} joins were"
         sentences.append(
-            f"{joins} left out for reaching more than max_entries={fitted.max_entries:,} rows: {shown}{more}"
+            f"{joins} left out for reaching more rows than there is memory for: {shown}{more}; raise --memory"
         )
     left_out = getattr(fitted, "left_out_", {})
     if left_out:

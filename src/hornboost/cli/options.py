@@ -161,6 +161,13 @@ MaxBins = Annotated[
         "--max-bins", min=2, help="Distinct values of a numeric column up to which each of them is a threshold."
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        help="The memory to use, as in 4GB, instead of 80 % of what there is; joins that do not fit are left out.",
+    ),
+]
 TimeLimit = Annotated[
     float | None, typer.Option(min=0.001, help="Seconds after which the search ends, keeping what was learned.")
 ]
@@ -375,6 +382,7 @@ def make_estimator(
     max_rules: int | None = None,
     max_bins: int | None = None,
     checkpoint: Path | None = None,
+    memory: str | None = None,
 ) -> Any:
     """The unfitted estimator, with the parameters it has."""
     import hornboost
@@ -394,6 +402,7 @@ def make_estimator(
         "max_depth": max_depth,
         "max_rules": max_rules,
         "max_bins": max_bins,
+        "memory_limit": memory,
         "time_limit": time_limit,
         "checkpoint": checkpoint,
     }

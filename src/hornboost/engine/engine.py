@@ -16,20 +16,24 @@ from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import join_kernels, pair_kernels
 from hornboost.engine.attributes import Attributes, Inputs
-from hornboost.engine.blocks import Block, build_block, zeros
+from hornboost.engine.blocks import Block, build_block, pass_over, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
+from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, Needs
+from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
 from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, NO_TIMES, Codes, Floats, Reach, cutoffs_of, follow, gathered
 from hornboost.engine.row_conditions import NO_CONDITIONS, Conditions, conditions_of
 from hornboost.engine.seen import depends_on_cutoff, seen_satisfies
 from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
 from hornboost.engine.tree import Join, Ref, Spec, path_text, with_test
+from hornboost.engine.united import Told, told_of
 from hornboost.errors import LimitError
 from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Test
+from hornboost.memory import bytes_of
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
@@ -42,11 +46,12 @@ BARE = -1
 class Workshop:
     """What engines over several sets of examples share.
 
-    Memory for what is kept, threads, and a note of the joins that were refused.
+    Memory for what is kept, threads, how many entries there is room for, and a note of the joins that were refused.
     """
 
-    def __init__(self, cache: Cache, n_jobs: int = 1) -> None:
+    def __init__(self, cache: Cache, n_jobs: int = 1, most_entries: int = MOST_ENTRIES) -> None:
         self.cache = cache
+        self.most_entries = most_entries
         self.n_jobs = n_jobs
         self.pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
         self.refused: dict[tuple[Join, ...], int] = {}
@@ -55,8 +60,10 @@ class Workshop:
 class Engine:
     """Scores and applies the refinements of clauses over a set of examples.
 
-    `examples` is the encoded root (`Database.encode`). A chain of joins that reaches more than `max_entries` rows is
-    refused and recorded in `refused`. Blocks and states are kept within `cache_bytes`. Keys of the domains in
+    `examples` is the encoded root (`Database.encode`). Where the literals on the way to another have more than
+    `max_entries` entries, they are followed for some of the examples after the others. A chain of joins that reaches
+    more rows than fit into `memory_limit` is refused and recorded in `refused`. Blocks and states are kept within
+    `cache_bytes`, and no more than half of what the tables leave of the memory. Keys of the domains in
     `constants` can be tested like nominal attributes. Of a numeric column, and of ages, at most `max_bins` thresholds
     are tried in each direction. Nothing depends on `n_jobs` or on what is kept but the time.
     """
@@ -70,6 +77,7 @@ class Engine:
         look_ahead: int = 2,
         max_entries: int = 50_000_000,
         cache_bytes: int = 1 << 30,
+        memory_limit: int | str | None = None,
         n_jobs: int = 1,
         constants: Sequence[str] = (),
         max_bins: int = MAX_BINS,
@@ -80,7 +88,10 @@ class Engine:
         self.max_depth = max_depth
         self.look_ahead = look_ahead
         self.max_entries = max_entries
-        self.workshop = workshop or Workshop(Cache(cache_bytes), n_jobs)
+        if workshop is None:
+            room = Needs.of(database).room_within(bytes_of(memory_limit))
+            workshop = Workshop(Cache(min(cache_bytes, room // 2)), n_jobs, min(room // ENTRY_BYTES, MOST_ENTRIES))
+        self.workshop = workshop
         self.cache = self.workshop.cache
         self.facts = Facts.of(database)
         self.graph = JoinGraph(self.facts, examples)
@@ -111,6 +122,11 @@ class Engine:
     def refused(self) -> dict[tuple[Join, ...], int]:
         """The joins that reach too many rows, and how many."""
         return self.workshop.refused
+
+    @property
+    def most_entries(self) -> int:
+        """How many entries of a literal there is room for."""
+        return self.workshop.most_entries
 
     def root(self) -> State:
         """The state of the clause with an empty body."""
@@ -199,15 +215,19 @@ class Engine:
         assert found is not None
         return found
 
-    def entries(self, state: State, node: int, joins: tuple[Join, ...]) -> Entries:
+    def entries(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Entries:
         """The entries that a chain of joins below a node reaches,
         over all of the node's entries; kept with the node.
         """
         key = ("entries", state.entries[node].number, joins)
         known: Entries | None = self.cache.get(key)
         if known is None:
-            known = _expanded(self.checked_reach(state, node, joins), NO_MASK)
-            self.cache.put(key, known, known.nbytes)
+            reach = self.checked_reach(state, node, joins, at_once)
+            if len(state.entries[0]) > 1 and reach.count_rows() > at_once:
+                raise TooManyAtOnceError(f"the join {path_text(joins)} reaches more than {at_once:,} rows")
+            known = _expanded(reach, NO_MASK)
+            if state.entries[node].number != OF_PIECE:
+                self.cache.put(key, known, known.nbytes)
         return known
 
     def _of_node(self, state: State, node: int, visible: Visible | None) -> list[Wanted]:
@@ -280,18 +300,40 @@ class Engine:
         None when it reaches too much, or its closing drops nothing.
         """
         try:
-            reach, inputs = self.pass_of(state, wanted)
+            reach, inputs = self.pass_of(state, wanted, self.max_entries)
+        except TooManyAtOnceError:
+            return self._block_by_pieces(state, wanted)
         except LimitError:
             return None
         bare = wanted.bare and bool(wanted.chain.joins)
         return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs)
 
-    def pass_of(self, state: State, wanted: Wanted) -> tuple[Reach, Inputs]:
+    def _block_by_pieces(self, state: State, wanted: Wanted) -> Block | None:
+        """The same, joined from those of pieces of the examples."""
+        joins = wanted.chain.joins
+
+        def of_piece(part: State) -> tuple[Block, Told]:
+            reach, inputs = self.pass_of(part, wanted, self.max_entries)
+            counts = *(0,) * (len(joins) - 2), reach.example.size, reach.count_rows()
+            every = inputs._replace(max_bins=MOST_ENTRIES)
+            block, dropped = pass_over(reach, every, wanted.bare, self.workshop.pool, self.workshop.n_jobs)
+            return block, told_of(block, dropped, counts)
+
+        try:
+            block, told = joined_block(by_pieces(state, of_piece), self.shown(state, wanted), wanted)
+        except LimitError:
+            return None
+        most = told.too_many(self.most_entries)
+        if most is not None:
+            self.refused[joins[: most[0] + 1]] = most[1]
+        return None if told.is_left_out(wanted, self.most_entries) else block
+
+    def pass_of(self, state: State, wanted: Wanted, at_once: int = MOST_ENTRIES) -> tuple[Reach, Inputs]:
         """What the pass over the rows of a block reads; refused where there are too many."""
         check()
         chain, attributes = wanted.chain, self.shown(state, wanted)
         if chain.joins:
-            reach, last = self.checked_reach(state, chain.node, chain.joins), chain.joins[-1]
+            reach, last = self.checked_reach(state, chain.node, chain.joins, at_once), chain.joins[-1]
             by = last.column, self.database.index(last.table, last.column)
             return reach, attributes.inputs(wanted.selected, by)
         entries, table = state.entries[chain.node], state.specs[chain.node].table
@@ -299,23 +341,30 @@ class Engine:
             return Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS), attributes.inputs(wanted.selected)
         return self.rows_alone(state, table, entries.example, entries.rows), attributes.inputs(wanted.selected)
 
-    def checked_reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
+    def checked_reach(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Reach:
         """The rows that joins reach from a node; refused where there are too many."""
         check()
-        reach = self.reach(state, node, joins)
+        reach = self.reach(state, node, joins, at_once)
         self.check_count(reach.count_rows(), joins)
         return reach
 
     def check_count(self, count: int, joins: tuple[Join, ...]) -> None:
-        """Refuse joins that reach more rows than the limit, and remember that they were."""
-        if count > self.max_entries:
+        """Refuse joins that reach more rows than there is room for, and remember that they were."""
+        if count > min(self.most_entries, MOST_ENTRIES):
             self.refused[joins] = count
-            limit = f"more than max_entries={self.max_entries:,}"
             raise LimitError(
-                f"the join {path_text(joins)} reaches {count:,} rows, {limit}; raise max_entries to follow it"
+                f"the join {path_text(joins)} reaches {count:,} rows, and there is memory for {self.most_entries:,}; "
+                "raise memory_limit to follow it"
             )
 
-    def reach(self, state: State, node: int, joins: tuple[Join, ...]) -> Reach:
+    def reach(
+        self,
+        state: State,
+        node: int,
+        joins: tuple[Join, ...],
+        at_once: int = MOST_ENTRIES,
+        before: Entries | None = None,
+    ) -> Reach:
         """The last join of a chain as the input of one pass, from the entries of what comes before it."""
         join = joins[-1]
         if len(joins) == 1:
@@ -324,7 +373,7 @@ class Engine:
             def lookup(ref: Ref) -> Codes:
                 return state.codes(node, ref, self.key)
         else:
-            above = self.entries(state, node, joins[:-1])
+            above = self.entries(state, node, joins[:-1], at_once) if before is None else before
 
             def lookup(ref: Ref) -> Codes:
                 if ref.node == FIRST_NEW - (len(joins) - 2):
@@ -380,16 +429,32 @@ class Engine:
             alive = self._alive(state, state.specs[node].table, test, state.entries[node], node == 0)
             return state.filtered(node, alive, specs, changed)
         entries = list(state.entries)
-        for k in range(1, len(refinement.joins)):
-            check()
-            entries.append(self.entries(state, node, refinement.joins[:k]))
+        try:
+            for k in range(1, len(refinement.joins)):
+                check()
+                entries.append(self.entries(state, node, refinement.joins[:k], self.max_entries))
+        except TooManyAtOnceError:
+            if state.entries[node].number == OF_PIECE:
+                raise
+            return self._refine_by_pieces(state, refinement, changed)
         check()
-        entries.append(self._below(state, node, refinement.joins, test))
+        entries.append(self._below(state, node, refinement.joins, test, entries[-1]))
         check()
         alive = np.ones(len(entries[-1]), np.bool_)
         return propagate(specs, entries, state.covered, {len(specs) - 1: alive}, changed)
 
-    def _below(self, state: State, node: int, joins: tuple[Join, ...], test: Test | None) -> Entries:
+    def _refine_by_pieces(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None) -> State:
+        """The same, joined from pieces of the examples; which nodes lose entries is for all of them to say."""
+        pieces = by_pieces(state, lambda part: self._refine(part, refinement, changed))
+        if changed is None:
+            lost = tuple(any(each) for each in zip(*(part.changed for _, _, part in pieces), strict=True))
+            pieces = [
+                (lo, hi, part if part.changed == lost else self._refine(piece(state, lo, hi), refinement, lost))
+                for lo, hi, part in pieces
+            ]
+        return joined_state(pieces, state)
+
+    def _below(self, state: State, node: int, joins: tuple[Join, ...], test: Test | None, before: Entries) -> Entries:
         """The entries of the last literal of a chain that pass its test, for the covered examples only."""
         known: Entries | None = self.cache.get(("entries", state.entries[node].number, joins))
         if known is not None:
@@ -400,7 +465,7 @@ class Engine:
                 return known
             example, rows, up, _ = join_kernels.compact(known.example, known.rows, known.up, alive, NO_ROWS)
             return Entries(example, rows, up)
-        reach = self.reach(state, node, joins)
+        reach = self.reach(state, node, joins, before=before if len(joins) > 1 else None)
         codes = np.where(gathered(state.covered, reach.example), reach.codes, CODE(-1))
         reach, table = reach._replace(codes=codes), self.database.tables[joins[-1].table]
         if test is None:

@@ -20,6 +20,7 @@ from hornboost.engine.cache import Cache
 from hornboost.engine.engine import Engine, Workshop
 from hornboost.engine.facts import writable
 from hornboost.engine.frontier import NodeOptions, Option, Refinement, Wanted
+from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.parts import Opener
 from hornboost.engine.reach import Codes, Longs
 from hornboost.engine.state import State
@@ -52,6 +53,7 @@ class Setup:
     options: dict[str, Any]
     cache_bytes: int
     n_jobs: int
+    most_entries: int = MOST_ENTRIES
 
 
 class Asked(NamedTuple):
@@ -84,7 +86,7 @@ class Part:
         key = ("engine", setup.token)
         known: Engine | None = self.cache.get(key)
         if known is None:
-            workshop = Workshop(self.cache, setup.n_jobs)
+            workshop = Workshop(self.cache, setup.n_jobs, setup.most_entries)
             known = Engine(self.database, self.examples(setup), **setup.options, workshop=workshop)
             self.cache.put(key, known, sum(column.values.nbytes for column in known.examples.columns.values()))
         return known
@@ -194,7 +196,7 @@ def _placed(engine: Engine, state: State, asked: Asked, together: tuple[Told, ..
     if known is None:
         options = []
         for wanted, union in zip(asked.wanted, together, strict=True):
-            if not union.is_left_out(wanted, engine.max_entries):
+            if not union.is_left_out(wanted, engine.most_entries):
                 attributes = engine.shown(state, wanted)
                 own, _ = _own_block(engine, state, wanted)
                 assert own is not None

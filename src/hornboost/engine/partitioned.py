@@ -22,6 +22,7 @@ from hornboost.engine import part as work
 from hornboost.engine.engine import Engine, refined_specs
 from hornboost.engine.facts import writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted
+from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.pair_kernels import cumulate
 from hornboost.engine.part import Asked, Setup, Step
 from hornboost.engine.parts import Handle, Parts, PerPart
@@ -82,11 +83,16 @@ class PartitionedEngine(Engine):
         room = self.cache.limit // self.parts.together
         token = next(_tokens)
         setups = [
-            Setup(token, examples, rows, options, room, self.workshop.n_jobs)
+            Setup(token, examples, rows, options, room, self.workshop.n_jobs, self.most_entries)
             for examples, rows in self.spread.examples(self._levelled())
         ]
         kept: PerPart = self.parts.keep(PerPart(setups))
         return kept
+
+    @property
+    def most_entries(self) -> int:
+        """How many entries of a literal there is room for, in all partitions one after the other."""
+        return self.workshop.most_entries * self.parts.n
 
     def _levelled(self) -> Table:
         """The examples with the levels of all of them, by which the partitions number the values of their own."""
@@ -134,7 +140,7 @@ class PartitionedEngine(Engine):
                 entries[k] = _unseen()
         return tuple(entries)
 
-    def entries(self, state: State, node: int, joins: tuple[Join, ...]) -> Entries:
+    def entries(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Entries:
         """A name for the entries that a chain of joins reaches."""
         key = ("entries", state.entries[node].number, joins)
         known: Entries | None = self.cache.get(key)
@@ -155,10 +161,10 @@ class PartitionedEngine(Engine):
     def _group(self, state: Clause, asked: Asked, handle: Handle, together: tuple[Told, ...]) -> Group:
         options = []
         for wanted, told in zip(asked.wanted, together, strict=True):
-            most = told.too_many(self.max_entries)
+            most = told.too_many(self.most_entries)
             if most is not None:
                 self.refused[wanted.chain.joins[: most[0] + 1]] = most[1]
-            if not told.is_left_out(wanted, self.max_entries):
+            if not told.is_left_out(wanted, self.most_entries):
                 attributes = self.shown(state, wanted)
                 options.append(Option(wanted.chain, numbered(attributes, wanted.selected, told), attributes))
         whole = NodeOptions.of(options)

@@ -24,7 +24,7 @@ from hornboost.estimators.relational import RelationalModel
 from hornboost.estimators.run import Callback, Loop, Run, Watched
 from hornboost.learners.hypotheses import ClauseCells, Floats, Rows
 from hornboost.model.checkpoint import Checkpoint, identity
-from hornboost.model.diagnosis import warn_if_empty
+from hornboost.model.diagnosis import warn_if_empty, warn_if_refused
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.votes import Round, Votes
 from hornboost.stopping import learning
@@ -43,6 +43,7 @@ RESUMABLE = frozenset(
         "time_limit",
         "n_jobs",
         "cache_bytes",
+        "memory_limit",
     }
 )
 """Parameters that may change before a fit goes on from a checkpoint:
@@ -74,12 +75,16 @@ class Booster(RelationalModel):
     validation_fraction : float
         The share of the examples that early stopping holds out.
     max_entries : int
-        The largest number of rows that a join may reach; joins over it are left out and listed in `refused_`.
+        The entries of a literal that are held at once on the way to another; more are followed for some of the examples
+        after the others, and no rule depends on it. Aggregates of more rows are not learned.
     max_bins : int
         The distinct values of a numeric column up to which each of them is a threshold; those of a column with more
         are put together in so many bins. Keys of a kind are named in rules if they are no more than that.
     cache_bytes : int
         Memory for coverage that is kept between rounds.
+    memory_limit : int, str or None
+        Bytes, or a text such as "4GB": tables that do not fit are refused before anything is learned, and joins that do
+        not are left out and listed in `refused_`. None is 80 % of the memory of the machine or the container.
     time_limit : float or None
         Seconds after which boosting ends, keeping what was learned.
     callbacks : sequence of functions
@@ -106,7 +111,7 @@ class Booster(RelationalModel):
     stopped_ : str
         Why boosting ended.
     refused_ : dict
-        Joins that were left out because they reach too many rows, with the number.
+        Joins that were left out because they reach more rows than fit into `memory_limit`, with the number.
     """
 
     database: Database | None = None
@@ -119,6 +124,7 @@ class Booster(RelationalModel):
     max_entries: int = 50_000_000
     max_bins: int = MAX_BINS
     cache_bytes: int = 1 << 30
+    memory_limit: int | str | None = None
     time_limit: float | None = None
     callbacks: Sequence[Callback] = ()
     checkpoint: str | PathLike[str] | None = None
@@ -135,6 +141,7 @@ class Booster(RelationalModel):
         "max_entries": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, None, closed="left")],
         "cache_bytes": [Interval(Integral, 0, None, closed="left")],
+        "memory_limit": [Interval(Integral, 1, None, closed="left"), str, None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "callbacks": "no_validation",
         "checkpoint": [str, PathLike, None],
@@ -193,6 +200,7 @@ class Booster(RelationalModel):
             "max_entries": self.max_entries,
             "max_bins": self.max_bins,
             "cache_bytes": self.cache_bytes,
+            "memory_limit": self.memory_limit,
             "n_jobs": effective_n_jobs(self.n_jobs),
         }
 
@@ -336,6 +344,7 @@ class Booster(RelationalModel):
         one_by_one, self._votes = self._models(training, runs)
         if training.problem is not None:
             self.refused_ = dict(training.problem.engine.refused)
+            warn_if_refused(training.problem.engine)
             self._set_rules(training, one_by_one)
             if "ensemble_" in self.__dict__:
                 warn_if_empty(self.ensemble_, training.problem, self._limit(reason))

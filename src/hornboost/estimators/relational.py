@@ -144,7 +144,7 @@ class RelationalModel(RelationalExamples):
         limits = {
             name: value
             for name, value in fresh.get_params(deep=False).items()
-            if name in ("max_entries", "max_depth") and value != "auto"
+            if name in ("max_entries", "max_bins", "max_depth", "memory_limit") and value != "auto"
         }
         problem = fresh._problem(X, y, None, **limits)
         problem.engine.frontier(problem.engine.root())

@@ -7,11 +7,16 @@ import warnings
 import numpy as np
 
 from hornboost.data.table import Column, Table
+from hornboost.engine import Engine
 from hornboost.learners.problem import Problem
 from hornboost.model.ensemble import Ensemble
 
 FEW = 5
 """Examples of a class below which there is too little to learn from and to prune on."""
+
+
+class JoinsLeftOutWarning(UserWarning):
+    """A model was learned without joins that do not fit into the memory."""
 
 
 class NothingLearnedWarning(UserWarning):
@@ -94,18 +99,24 @@ def _about_tables(problem: Problem) -> list[str]:
 
 
 def _about_limits(problem: Problem) -> list[str]:
-    refused = problem.engine.refused
-    if not refused:
-        return []
-    joins, count = max(refused.items(), key=lambda item: item[1])
+    return [about_refused(problem.engine)] if problem.engine.refused else []
+
+
+def about_refused(engine: Engine) -> str:
+    """That joins were left out, and the one that reaches most rows."""
+    joins, count = max(engine.refused.items(), key=lambda item: item[1])
     path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
-    limit = f"max_entries={problem.engine.max_entries:,}"
-    return [
-        (
-            f"{len(refused)} joins were left out because they reach more rows than {limit} ({path} reaches "
-            f"{count:,}); raise max_entries"
-        )
-    ]
+    were = "1 join was" if len(engine.refused) == 1 else f"{len(engine.refused)} joins were"
+    return (
+        f"{were} left out because there is memory for {engine.most_entries:,} of the rows that a join reaches ({path} "
+        f"reaches {count:,}); raise memory_limit, or divide the database with 'hornboost partition'"
+    )
+
+
+def warn_if_refused(engine: Engine) -> None:
+    """Say once in a fit that the model was learned without some joins."""
+    if engine.refused:
+        warnings.warn(f"{about_refused(engine)} (see refused_)", JoinsLeftOutWarning, stacklevel=5)
 
 
 def _joined_tables(problem: Problem) -> list[str]:

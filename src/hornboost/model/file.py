@@ -43,7 +43,17 @@ TYPES = frozenset({"key", "nominal", "numeric", "date"})
 LINKS: dict[str, Link] = {"sigmoid": "sigmoid", "softmax": "softmax", "identity": "identity", "log": "log"}
 ORIGINS = frozenset({"learned", "prior"})
 NOT_OF_THE_MODEL = frozenset(
-    {"database", "callbacks", "client", "n_jobs", "cache_bytes", "time_limit", "checkpoint", "partitions"}
+    {
+        "database",
+        "callbacks",
+        "client",
+        "n_jobs",
+        "cache_bytes",
+        "memory_limit",
+        "time_limit",
+        "checkpoint",
+        "partitions",
+    }
 )
 """Parameters that do not change what is learned (or may not be written down),
 so that they change no byte of a model file."""

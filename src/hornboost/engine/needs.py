@@ -1,0 +1,48 @@
+"""What a database takes of the memory before anything is learned, and what is left for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hornboost.errors import LimitError
+from hornboost.memory import bytes_text
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+ENTRY_BYTES = 32
+"""What an entry takes while a join is followed: three numbers, and as many again where they are sorted out."""
+
+MOST_ENTRIES = (1 << 31) - 1
+"""Entries of a literal at most, whatever the memory: their numbers are of 32 bits."""
+
+
+class Needs(NamedTuple):
+    """Bytes: of the tables themselves, and of their rows by key and their values as codes, which every fit asks for."""
+
+    tables: int
+    indexes: int
+    codes: int
+
+    @classmethod
+    def of(cls, database: Database) -> Needs:
+        """Those of a database, counted, not measured."""
+        tables = indexes = codes = 0
+        for table in database.tables.values():
+            columns = [*table.columns.values(), *([] if table.times is None else [table.times])]
+            tables += sum(column.values.nbytes for column in columns)
+            row = 4 if table.times is None else 12
+            indexes += sum(row * table.n_rows + 8 * database.domains[key.domain or ""].size for key in table.keys)
+            codes += 4 * table.n_rows * len(table.attributes)
+        return cls(tables, indexes, codes)
+
+    def room_within(self, limit: int) -> int:
+        """What a limit leaves to learn with; refused where that is nothing."""
+        room = limit - sum(self)
+        if room <= 0:
+            raise LimitError(
+                f"the tables take {bytes_text(self.tables)} of memory, their rows by key {bytes_text(self.indexes)} "
+                f"and their values as codes {bytes_text(self.codes)}, which is more than "
+                f"memory_limit={bytes_text(limit)}; raise it, or divide the database with 'hornboost partition'"
+            )
+        return room
