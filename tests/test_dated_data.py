@@ -129,7 +129,7 @@ def test_the_dated_database_covers_by_the_rules_what_is_labelled(options: dict[s
 @pytest.mark.parametrize(
     "learner",
     [
-        lambda db: hb.C2RIBClassifier(db, rounds=30, random_state=0),
+        lambda db: hb.C2RIBClassifier(db, rounds=30, random_state=3),
         lambda db: hb.HornBoostClassifier(db, random_state=0),
     ],
     ids=["C2RIB", "HornBoost"],

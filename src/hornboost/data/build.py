@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from hornboost.data.table import Column, Table
 from hornboost.data.times import check_comparable, check_cutoff, encode_time, late_columns, times_of
 from hornboost.data.values import natural_type, stored_type
 from hornboost.errors import DataError, did_you_mean
+from hornboost.logic.moment import exact_moment
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -197,7 +198,7 @@ def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
         codes, categories = _categories(
             source.read(column), f"{source.location}: table '{task.table}', column '{column}'"
         )
-        keep &= np.isin(codes, _wanted(categories, values, natural_type(source.read(column).type) == "numeric"))
+        keep &= np.isin(codes, _wanted(categories, values, natural_type(source.read(column).type)))
     rows = np.flatnonzero(keep)
     if rows.size == 0:
         condition = " and ".join(f"{column} = {' or '.join(values)}" for column, values in task.where.items())
@@ -207,17 +208,18 @@ def _example_rows(task: Task, source: Source) -> NDArray[np.int64]:
     return rows
 
 
-def _wanted(categories: NDArray[np.object_], values: tuple[str, ...], is_numeric: bool) -> list[int]:
-    """The codes of the values that a condition allows; a number may be written in any way, such as 1.50."""
-    if not is_numeric:
+def _wanted(categories: NDArray[np.object_], values: tuple[str, ...], kind: str | None) -> list[int]:
+    """The codes of the values that a condition allows; numbers and dates may be written in any way, such as 1.50."""
+    if kind not in ("numeric", "date"):
         return [code for code, category in enumerate(categories) if category in values]
-    numbers = {_number(value) for value in values} - {None}
-    return [code for code, category in enumerate(categories) if category in values or _number(category) in numbers]
+    read = float if kind == "numeric" else exact_moment
+    meant = {_meant(value, read) for value in values} - {None}
+    return [code for code, category in enumerate(categories) if category in values or _meant(category, read) in meant]
 
 
-def _number(text: str) -> float | None:
+def _meant(text: str, read: Callable[[str], float]) -> float | None:
     try:
-        return float(text)
+        return read(text)
     except ValueError:
         return None
 

@@ -14,6 +14,7 @@ from hornboost.data.build import Built, encode_attribute
 from hornboost.data.convert import factorize, known_codes, remap
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
+from hornboost.data.text_dates import as_dates, plain_dates
 from hornboost.data.times import encode_time, mixed_zones, one_time
 from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
 from hornboost.errors import DataError, did_you_mean
@@ -204,7 +205,9 @@ def encode_rows(
                     encode_time(name, values, place) if is_time else _encode_as(table.columns[name], values, place)
                 )
         elif name not in hidden:
-            kind = natural_type(values.type)
+            kind, dates = natural_type(values.type), plain_dates(values)
+            if dates is not None:
+                kind, values = "date", dates
             if kind is None:
                 raise DataError(
                     f"{place}: values of type '{values.type}' are neither text nor numbers; convert or drop the column"
@@ -271,13 +274,17 @@ def _encode_keys(
 
 def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     if column.kind == "numeric":
-        return encode_attribute(column.name, "date" if column.is_date else "numeric", values, place)
+        dates = as_dates(values) if column.is_date else None
+        kept = values if dates is None else dates[0]
+        return encode_attribute(column.name, "date" if column.is_date else "numeric", kept, place)
     assert column.categories is not None
     codes = known_codes(values, column.categories)
     if codes is not None:
         return column.holding(codes)
     if column.stored == "text":
         _check_text(values, place)
+    if column.stored in ("date", "timestamp", "timestamptz"):
+        values = _spelled_as(column.stored, values)
     try:
         codes, distinct = factorize(values)
         texts = to_text(distinct).to_pylist()
@@ -290,6 +297,20 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     code_of = {category: code for code, category in enumerate(categories)}
     mapping = [-1 if text is None else code_of[text] for text in texts]
     return replace(column, values=remap(codes, np.array(mapping, dtype=np.int32)), categories=categories)
+
+
+def _spelled_as(stored: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dates that are compared as names, in whatever form they come, as those of the database are spelled."""
+    import pyarrow as pa
+
+    found = as_dates(values)
+    dates = values if found is None else found[0]
+    if stored_type(dates.type) not in ("date", "timestamp", "timestamptz"):
+        return values
+    if stored == "date":
+        days = dates.cast(pa.date32(), safe=False)
+        return days if days.cast(dates.type) == dates else values
+    return dates.cast(pa.timestamp("us"), safe=False)
 
 
 def _check_text(values: pa.ChunkedArray, place: str) -> None:

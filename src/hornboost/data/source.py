@@ -43,6 +43,26 @@ class Source(Protocol):
         """The column will not be asked for again: what is held of it may be freed."""
 
 
+class DatedSource:
+    """A table some of whose columns are dates that are stored as text."""
+
+    def __init__(self, source: Source, dates: Mapping[str, pa.ChunkedArray]) -> None:
+        self.name = source.name
+        self.location = source.location
+        self.columns = source.columns
+        self.n_rows = source.n_rows
+        self.stored: Mapping[str, str] = {**source.stored, **dict.fromkeys(dates, "text")}
+        self._source = source
+        self._dates = dict(dates)
+
+    def read(self, column: str) -> pa.ChunkedArray:
+        return self._dates[column] if column in self._dates else self._source.read(column)
+
+    def drop(self, column: str) -> None:
+        self._dates.pop(column, None)
+        self._source.drop(column)
+
+
 class ArrowSource:
     """A table in memory; `columns` may name more columns than were read."""
 

@@ -105,7 +105,7 @@ class BaseLearnerBooster(BoostedClassifier):
             given = X
             seen = X if self.database is None or not self.database.times else known_frame(X, self.database.encode(X))
             if reset:
-                self._encoder = MatrixEncoder(seen, leave_out=self._not_looked_at())
+                self._encoder = MatrixEncoder(seen, self._not_looked_at(), self._nominal_columns())
             known = getattr(self, "_encoder", None)
             matrix = np.asarray(seen, dtype=np.float64) if known is None else known.matrix(seen)
         if reset:
@@ -120,6 +120,13 @@ class BaseLearnerBooster(BoostedClassifier):
         table = self.database.tables[self.database.target.table]
         cutoff = set() if table.times is None else {table.times.name}
         return frozenset(column.name for column in table.keys) | cutoff
+
+    def _nominal_columns(self) -> frozenset[str]:
+        """Columns of the examples that are nominal whatever they spell."""
+        if self.database is None:
+            return frozenset()
+        columns = self.database.tables[self.database.target.table].columns.values()
+        return frozenset(column.name for column in columns if column.kind == "nominal")
 
     @property
     def _scale(self) -> Scale:

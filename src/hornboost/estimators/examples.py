@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from hornboost.aggregates.choice import AggregateChoice
 from hornboost.data import Database
-from hornboost.data.frames import arrow_columns
+from hornboost.data.frames import arrow_columns, moments_of_numbers
 from hornboost.data.table import Table
 from hornboost.engine import make_engine
 from hornboost.engine.sampling import (
@@ -232,9 +232,12 @@ def row_content(columns: Mapping[str, Any], examples: Table) -> NDArray[np.uint6
     """
     bits = []
     for name, values in columns.items():
-        column = examples.columns.get(name)
-        if column is None or column.kind == "key" or (column.is_date and name not in examples.late):
+        is_cutoff = examples.times is not None and name == examples.times.name
+        column = examples.times if is_cutoff else examples.columns.get(name)
+        if column is None or column.kind == "key":
             bits.append(column_bits(values.to_numpy()))
+        elif column.is_date and name not in examples.late:  # whether it came as dates, as times or as text
+            bits.append(column_bits(moments_of_numbers(column.numbers)))
         elif column.kind == "numeric":
             bits.append(column_bits(column.numbers))
         else:

@@ -212,5 +212,6 @@ def _typed(kind: str, constants: Iterable[str], height: int) -> pa.Array:
 
     if kind == "nominal":
         values = list(constants)
-        return pa.array([*values, *[None] * (height - len(values))], pa.string())
+        texts = pa.array([*values, *[None] * (height - len(values))], pa.string())
+        return texts.dictionary_encode()  # categories, whatever they spell
     return pa.nulls(height, pa.date32() if kind == "date" else pa.float64())

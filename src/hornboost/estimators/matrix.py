@@ -8,6 +8,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.convert import to_moments
+from hornboost.data.frames import series_column
+from hornboost.data.text_dates import plain_dates
+from hornboost.data.values import natural_type
 from hornboost.errors import DataError
 from hornboost.logic.moment import DAY
 
@@ -21,7 +25,8 @@ class MatrixEncoder:
 
     Of a nominal column with more than 255 values the most frequent ones are kept. A missing number is NaN; a missing
     nominal value has a 0/1 column of its own where the training rows have one. Values that training did not see are 0
-    in all columns. Columns in `leave_out` (keys) are not looked at.
+    in all columns. Columns in `leave_out` (keys) are not looked at. Text that is nothing but dates is one of
+    dates, unless it is in `nominal`.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.5, None, 2.0], "colour": ["red", "blue", "green"]})
@@ -32,14 +37,18 @@ class MatrixEncoder:
     array([1.5, 0. , 0. , 1. ])
     """
 
-    def __init__(self, X: Any, leave_out: frozenset[str] = frozenset()) -> None:
+    def __init__(self, X: Any, leave_out: frozenset[str] = frozenset(), nominal: frozenset[str] = frozenset()) -> None:
         frame = nw.from_native(X, eager_only=True)
         self.leave_out = leave_out
         self.values: list[tuple[str, list[str | None] | None]] = []
         self.names: list[str] = []
+        self.dates: set[str] = set()  # those that came as text, or as Python's objects
         for name in self._columns(frame):
             column = frame.get_column(name)
-            values = None if _is_number_like(column.dtype) else _nominal_values(column)
+            if str(name) not in nominal and not _is_number_like(column.dtype) and _dates(column) is not None:
+                self.dates.add(str(name))
+            is_number = _is_number_like(column.dtype) or str(name) in self.dates
+            values = None if is_number else _nominal_values(column)
             self.values.append((str(name), values))
             if values is None:
                 self.names.append(str(name))
@@ -54,7 +63,7 @@ class MatrixEncoder:
         for (name, values), given in zip(self.values, self._columns(frame), strict=True):
             column = frame.get_column(given)
             if values is None:
-                result[:, at] = _numbers(column, name)
+                result[:, at] = _numbers(column, name, name in self.dates)
                 at += 1
                 continue
             texts = _texts(column)
@@ -69,6 +78,12 @@ class MatrixEncoder:
 
 def _is_number_like(dtype: Any) -> bool:
     return bool(dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean)
+
+
+def _dates(column: Any) -> Any:
+    """Dates as text or as Python's objects in Arrow; None where there is anything else."""
+    values = series_column(column)
+    return values if natural_type(values.type) == "date" else plain_dates(values)
 
 
 def _texts(column: Any) -> NDArray[Any]:
@@ -87,7 +102,11 @@ def _nominal_values(column: Any) -> list[str | None]:
     return [*kept, None] if missing.any() else kept
 
 
-def _numbers(column: Any, name: str) -> NDArray[np.float64]:
+def _numbers(column: Any, name: str, is_date: bool) -> NDArray[np.float64]:
+    if not _is_number_like(column.dtype):
+        dates = _dates(column)
+        if dates is not None or is_date:
+            return to_moments(series_column(column) if dates is None else dates, f"column '{name}'") / DAY
     try:
         if column.dtype.is_temporal():
             return _days(column)

@@ -32,6 +32,7 @@ class StreamedSource:
         self.columns = list(rows.columns) if columns is None else columns
         self.stored: Mapping[str, str] = {}
         self.is_text = False
+        self.categories = frozenset(getattr(rows, "listed", ()))
         self._kept: dict[str, pa.ChunkedArray] = {}
 
     @property
@@ -57,6 +58,12 @@ class StreamedSource:
     def drop(self, column: str) -> None:
         self._kept.pop(column, None)
 
+    def typed(self, kinds: Mapping[str, TextType], stored: Mapping[str, str] | None = None) -> StreamedSource:
+        """The same table with the text of some columns in other types; `stored` says what they are stored as."""
+        made = StreamedSource(self.name, TypedRows(self.rows, kinds), self.location, self.columns)
+        made.stored, made.categories = {**self.stored, **(stored or {})}, self.categories
+        return made
+
 
 class Spool:
     """Keeps rows that come from text or from a server in a folder, for as long as it is there."""
@@ -73,7 +80,12 @@ class Spool:
 
     def parquet(self, source: Any) -> StreamedSource:
         """A Parquet file, read where it lies."""
-        return StreamedSource(source.name, ParquetRows(source.files, source.columns), source.location)
+        import pyarrow as pa
+
+        made = StreamedSource(source.name, ParquetRows(source.files, source.columns), source.location)
+        fields = [field for field in source.files[0].schema_arrow if pa.types.is_dictionary(field.type)]
+        made.categories = frozenset(field.name for field in fields) - source.plain_text
+        return made
 
     def csv(self, path: Path, name: str, types: Mapping[str, str] | None) -> StreamedSource:
         """A CSV file: the columns named in `types`, numbers among them as such, or all of them as text."""
@@ -105,7 +117,7 @@ class Spool:
             if found is not None:
                 kinds[name] = found
             source.drop(name)
-        return StreamedSource(source.name, TypedRows(source.rows, kinds), source.location, source.columns)
+        return source.typed(kinds)
 
     def dated(self, source: StreamedSource, dates: Iterable[str]) -> StreamedSource:
         """A table in which text of columns that are declared as dates is read as dates."""
@@ -120,11 +132,7 @@ class Spool:
                 found = text_type(values, None, f"{source.name}.{name}", [])
                 if found is not None:
                     kinds[name] = found
-        if not kinds:
-            return source
-        made = StreamedSource(source.name, TypedRows(source.rows, kinds), source.location, source.columns)
-        made.stored = source.stored
-        return made
+        return source.typed(kinds) if kinds else source
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from hornboost.data.convert import factorize
-from hornboost.data.readers.typed import taken
+from hornboost.data.text_dates import taken
 
 if TYPE_CHECKING:
     import pyarrow as pa

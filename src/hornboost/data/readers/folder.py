@@ -47,6 +47,8 @@ class ParquetSource:
                 for field in schemas[0]
                 if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
             ]
+            self.plain_text = frozenset(text)
+            """Columns that are read as dictionaries, but are not categories."""
             self.files = [pq.ParquetFile(part, read_dictionary=text) for part in paths]
         except (pa.ArrowException, OSError) as error:
             raise _no_parquet(f"{path.name}: the file", error) from None

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.frames import check_zones_of_objects, eager, series_column
-from hornboost.data.readers.inferred import infer_task, time_columns
+from hornboost.data.readers.inferred import infer_task, time_columns, with_dates
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
+from hornboost.data.text_dates import plain_dates
 from hornboost.data.values import check_unicode, natural_type
 from hornboost.errors import DataError
 
@@ -50,7 +51,10 @@ def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, An
     for table, column in time_columns(options):
         if table in named:
             check_zones_of_objects(named[table], column, f"frames: table '{table}', column '{column}'")
-    return infer_task(sources, "frames", {"target": target, **options}) | {"frame": named[target]}
+    given = {"target": target, **{name: value for name, value in options.items() if value is not None}}
+    notes: list[str] = []
+    arguments = infer_task(with_dates(sources, given, notes), "frames", given)
+    return arguments | {"inferred": [*notes, *arguments["inferred"]], "frame": named[target]}
 
 
 def _with_text_names(table: str, frame: Any) -> Any:
@@ -76,9 +80,12 @@ def single_table(columns: Mapping[str, pa.ChunkedArray], name: str) -> tuple[Sch
     """Schema, task and source of one table without keys and label."""
     import pyarrow as pa
 
-    kinds = {}
+    kinds, arrow = {}, dict(columns)
     for column, values in columns.items():
         kind = natural_type(values.type)
+        dates = plain_dates(values)
+        if dates is not None:
+            kind, arrow[column] = "date", dates
         if kind is None:
             raise DataError(
                 f"column '{column}': values of type '{values.type}' are neither text nor numbers; "
@@ -86,4 +93,4 @@ def single_table(columns: Mapping[str, pa.ChunkedArray], name: str) -> tuple[Sch
             )
         kinds[column] = ColumnSchema(column, kind)  # type: ignore[arg-type]
     schema = Schema({name: TableSchema(name, tuple(kinds.values()))}, location="frame")
-    return schema, Task(name), {name: ArrowSource(name, pa.table(dict(columns)), "frame")}
+    return schema, Task(name), {name: ArrowSource(name, pa.table(arrow), "frame")}

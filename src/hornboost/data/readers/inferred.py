@@ -24,7 +24,7 @@ from hornboost.data.readers.options import (
     with_times,
 )
 from hornboost.data.readers.selection import select_tables
-from hornboost.data.readers.typed import Declared, typed_source
+from hornboost.data.readers.typed import Declared, dated_source, typed_source
 from hornboost.data.schema import ForeignKey, split_reference
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean
@@ -139,6 +139,24 @@ def _given_links(options: Mapping[str, Any], sources: Mapping[str, Any]) -> list
     return links
 
 
+def with_dates(
+    sources: Mapping[str, Source], options: Mapping[str, Any], notes: list[str], keys: Collection[tuple[str, str]] = ()
+) -> dict[str, Source]:
+    """Tables with types of their own; text in them that is nothing but dates is read as dates.
+
+    `keys` are columns that a catalogue makes keys, and a label of text is of classes.
+    """
+    declared = declared_types(options, sources, {})
+    target = str(options.get("target") or next(iter(sources)))
+    kept = {*keys, (target, str(options.get("label")))}
+    return {
+        name: dated_source(
+            source, notes, {*declared.get(name, ()), *(column for table, column in kept if table == name)}
+        )
+        for name, source in sources.items()
+    }
+
+
 def infer_folder(
     folder: Path, task: str | None, options: Mapping[str, Any], spool: Spool | None = None
 ) -> dict[str, Any]:
@@ -186,10 +204,13 @@ def infer_files(
     declared = declared_types(chosen, sources, options.get("model") or {})
     notes: list[str] = []
     for name, source in sources.items():
+        kinds = declared.get(name, {})
         if isinstance(source, ArrowSource):
-            sources[name] = typed_source(source, notes, declared.get(name, {}))
-        elif spool is not None:
-            sources[name] = spool.typed(source, notes, declared.get(name, {}))
+            sources[name] = typed_source(source, notes, kinds)
+        elif spool is not None and getattr(source, "is_text", False):
+            sources[name] = spool.typed(source, notes, kinds)
+        else:
+            sources[name] = dated_source(source, notes, kinds)
     arguments = infer_task(sources, location, chosen)
     schema = arguments["schema"]
     tables = {name: replace(table, file=paths[name].name) for name, table in schema.tables.items()}

@@ -11,7 +11,7 @@ from hornboost.data.partitions.raw import BATCH
 from hornboost.data.partitions.spool import StreamedSource
 from hornboost.data.readers.address import said_safely
 from hornboost.data.readers.decimals import WIDEST, with_decimals
-from hornboost.data.readers.inferred import declared_types, infer_task, time_columns, with_model
+from hornboost.data.readers.inferred import declared_types, infer_task, time_columns, with_dates, with_model
 from hornboost.data.readers.selection import select_tables
 from hornboost.data.readers.sqlite_rows import sqlite_batches
 from hornboost.data.readers.typed import convert_text
@@ -336,10 +336,15 @@ def _read(
     unread = set(known.columns) - set(sources)
     links = [link for link in known.foreign_keys if link.table in sources and link.to_table not in unread]
     primary = {table: names for table, names in known.primary_keys.items() if table in sources}
+    keys = [(table, name) for table, names in primary.items() for name in names]
+    keys += [end for link in links for end in ((link.table, link.column), (link.to_table, link.to_column))]
+    notes: list[str] = []
+    sources = with_dates(sources, chosen, notes, keys)
     arguments = infer_task(sources, known.location, chosen, primary, tuple(links))
     found = replace(arguments["schema"], home=known.home)
     return arguments | {
         "schema": found,
+        "inferred": [*notes, *arguments["inferred"]],
         "warnings": [*warnings, *arguments["warnings"]],
         "left_out": selection.left_out,
     }

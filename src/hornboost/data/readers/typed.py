@@ -6,20 +6,19 @@ Those that are declared, or else numbers and dates where all of a column is such
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hornboost.data.convert import factorize, parse_moments, remap
-from hornboost.data.source import ArrowSource
+from hornboost.data.convert import factorize, parse_moments
+from hornboost.data.partitions.spool import StreamedSource
+from hornboost.data.source import ArrowSource, DatedSource, Source
+from hornboost.data.text_dates import as_dates, taken, tokens_in, without_tokens
 from hornboost.data.times import check_zones
 from hornboost.data.values import as_integers, to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"])
-"""Words that stand for a missing value in a column of numbers or dates."""
 
 Declared = tuple[str, str | None]
 """The type of a column (key, nominal, numeric, date, or time for what is compared with cutoffs),
@@ -43,6 +42,34 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
     return ArrowSource(source.name, pa.table(columns), source.location)
 
 
+def dated_source(source: Source, notes: list[str], declared: Collection[str]) -> Source:
+    """A table with types of its own, in which text that is nothing but dates is read as in a file of text.
+
+    Categories, and columns of which something is declared, stay what they are.
+    """
+    import pyarrow as pa
+
+    dates = {}
+    for name in source.columns:
+        if name in declared:
+            continue
+        values = source.read(name)
+        is_dictionary = pa.types.is_dictionary(values.type) and name not in getattr(source, "plain_text", ())
+        is_category = is_dictionary or name in getattr(source, "categories", ())
+        found = None if is_category else as_dates(values)
+        if found is not None:
+            dates[name], tokens = found
+            _note_tokens(tokens, f"{source.name}.{name}", notes)
+    if dates and isinstance(source, StreamedSource):
+        return source.typed({name: TextType(values.type) for name, values in dates.items()}, dict.fromkeys(dates, "text"))
+    return DatedSource(source, dates) if dates else source
+
+
+def _note_tokens(tokens: Sequence[str], place: str, notes: list[str]) -> None:
+    if tokens:
+        notes.append(f"{place}: {', '.join(repr(token) for token in tokens)} stands for a missing value")
+
+
 def as_declared(
     values: pa.ChunkedArray, kind: str, stored: str | None, place: str, notes: list[str]
 ) -> pa.ChunkedArray:
@@ -53,18 +80,17 @@ def as_declared(
     if kind in ("key", "nominal"):
         return values if stored in (None, "text", "integer") else _map(values, lambda text: _spelled(text, stored))
     converted = convert_text(values, place, notes)
-    return converted if converted is not values else _map(values, _without_tokens)
+    return converted if converted is not values else _map(values, without_tokens)
 
 
 def convert_text(values: pa.ChunkedArray, place: str, notes: list[str]) -> pa.ChunkedArray:
     """Text as whole numbers, numbers or dates if all of its distinct values are; missing-value words are noted."""
     codes, distinct = factorize(values)
-    tokens = sorted(set(distinct.to_pylist()) & MISSING_TOKENS)
-    converted = _convert_distinct(_without_tokens(distinct))
+    tokens = tokens_in(distinct)
+    converted = _convert_distinct(without_tokens(distinct))
     if converted is None:
         return values
-    if tokens:
-        notes.append(f"{place}: {', '.join(repr(token) for token in tokens)} stands for a missing value")
+    _note_tokens(tokens, place, notes)
     return taken(codes, converted)
 
 
@@ -84,7 +110,7 @@ class TextType:
     def _converted(self, distinct: pa.Array) -> pa.Array:
         import pyarrow as pa
 
-        words = _without_tokens(distinct)
+        words = without_tokens(distinct)
         if self.kind is None:
             return words
         if not (pa.types.is_date(self.kind) or pa.types.is_timestamp(self.kind)):
@@ -107,27 +133,6 @@ def text_type(distinct: pa.ChunkedArray, declared: Declared | None, place: str, 
 def _map(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
     codes, distinct = factorize(values)
     return taken(codes, change(distinct))
-
-
-def taken(codes: Any, distinct: pa.Array) -> pa.ChunkedArray:
-    """The column of which these are the codes and distinct values."""
-    import numpy as np
-    import pyarrow as pa
-
-    keep = remap(
-        codes,
-        np.where(distinct.is_null().to_numpy(zero_copy_only=False), -1, np.arange(len(distinct))).astype(np.int32),
-    )
-    return pa.chunked_array([distinct.take(pa.array(np.maximum(keep, 0), mask=keep < 0))], type=distinct.type)
-
-
-def _without_tokens(distinct: pa.Array) -> pa.Array:
-    """The same texts, those that stand for a missing number or date being null."""
-    import pyarrow as pa
-
-    return pa.array(
-        [None if word in MISSING_TOKENS or word == "" else word for word in distinct.to_pylist()], pa.string()
-    )
 
 
 def _convert_distinct(distinct: pa.Array) -> pa.Array | None:

@@ -1,0 +1,82 @@
+"""Text that spells dates: told from other text by one rule, whatever table it stands in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from hornboost.data.convert import factorize, parse_moments, remap
+from hornboost.data.values import stored_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"])
+"""Words that stand for a missing value in a column of numbers or dates."""
+
+_LIKE_A_DATE = re.compile(r"\s*([0-9]{4,}-[0-9]{2}-|-?infinity)")
+
+
+def as_dates(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]] | None:
+    """A column of text as dates or times, and the words in it that stood for a missing value.
+
+    None unless all other values are dates in ISO 8601, and there is one.
+
+    >>> import pyarrow as pa
+    >>> dates, words = as_dates(pa.chunked_array([["1998-03-01", "NA", None, ""]]))
+    >>> str(dates.type), dates.null_count, words
+    ('date32[day]', 3, ['NA'])
+    >>> as_dates(pa.chunked_array([["1998-03-01", "today"]])) is None
+    True
+    """
+    if stored_type(values.type) != "text" or not _begins_like_dates(values):
+        return None
+    codes, distinct = factorize(values)
+    moments = parse_moments(without_tokens(distinct))
+    if isinstance(moments, str):
+        return None
+    return taken(codes, moments), tokens_in(distinct)
+
+
+def plain_dates(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """The same of a column of a frame, in which categories are meant to be categories."""
+    import pyarrow as pa
+
+    found = None if pa.types.is_dictionary(values.type) else as_dates(values)
+    return None if found is None else found[0]
+
+
+def _begins_like_dates(values: pa.ChunkedArray) -> bool:
+    """Whether the first value that is not missing could be a date, which decides most columns."""
+    for chunk in values.chunks:
+        for value in chunk:
+            text = value.as_py()
+            if text and text not in MISSING_TOKENS:
+                return _LIKE_A_DATE.match(text) is not None
+    return False
+
+
+def tokens_in(distinct: pa.Array) -> list[str]:
+    """The words for a missing value among texts."""
+    return sorted(set(distinct.to_pylist()) & MISSING_TOKENS)
+
+
+def without_tokens(distinct: pa.Array) -> pa.Array:
+    """The same texts, those that stand for a missing number or date being null."""
+    import pyarrow as pa
+
+    return pa.array(
+        [None if word in MISSING_TOKENS or word == "" else word for word in distinct.to_pylist()], pa.string()
+    )
+
+
+def taken(codes: Any, distinct: pa.Array) -> pa.ChunkedArray:
+    """The column of which these are the codes and distinct values."""
+    import numpy as np
+    import pyarrow as pa
+
+    keep = remap(
+        codes,
+        np.where(distinct.is_null().to_numpy(zero_copy_only=False), -1, np.arange(len(distinct))).astype(np.int32),
+    )
+    return pa.chunked_array([distinct.take(pa.array(np.maximum(keep, 0), mask=keep < 0))], type=distinct.type)
