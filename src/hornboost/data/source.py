@@ -46,6 +46,8 @@ class Source(Protocol):
 class DatedSource:
     """A table some of whose columns are dates that are stored as text."""
 
+    whole = True
+
     def __init__(self, source: Source, dates: Mapping[str, pa.ChunkedArray]) -> None:
         self.name = source.name
         self.location = source.location

@@ -61,7 +61,9 @@ def dated_source(source: Source, notes: list[str], declared: Collection[str]) ->
             dates[name], tokens = found
             _note_tokens(tokens, f"{source.name}.{name}", notes)
     if dates and isinstance(source, StreamedSource):
-        return source.typed({name: TextType(values.type) for name, values in dates.items()}, dict.fromkeys(dates, "text"))
+        return source.typed(
+            {name: TextType(values.type) for name, values in dates.items()}, dict.fromkeys(dates, "text")
+        )
     return DatedSource(source, dates) if dates else source
 
 
