@@ -1,7 +1,7 @@
 """Documents that run: python blocks are executed, `hornboost` commands are called,
 and the text block after one is its output.
 
-`python tests/documents.py docs/tutorials/csv.md …` writes the outputs into the documents.
+`python tests/documents.py docs/tutorials/shop.md …` writes the outputs into the documents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ BLOCK = re.compile(
 )
 NUMBER = re.compile(r"-?\d+\.\d+")
 SECONDS = re.compile(r"\b\d+\.\d s\b")
-"""The one thing that differs from run to run: how long a command took."""
+COLUMN_OF_SECONDS = re.compile(r"(?<=  seconds\n)(?:.* \d+\.\d\n)+")
+"""What differs from run to run: how long a command took, in a sentence and as the last column of a table."""
 
 
 def produced(text: str) -> str:
@@ -36,11 +37,16 @@ def produced(text: str) -> str:
             output_of_python(hidden, namespace)
             return match.group(0)
         output = output_of_python(code, namespace) if kind == "python" else output_of_commands(code)
-        shown = "".join(SECONDS.sub("… s", line).rstrip() + "\n" for line in output.rstrip().splitlines())
+        lines = "".join(line.rstrip() + "\n" for line in SECONDS.sub("… s", output).rstrip().splitlines())
+        shown = COLUMN_OF_SECONDS.sub(_without_seconds, lines)
         return f"```{kind}\n{code}```\n" + (f"\n```text\n{shown}```\n" if shown else "")
 
     with _in_new_folder():
         return BLOCK.sub(run, text)
+
+
+def _without_seconds(rows: re.Match[str]) -> str:
+    return re.sub(r"(?m)\d+\.\d$", lambda number: "…".rjust(len(number[0])), rows[0])
 
 
 def is_near(one: str, other: str) -> bool:

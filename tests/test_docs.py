@@ -41,7 +41,7 @@ def test_a_page_shows_what_its_code_gives(page: Path) -> None:
 
 def test_the_five_tutorials_and_the_readme_are_executed() -> None:
     executed = {page.relative_to(ROOT).as_posix() for page in PAGES if runs(page)}
-    names = ("csv", "postgres", "skewed", "subgroups", "pipeline")
+    names = ("shop", "postgres", "skewed", "subgroups", "pipeline")
     assert executed >= {"README.md", *(f"docs/tutorials/{name}.md" for name in names)}
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornboost.cli.output import say, show_table
+from hornboost.cli.output import note, say, show_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +25,17 @@ def demo(
         int | None, typer.Option(min=1, help="Rounds of boosting, instead of the number that is chosen.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Other seeds give other loans.")] = 0,
+    files: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Only write the CSV files of a shop into this new folder, to try other verbs on."
+        ),
+    ] = None,
 ) -> None:
     """Generate a bank, learn which loans are risky, explain one prediction, and score all loans with SQL in DuckDB."""
+    if files is not None:
+        _write_shop(files)
+        return
     import numpy as np
 
     from hornboost.boosting.hornboost import HornBoostClassifier
@@ -49,6 +59,15 @@ def demo(
     _heading(f"Held-out loans: {accuracy:.1%} right (always guessing the larger class: {majority:.1%})")
     _show_explanation(model, X[~train])
     _show_sql(data, model, X)
+
+
+def _write_shop(folder: Path) -> None:
+    """The files of the first tutorial."""
+    from hornboost.datasets import shop
+
+    data = shop(500, new=50, noise=0.02)
+    data.write_csv(folder)
+    note(f"wrote {', '.join(f'{name}.csv' for name in data.tables)} to {folder}")
 
 
 def _heading(text: str) -> None:

@@ -8,6 +8,7 @@ from hornboost.datasets.customers import churn
 from hornboost.datasets.generated import Generated
 from hornboost.datasets.pairs import skewed_pairs
 from hornboost.datasets.railway import trains
+from hornboost.datasets.shopping import shop
 from hornboost.datasets.spending import spending
 
-__all__ = ["Generated", "bank", "churn", "molecules", "skewed_pairs", "spending", "trains", "write_bank"]
+__all__ = ["Generated", "bank", "churn", "molecules", "shop", "skewed_pairs", "spending", "trains", "write_bank"]

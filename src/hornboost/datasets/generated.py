@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,7 +38,7 @@ def key(domain: str) -> ColumnSpec:
 
 @dataclass(frozen=True)
 class Plan:
-    """The schema of a generated data set; the label is "1" for the examples that a planted rule covers, else "0".
+    """The schema of a generated data set; the label is `positive` for the examples that a planted rule covers.
 
     Where it `is_of_numbers`, the heads of the rules tell how each changes the label. `times` and `known_later` are what
     a reader is told about what was known when.
@@ -55,6 +56,8 @@ class Plan:
     is_of_numbers: bool = False
     times: Mapping[str, str] = field(default_factory=dict)
     known_later: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    positive: str = "1"
+    negative: str = "0"
 
     def without_times(self) -> Plan:
         """The same schema, told by someone who does not think of time."""
@@ -98,7 +101,7 @@ class Generated:
     def labels(self) -> NDArray[Any]:
         """True for the positive examples, or their numbers, in the order of the target table."""
         label: NDArray[Any] = self.tables[self.plan.target].column(self.plan.label).to_numpy(zero_copy_only=False)
-        return label if self.plan.is_of_numbers else label == "1"
+        return label if self.plan.is_of_numbers else label == self.plan.positive
 
     def database(self, *, times: bool = True) -> Database:
         """Return the tables as a `Database`, with the planned keys and links; its examples come as pandas.
@@ -117,7 +120,7 @@ class Generated:
             target=self.plan.target,
             key=list(self.plan.key),
             label=self.plan.label,
-            **({"predicts": "numbers"} if self.plan.is_of_numbers else {"positive": "1"}),
+            **({"predicts": "numbers"} if self.plan.is_of_numbers else {"positive": self.plan.positive}),
             foreign_keys=list(self.plan.foreign_keys),
             keys=keys,
             **{option: declared for option, declared in known.items() if declared},
@@ -129,6 +132,22 @@ class Generated:
         Without `times` the schema says nothing about what was known when.
         """
         return write_parquet(self.plan if times else self.plan.without_times(), [self.tables], folder)
+
+    def write_csv(self, folder: str | Path) -> Path:
+        """Write a CSV file per table into a new folder, and nothing that says how they belong together."""
+        folder = Path(folder)
+        try:
+            folder.mkdir(parents=True)
+            for name, table in self.tables.items():
+                with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+                    rows = csv.writer(file, lineterminator="\n")
+                    rows.writerow(table.column_names)
+                    rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        except OSError as error:
+            raise DataError(
+                f"{folder}: the tables cannot be written ({error.strerror}); name a folder that does not exist yet"
+            ) from None
+        return folder
 
 
 def write_parquet(plan: Plan, chunks: Iterable[Mapping[str, pa.Table]], folder: str | Path) -> Path:
@@ -142,7 +161,7 @@ def write_parquet(plan: Plan, chunks: Iterable[Mapping[str, pa.Table]], folder: 
     folder.mkdir(parents=True, exist_ok=True)
     writers: dict[str, pq.ParquetWriter] = {}
     rows = dict.fromkeys(plan.tables, 0)
-    positives = 0
+    positives = unlabelled = 0
     try:
         for chunk in chunks:
             for name, table in chunk.items():
@@ -151,15 +170,15 @@ def write_parquet(plan: Plan, chunks: Iterable[Mapping[str, pa.Table]], folder: 
                 writers[name].write_table(table)
                 rows[name] += table.num_rows
             positives += 0 if plan.is_of_numbers else int(Generated(plan, chunk).labels.sum())
+            unlabelled += chunk[plan.target].column(plan.label).null_count
     finally:
         for writer in writers.values():
             writer.close()
-    (folder / "schema.toml").write_text(_toml(plan, rows, positives), encoding="utf-8")
+    (folder / "schema.toml").write_text(_toml(plan, rows, rows[plan.target] - unlabelled, positives), encoding="utf-8")
     return folder
 
 
-def _toml(plan: Plan, rows: Mapping[str, int], positives: int) -> str:
-    examples = rows[plan.target]
+def _toml(plan: Plan, rows: Mapping[str, int], examples: int, positives: int) -> str:
     task = [
         f"table = {json.dumps(plan.target)}",
         f"key = {json.dumps(plan.key)}",
@@ -170,7 +189,7 @@ def _toml(plan: Plan, rows: Mapping[str, int], positives: int) -> str:
         task.append('predicts = "numbers"')
     else:
         sides = f"positives = {positives}", f"negatives = {examples - positives}"
-        task += ['positive = "1"', 'negative = "0"', *sides]
+        task += [f'positive = "{plan.positive}"', f'negative = "{plan.negative}"', *sides]
     lines = [f"name = {json.dumps(plan.name)}", f"title = {json.dumps(plan.title)}", "notes = ["]
     lines += [f"  {json.dumps('planted rule: ' + rule)}," for rule in plan.rules]
     lines += ["]", "", "[target]", *task, "", "[[task]]", f"name = {json.dumps(plan.label)}", *task]
