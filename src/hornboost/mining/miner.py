@@ -295,10 +295,14 @@ class Miner:
         if all(query.pending for query in family.queries):
             return
         slots, general, bindings = family.slots, family.general, family.bindings
+        counted: dict[tuple[int, int], int] = {}
         for added in additions:
             check()
             relation = self._language.relations[added.shape[0]]
-            rows = bindings.count_reached(added.prepared)
+            join = int(added.prepared.variable), id(added.prepared.offsets)  # many literals follow the same one
+            if join not in counted:
+                counted[join] = bindings.count_reached(added.prepared)
+            rows = counted[join]
             if rows > 50 * self._limits.max_bindings:
                 self._tell_of_rows(level, family.queries[0], relation)
                 continue
