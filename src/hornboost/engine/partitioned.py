@@ -7,10 +7,10 @@ partitions. Coverage comes from there as bits, statistics as sums of integers, w
 from __future__ import annotations
 
 import operator
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +35,6 @@ from hornboost.stopping import check
 
 if TYPE_CHECKING:
     from hornboost.data import Database
-
-_tokens = count()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,7 +79,7 @@ class PartitionedEngine(Engine):
             "max_bins": self.max_bins,
         }
         room = self.cache.limit // self.parts.together
-        token = next(_tokens)
+        token = _token()
         setups = [
             Setup(token, examples, rows, options, room, self.workshop.n_jobs, self.most_entries)
             for examples, rows in self.spread.examples(self._levelled())
@@ -152,7 +150,7 @@ class PartitionedEngine(Engine):
     def _made(self, state: State, groups: Sequence[Sequence[Wanted]]) -> Sequence[NodeOptions]:
         assert isinstance(state, Clause)
         check()
-        asked = [Asked(next(_tokens), tuple(wanted)) for wanted in groups]
+        asked = [Asked(_token(), tuple(wanted)) for wanted in groups]
         handles = [
             self.parts.reduce(united, self.parts.each(work.told, self._setup, state.steps, [one])) for one in asked
         ]
@@ -193,6 +191,11 @@ class PartitionedEngine(Engine):
             kept = self.parts.keep(self.spread.divided(writable(array, dtype)))
             last = self._sent[what] = array.copy(), kept
         return last[1]
+
+
+def _token() -> int:
+    """A number that no other process takes: several may ask the same partition, which keeps what it finds under it."""
+    return secrets.randbits(62)
 
 
 def _unseen() -> Entries:
