@@ -109,7 +109,7 @@ class Coverage:
     plan: JoinPlan
     facts: Facts = field(init=False)
     _matrices: dict[str, Floats] = field(default_factory=dict)
-    _places: dict[tuple[str, bool], dict[Operand, int]] = field(default_factory=dict)
+    places: dict[tuple[str, bool], dict[Operand, int]] = field(default_factory=dict)
     _conditions: dict[int, RowConditions] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -123,17 +123,22 @@ class Coverage:
         rooted = [clause.rooted(target) for clause in clauses]
         for clause in rooted:
             check_clause(database, clause)
-        return cls(database, JoinPlan.of(rooted, target))
+        return _bound(database, JoinPlan.of(rooted, target))
 
     @classmethod
     def of_trees(cls, database: Database, trees: Sequence[Sequence[Spec]]) -> Coverage:
         """Clauses as a search has grown them."""
-        return cls(database, JoinPlan.of_trees(trees, database.target.table))
+        return _bound(database, JoinPlan.of_trees(trees, database.target.table))
 
     @property
     def of_clause(self) -> tuple[int, ...]:
         """The column of each clause in what `blocks` gives: clauses with one body share it."""
         return self.plan.of_clause
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of what is prepared about the tables."""
+        return sum(matrix.nbytes for matrix in self._matrices.values())
 
     @working()
     def covered(self, examples: Table) -> Flags:
@@ -164,7 +169,7 @@ class Coverage:
 
     def _ready(self, examples: Table) -> Table:
         """The examples with the aggregates that clauses ask for."""
-        asked = [operand for operand in self._places[self.plan.root.table, True] if isinstance(operand, Aggregate)]
+        asked = [operand for operand in self.places[self.plan.root.table, True] if isinstance(operand, Aggregate)]
         return with_aggregates(self.database, examples, asked).as_known()
 
     def _halved(
@@ -193,8 +198,8 @@ class Coverage:
         root = self.plan.root
         rows = np.arange(examples.n_rows, dtype=CODE)
         # the conditions of the root depend on the dictionaries of the rows passed in, so they are not kept
-        conditions = RowConditions.of(root, examples, self._places[root.table, True], self.facts)
-        matrix = matrix_of(examples, self._places[root.table, True])
+        conditions = RowConditions.of(root, examples, self.places[root.table, True], self.facts)
+        matrix = matrix_of(examples, self.places[root.table, True])
         level = Level(examples, rows, rows)
         below = self._below(root, [level], room, visits)
         out = np.zeros((examples.n_rows, len(root.features)), np.bool_)
@@ -267,7 +272,7 @@ class Coverage:
 
     def prepared(self, group: JoinGroup) -> tuple[Floats, RowConditions]:
         """The matrix of a table's columns, and the conditions of a group on them."""
-        places = self._places[group.table, False]
+        places = self.places[group.table, False]
         if group.table not in self._matrices:
             self._matrices[group.table] = matrix_of(self.database.tables[group.table], places)
         if id(group) not in self._conditions:
@@ -276,10 +281,18 @@ class Coverage:
 
     def _collect(self, group: JoinGroup, is_root: bool) -> None:
         """Number the columns that the features of each table look at."""
-        places = self._places.setdefault((group.table, is_root), {})
+        places = self.places.setdefault((group.table, is_root), {})
         number_columns(group, self.database.tables[group.table], places)
         for below in group.groups:
             self._collect(below, is_root=False)
+
+
+def _bound(database: Database, plan: JoinPlan) -> Coverage:
+    if database.parts is None:
+        return Coverage(database, plan)
+    from hornboost.engine.partitioned_coverage import PartitionedCoverage
+
+    return PartitionedCoverage(database, plan)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

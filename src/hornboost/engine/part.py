@@ -6,6 +6,7 @@ partition keeps between requests spares it work, and may vanish at any time.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,11 +18,13 @@ from hornboost.data.table import Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine.blocks import Block, Pairs, pass_over, zeros
 from hornboost.engine.cache import Cache
+from hornboost.engine.coverage import Coverage
 from hornboost.engine.engine import Engine, Workshop
 from hornboost.engine.facts import writable
 from hornboost.engine.frontier import NodeOptions, Option, Refinement, Wanted
 from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.parts import Opener
+from hornboost.engine.plan import JoinPlan
 from hornboost.engine.reach import Codes, Longs
 from hornboost.engine.state import State
 from hornboost.engine.united import Told, numbered, renumbered, told_of
@@ -103,6 +106,11 @@ class Part:
         return replace(setup.examples, columns=columns)
 
 
+def new_token() -> int:
+    """A number that no other process takes: several may ask the same partition, which keeps what it finds under it."""
+    return secrets.randbits(62)
+
+
 def open_part(opener: Opener) -> Part:
     """Open a partition."""
     return opener.open()
@@ -157,6 +165,18 @@ def refined(part: Part, setup: Setup, path: Sequence[Step], refinement: Refineme
     engine = part.engine(setup)
     state = engine.refine(_followed(engine, path), refinement)
     return np.packbits(state.covered), state.changed
+
+
+def covered(part: Part, setup: Setup, token: int, plan: JoinPlan) -> Packed:
+    """Which clauses cover which examples of the partition, packed, a row for each example."""
+    key = ("coverage", token)
+    known: Coverage | None = part.cache.get(key)
+    if known is None:
+        known = Coverage(part.database, plan)
+    examples = part.examples(setup)
+    found = [np.packbits(flags, axis=1) for _, flags in known.blocks(examples)]
+    part.cache.put(key, known, known.nbytes)
+    return np.concatenate(found) if found else np.empty((0, -(-len(plan.root.features) // 8)), np.uint8)
 
 
 def _followed(engine: Engine, path: Sequence[Step]) -> State:

@@ -7,7 +7,6 @@ partitions. Coverage comes from there as bits, statistics as sums of integers, w
 from __future__ import annotations
 
 import operator
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,13 +23,14 @@ from hornboost.engine.facts import writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted
 from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.pair_kernels import cumulate
-from hornboost.engine.part import Asked, Setup, Step
+from hornboost.engine.part import Asked, Setup, Step, new_token
 from hornboost.engine.parts import Handle, Parts, PerPart
 from hornboost.engine.reach import NO_ROWS, Codes
 from hornboost.engine.spread import Spread
 from hornboost.engine.state import Entries, State
 from hornboost.engine.tree import Join
 from hornboost.engine.united import Told, numbered, united
+from hornboost.errors import DataError
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class PartitionedEngine(Engine):
             "max_bins": self.max_bins,
         }
         room = self.cache.limit // self.parts.together
-        token = _token()
+        token = new_token()
         setups = [
             Setup(token, examples, rows, options, room, self.workshop.n_jobs, self.most_entries)
             for examples, rows in self.spread.examples(self._levelled())
@@ -128,7 +128,7 @@ class PartitionedEngine(Engine):
     ) -> tuple[Entries, ...]:
         """Names for the entries of each node: the same as before where the partitions have the same as before."""
         joins = refinement.joins
-        entries = [*state.entries, *(self.entries(state, refinement.node, joins[:k]) for k in range(1, len(joins)))]
+        entries = [*state.entries, *(self._named(state, refinement.node, joins[:k]) for k in range(1, len(joins)))]
         if joins:
             entries.append(_unseen())
         renewed = [False] * len(entries)
@@ -139,6 +139,11 @@ class PartitionedEngine(Engine):
         return tuple(entries)
 
     def entries(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Entries:
+        raise DataError(
+            f"the rows of table '{joins[-1].table}' are in partitions and not here; read the source itself for this"
+        )
+
+    def _named(self, state: State, node: int, joins: tuple[Join, ...]) -> Entries:
         """A name for the entries that a chain of joins reaches."""
         key = ("entries", state.entries[node].number, joins)
         known: Entries | None = self.cache.get(key)
@@ -150,7 +155,7 @@ class PartitionedEngine(Engine):
     def _made(self, state: State, groups: Sequence[Sequence[Wanted]]) -> Sequence[NodeOptions]:
         assert isinstance(state, Clause)
         check()
-        asked = [Asked(_token(), tuple(wanted)) for wanted in groups]
+        asked = [Asked(new_token(), tuple(wanted)) for wanted in groups]
         handles = [
             self.parts.reduce(united, self.parts.each(work.told, self._setup, state.steps, [one])) for one in asked
         ]
@@ -191,11 +196,6 @@ class PartitionedEngine(Engine):
             kept = self.parts.keep(self.spread.divided(writable(array, dtype)))
             last = self._sent[what] = array.copy(), kept
         return last[1]
-
-
-def _token() -> int:
-    """A number that no other process takes: several may ask the same partition, which keeps what it finds under it."""
-    return secrets.randbits(62)
 
 
 def _unseen() -> Entries:

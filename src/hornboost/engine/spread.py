@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +29,16 @@ class Spread:
 
     @classmethod
     def of(cls, database: Database, examples: Table) -> Spread:
-        """The examples where a database has them."""
-        assert database.parts is not None
+        """The examples where a database has them; asked once for each of its tables of examples."""
+        with _lock:
+            known = _known.setdefault(database, WeakKeyDictionary())
+            found = known.get(examples)
+        if found is None:
+            found = known[examples] = cls._of(database, examples)
+        return found
+
+    @classmethod
+    def _of(cls, database: Database, examples: Table) -> Spread:
         places = database.places(examples)
         order = np.argsort(places.partition, kind="stable")
         cuts = np.searchsorted(places.partition[order], np.arange(1, database.parts.n))
@@ -59,3 +69,7 @@ class Spread:
         for bits, chosen in zip(packed, self.positions, strict=True):
             out[chosen] = np.unpackbits(bits, count=chosen.size).view(np.bool_)
         return out
+
+
+_known: WeakKeyDictionary[Database, WeakKeyDictionary[Table, Spread]] = WeakKeyDictionary()
+_lock = threading.Lock()

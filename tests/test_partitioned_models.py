@@ -1,0 +1,100 @@
+"""Models learned from partitions: the same bytes as from rows that are here, however many partitions there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hornboost as hb
+from hornboost.errors import DataError
+from in_parts import in_parts
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+PLAIN: dict[str, Any] = {"max_literals": 2, "max_depth": 2, "aggregates": False, "constants": False}
+CASES: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "HornBoost": (hb.HornBoostClassifier, "bank", {"rounds": 5, **PLAIN}),
+    "HornBoost three classes": (hb.HornBoostClassifier, "three", {"rounds": 4, **PLAIN}),
+    "HornBoost with times": (hb.HornBoostClassifier, "dated", {"rounds": 5, **PLAIN}),
+    "HornBoost that tunes itself": (
+        hb.HornBoostClassifier,
+        "trains",
+        {**PLAIN, "max_literals": "auto", "max_rules": 4},
+    ),
+    "HornBoost numbers": (hb.HornBoostRegressor, "spending", {"rounds": 5, **PLAIN}),
+    "C2RIB": (hb.C2RIBClassifier, "bank", {"rounds": 8}),
+    "C2RIB that stops early": (hb.C2RIBClassifier, "trains", {"rounds": 12, "early_stopping": 3}),
+    "C2RIB with times": (hb.C2RIBClassifier, "dated", {"rounds": 8}),
+    "KBS": (hb.KBSClassifier, "bank", {"base": "clause", "rounds": 4}),
+    "AdaBoost.M1": (hb.AdaBoostM1Classifier, "bank", {"base": "clause", "rounds": 4}),
+    "LogitBoost": (hb.LogitBoostClassifier, "three", {"base": "clause", "rounds": 3}),
+}
+
+
+@pytest.fixture(scope="module")
+def tasks() -> dict[str, tuple[hb.Database, Any, Any]]:
+    databases = {
+        "bank": hb.datasets.bank(60, transactions=4, noise=0.1, seed=1).database(),
+        "dated": hb.datasets.bank(60, transactions=4, dated=True, seed=1).database(),
+        "trains": hb.datasets.trains(60, noise=0.1, seed=2).database(),
+        "spending": hb.datasets.spending(60, seed=1).database(),
+    }
+    found = {name: (database, *database.examples()) for name, database in databases.items()}
+    database, X, y = found["bank"]
+    return found | {"three": (database, X, np.where(np.arange(len(y)) % 3 == 0, "third", np.asarray(y, str)))}
+
+
+def learned(estimator: Any, database: hb.Database, X: Any, y: Any, file: Path, **options: Any) -> list[Any]:
+    """The model as a file, its scores, and how it was learned."""
+    model = estimator(database, random_state=0, **options).fit(X, y)
+    model.save(file)
+    scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    history = model.history_.drop(columns="seconds", errors="ignore")
+    return [file.read_bytes(), np.asarray(scores).tobytes(), history.to_dict("list").__repr__()]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_model_is_the_same_bytes(case: str, tasks: dict[str, Any], tmp_path: Path) -> None:
+    estimator, task, options = CASES[case]
+    database, X, y = tasks[task]
+    here = learned(estimator, database, X, y, tmp_path / "here.json", **options)
+    for n, n_jobs in ((1, 1), (7, 2)) if case == "HornBoost" else ((7, 1),):
+        there = learned(estimator, in_parts(database, n), X, y, tmp_path / "there.json", n_jobs=n_jobs, **options)
+        assert there == here
+
+
+def test_a_folder_of_partitions_gives_the_same_model(tasks: dict[str, Any], tmp_path: Path) -> None:
+    for task, estimator in (("bank", hb.C2RIBClassifier), ("dated", hb.HornBoostClassifier)):
+        database, X, y = tasks[task]
+        options: dict[str, Any] = {"rounds": 5, **({} if task == "bank" else PLAIN)}
+        database.partition(tmp_path / task, partitions=3)
+        stored = hb.Database.from_partitions(tmp_path / task)
+        here = learned(estimator, database, X, y, tmp_path / "here.json", **options)
+        assert learned(estimator, stored, *stored.examples(), tmp_path / "there.json", **options) == here
+
+
+def test_clauses_cover_the_same_examples(tasks: dict[str, Any]) -> None:
+    database, X, y = tasks["bank"]
+    model = hb.C2RIBClassifier(database, rounds=8, random_state=0).fit(X, y)
+    divided = in_parts(database, 7)
+    for rule in model.rules_:
+        np.testing.assert_array_equal(divided.covers(rule.clause), database.covers(rule.clause))
+
+
+def test_clauses_that_reach_beyond_the_partitions_are_refused(tasks: dict[str, Any], tmp_path: Path) -> None:
+    database, _, _ = tasks["bank"]
+    database.partition(tmp_path / "parts", partitions=2, depth=1, small_table=0)
+    stored = hb.Database.from_partitions(tmp_path / "parts")
+    behind = (
+        "trans(account_id=A, month>=2)",
+        "disp(account_id=A, client_id=C), client(client_id=C)",
+        "trans(month>=2)",
+    )
+    near, far, apart = (f'risky="1" :- loan(account_id=A), {rest}.' for rest in behind)
+    np.testing.assert_array_equal(stored.covers(near), database.covers(near))
+    for clause, reason in ((far, "2 joins away"), (apart, "shares no variable")):
+        with pytest.raises(DataError, match=reason):
+            stored.covers(clause)
