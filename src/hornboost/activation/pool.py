@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from hornboost.activation.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
 from hornboost.activation.information import coverage_information, mutual_information
-from hornboost.activation.spread import cmi_of_paths, cmi_of_rows, offsets_of, spread_joint, spread_shares
+from hornboost.activation.spread import cmi_of_paths, cmi_of_rows, spread_joint, spread_shares
 from hornboost.engine import Engine, Visible
+from hornboost.engine.behind import check_reach, values_behind
 from hornboost.engine.joins import FIRST_NEW
 from hornboost.engine.tree import Join, Ref
 from hornboost.errors import LimitError
@@ -161,16 +162,7 @@ class FeaturePool:
             feature = self.features[k]
             attributes = self.engine.attributes(feature.table, not path)
             number = attributes.number[feature.column]
-            n, root = self.engine.examples.n_rows, self.engine.root()
-            values: Floats | NDArray[np.object_] | None
-            if path:
-                entries = self.engine.entries(root, 0, path)
-                offsets = offsets_of(entries.example, n)
-                values, codes = self.engine.seen_values(root, feature.table, number, entries)
-            else:
-                offsets, codes = np.arange(n + 1, dtype=np.int64), attributes.codes([number])[number]
-                values = attributes.values[number]
-            assert values is not None
+            offsets, values, codes = values_behind(self.engine, path, feature.table, number)
             distinct = np.asarray(values, np.float64) if attributes.numeric[number] else None
             self._reached[key] = Reached(offsets, codes, len(values), distinct)
         return self._reached[key]
@@ -213,7 +205,7 @@ def _is_affordable(engine: Engine, path: JoinPath) -> bool:
     if not path:
         return True
     try:
-        engine.entries(engine.root(), 0, path)
+        check_reach(engine, path)
     except LimitError:
         return False
     return True

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from hornboost.engine.behind import sharers
 from hornboost.engine.engine import Engine
 from hornboost.engine.joins import Chain
-from hornboost.engine.key_kernels import Codes, Longs
 from hornboost.errors import DataError, LimitError, did_you_mean
-from hornboost.jit import jit
-from hornboost.stopping import check
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -69,28 +65,8 @@ def _recurring_of(engine: Engine, chain: Chain) -> list[str]:
     if not named:
         return []
     try:
-        entries = engine.entries(engine.root(), 0, chain.joins) if chain.joins else engine.root().entries[0]
+        counts = sharers(engine, chain, [column.name for column in named])
     except LimitError:
         return []
-    found = []
-    for column in named:
-        check()
-        size = engine.database.domains[column.domain or ""].size
-        codes = engine.key(table.name, column.name, not chain.joins)
-        counts = sharing(entries.example, entries.rows, codes, size)
-        if int((counts * counts).sum()) >= LEAST * int(counts.sum()) > 0:
-            found.append(column.name)
-    return found
-
-
-@jit
-def sharing(example: Codes, rows: Codes, codes: Codes, size: int) -> Longs:
-    """How many examples reach each value of a key; entries are sorted by example."""
-    counts = np.zeros(size, np.int64)
-    last = np.full(size, -1, np.int32)
-    for entry in range(example.size):
-        code = codes[rows[entry]]
-        if 0 <= code < size and last[code] != example[entry]:
-            last[code] = example[entry]
-            counts[code] += 1
-    return counts
+    pairs = zip(named, counts, strict=True)
+    return [column.name for column, by_key in pairs if int((by_key * by_key).sum()) >= LEAST * int(by_key.sum()) > 0]

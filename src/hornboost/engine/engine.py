@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.bins import MAX_BINS, ranks
+from hornboost.data.bins import MAX_BINS
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import join_kernels, pair_kernels
@@ -402,20 +402,17 @@ class Engine:
         assert times is not None
         return self.cutoffs(state, example) - times.numbers[rows]
 
-    def seen_values(
-        self, state: State, table: str, number: int, entries: Entries
-    ) -> tuple[NDArray[np.float64] | NDArray[np.object_], Codes]:
-        """The distinct values of an attribute, and the one of each of some entries, as their examples see them."""
-        attributes = self.attributes(table, False)
-        if number == attributes.age:
-            return ranks(self.ages(state, table, entries.example, entries.rows))
-        if attributes.has_late:
-            codes = attributes.seen([number], entries.rows, self.cutoffs(state, entries.example))[number]
-        else:
-            codes = attributes.codes([number])[number][entries.rows]
-        values = attributes.values[number]
-        assert values is not None
-        return values, codes
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """What `question(engine, *arguments)` gives of all examples: here at once, elsewhere by partition."""
+        return [question(self, *arguments)]
+
+    def total(self, question: Callable[..., NDArray[np.int64]], *arguments: Any) -> NDArray[np.int64]:
+        """The sum of what `question(engine, *arguments)` gives of some of the examples each."""
+        return question(self, *arguments)
+
+    def together(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """Answers about each example, or about rows of each that begin at `offsets`, in the order of the examples."""
+        return answers[0]
 
     def rows_alone(self, state: State, table: str, example: Codes, rows: Codes) -> Reach:
         """Rows of a table that are reached already, as the input of one pass."""

@@ -167,6 +167,11 @@ def refined(part: Part, setup: Setup, path: Sequence[Step], refinement: Refineme
     return np.packbits(state.covered), state.changed
 
 
+def answered(part: Part, setup: Setup, question: Callable[..., Any], *arguments: Any) -> Any:
+    """What the engine over the partition's examples answers to a question."""
+    return question(part.engine(setup), *arguments)
+
+
 def covered(part: Part, setup: Setup, token: int, plan: JoinPlan) -> Packed:
     """Which clauses cover which examples of the partition, packed, a row for each example."""
     key = ("coverage", token)

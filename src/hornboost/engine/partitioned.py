@@ -7,7 +7,7 @@ partitions. Coverage comes from there as bits, statistics as sums of integers, w
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -151,6 +151,16 @@ class PartitionedEngine(Engine):
             known = _unseen()
             self.cache.put(key, known, 0)
         return known
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        return self.parts.values(self.parts.each(work.answered, self._setup, question, *arguments))
+
+    def total(self, question: Callable[..., NDArray[np.int64]], *arguments: Any) -> NDArray[np.int64]:
+        handles = self.parts.each(work.answered, self._setup, question, *arguments)
+        return writable(self.parts.value(self.parts.reduce(operator.add, handles)), WEIGHT)
+
+    def together(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        return self.spread.in_order(answers, offsets)
 
     def _made(self, state: State, groups: Sequence[Sequence[Wanted]]) -> Sequence[NodeOptions]:
         assert isinstance(state, Clause)

@@ -63,6 +63,18 @@ class Spread:
         """What is known of each example, by partition."""
         return PerPart([numbers[chosen] for chosen in self.positions])
 
+    def in_order(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """What partitions know of each example, or of its rows, which begin at `offsets`, in the order of examples."""
+        out = np.empty(self.n if offsets is None else int(offsets[-1]), answers[0].dtype)
+        for answer, chosen in zip(answers, self.positions, strict=True):
+            if offsets is None:
+                out[chosen] = answer
+            else:
+                counts = offsets[chosen + 1] - offsets[chosen]
+                shifts = offsets[chosen] - np.append(0, np.cumsum(counts)[:-1])[: counts.size]
+                out[np.repeat(shifts, counts) + np.arange(answer.size)] = answer
+        return out
+
     def gathered(self, packed: Sequence[NDArray[np.uint8]]) -> NDArray[np.bool_]:
         """Bits of each example, packed by partition, as flags in the order of the examples."""
         out = np.empty(self.n, np.bool_)
