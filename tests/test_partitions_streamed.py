@@ -198,5 +198,5 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(DataError, match="No space left on device"):
         partition_streamed(read, tmp_path / "parts", 10**9, **SIZES)
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
-    with pytest.raises(DataError, match="give at least 256 MB"):
+    with pytest.raises(DataError, match="give at least 512 MB"):
         partition_streamed(read, tmp_path / "parts", 10**6, **SIZES)

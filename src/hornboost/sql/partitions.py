@@ -51,9 +51,11 @@ def _columns(numbers: Sequence[int]) -> str:
     return ", ".join(f"c{k}" for k in numbers) or "place"
 
 
-def repeated(table: int, column: int) -> str:
-    """A key that two rows have, if there is one."""
-    statement = "SELECT c$c FROM e$t WHERE c$c IS NOT NULL GROUP BY c$c HAVING count(*) > 1 LIMIT 1"
+def key_counts(table: int, column: int) -> str:
+    """How many keys there are, how many rows have one, their squares added up over keys, and the most of a key."""
+    statement = """
+SELECT count(*), coalesce(sum(n), 0), coalesce(sum(n * n), 0), coalesce(max(n), 0)
+FROM (SELECT count(*) AS n FROM e$t WHERE c$c IS NOT NULL GROUP BY c$c)"""
     return _filled(statement, t=table, c=column)
 
 
@@ -97,12 +99,6 @@ def _values(columns: Sequence[tuple[int, int]]) -> str:
 def n_missing(table: int, column: int) -> str:
     """How many rows have no value in a column."""
     return _filled("SELECT count(*) - count(c$c) FROM e$t", t=table, c=column)
-
-
-def squares(table: int, column: int) -> str:
-    """The squares of the numbers of rows that have each key, added up."""
-    statement = "SELECT sum(n * n) FROM (SELECT count(*) AS n FROM e$t WHERE c$c IS NOT NULL GROUP BY c$c)"
-    return _filled(statement, t=table, c=column)
 
 
 def span(table: int, column: int) -> str:

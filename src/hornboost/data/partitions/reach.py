@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from hornboost.data.partitions.warehouse import Warehouse
 from hornboost.data.table import Table
 from hornboost.sql import partitions as statements
@@ -19,7 +21,7 @@ def reach(warehouse: Warehouse, target: str, depth: int) -> None:
     sources: dict[int, list[tuple[int, int]]] = {}
     for number, places in enumerate(warehouse.domains.values()):
         ends = [place for place in places if told or names[place[0]] != target]
-        if not ends or (len(places) == 1 and _is_unique(warehouse, *places[0])):
+        if not ends or (len(places) == 1 and warehouse.key_counts(*places[0]).most <= 1):
             continue  # a join would lead to the row that it comes from
         sources[number] = places
         for table, column in ends:
@@ -31,7 +33,9 @@ def reach(warehouse: Warehouse, target: str, depth: int) -> None:
     for step in range(1, depth + 1):
         for number, places in sources.items():
             check()
-            warehouse.run(statements.spread(number, places, step))
+            new = [place for place in places if step == 1 or _brings_new(*place, joined)]
+            if new:
+                warehouse.run(statements.spread(number, new, step))
         for table, columns in joined.items():
             check()
             warehouse.run(statements.gathered(table, columns, step))
@@ -42,5 +46,6 @@ def tells_nothing(target: Table) -> bool:
     return not target.attributes and target.times is None
 
 
-def _is_unique(warehouse: Warehouse, table: int, column: int) -> bool:
-    return warehouse.one(statements.repeated(table, column)) is None
+def _brings_new(table: int, column: int, joined: Mapping[int, Sequence[tuple[int, int]]]) -> bool:
+    """Whether rows that a join has led to may have keys in a column that are not those they were found by."""
+    return [place for place, _ in joined.get(table, ())] != [column]

@@ -23,11 +23,12 @@ from hornboost.sql import partitions as statements
 if TYPE_CHECKING:
     from hornboost.data.database import Database
 
-LEAST = 1 << 28
+LEAST = 1 << 29
 """Bytes below which nothing can be done."""
 
-SHARE = 0.5
-"""What DuckDB may take of the memory; the rest is for the examples, the distinct values of a column and for Python."""
+PYTHON, SHARE = 300 << 20, 0.6
+"""The bytes that Python takes with what it imports, and what DuckDB may take of the others, as it takes more at times;
+the rest is for the examples, and for the distinct values of a column."""
 
 
 def partition_streamed(
@@ -37,10 +38,11 @@ def partition_streamed(
     if memory < LEAST:
         raise DataError(f"--memory: {memory / 2**20:.0f} MB are too few; give at least {LEAST >> 20} MB")
     with new_folder(folder, overwrite) as temporary, _scratch(folder) as scratch:
-        arguments = dict(read(Spool(scratch, int(memory * SHARE))))
+        room = int((memory - PYTHON) * SHARE)
+        arguments = dict(read(Spool(scratch, room)))
         sources: Mapping[str, Source] = arguments["sources"]
         database = outline(arguments)
-        with _warehouse(database, sources, scratch, int(memory * SHARE)) as warehouse:
+        with _warehouse(database, sources, scratch, room) as warehouse:
             _check_keys(database.schema, sources, warehouse)
             _tell_times(database, warehouse)
             write_partitions(database, warehouse, temporary, **sizes)
@@ -131,6 +133,8 @@ def _check_keys(schema: Schema, sources: Mapping[str, Source], warehouse: Wareho
             row = warehouse.one(statements.without_key(number, k))
             if row is not None:
                 raise DataError(f"{place}: row {row + 1} has no '{column}'; {advice}")
+        if len(primary) == 1 and warehouse.is_unique(name, primary[0]):
+            continue
         twice = warehouse.rows(statements.repeated_tuple(columns[0][0], [k for _, k in columns]))
         if twice:
             value = ", ".join(str(part) for part in twice[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,15 @@ BATCH = 1 << 16
 """Rows that come out of DuckDB at a time."""
 
 
+class KeyCounts(NamedTuple):
+    """How many keys a column has, in how many rows, how these square up over keys, and how many have one at most."""
+
+    distinct: int
+    rows: int
+    squares: int
+    most: int
+
+
 class Warehouse:
     """Tables `e0`, `e1`, … in a DuckDB connection: keys as they were read, nominals as codes, the rest as doubles.
 
@@ -30,6 +39,7 @@ class Warehouse:
         self.connection = connection
         self.tables = tables
         self.key_types = key_types
+        self._counts: dict[tuple[int, int], KeyCounts] = {}
         self.number = {name: t for t, name in enumerate(tables)}
         self.domains: dict[str, list[tuple[int, int]]] = {}
         for name, table in tables.items():
@@ -65,9 +75,21 @@ class Warehouse:
         """The number of rows."""
         return int(self.one(statements.counted(self.number[table])))
 
+    def key_counts(self, table: int, column: int) -> KeyCounts:
+        """What is known of a key column; its rows are grouped once."""
+        if (table, column) not in self._counts:
+            ((distinct, rows, squares, most),) = self.rows(statements.key_counts(table, column))
+            self._counts[table, column] = KeyCounts(int(distinct), int(rows), int(squares), int(most))
+        return self._counts[table, column]
+
     def is_unique(self, table: str, column: str) -> bool:
         """Whether no two rows have the same key."""
-        return self.one(statements.repeated(*self.place(table, column))) is None
+        return self.key_counts(*self.place(table, column)).most <= 1
+
+    def n_identifiers(self, domain: str) -> int:
+        """How many identifiers the columns of a domain have together."""
+        places = self.domains[domain]
+        return self.key_counts(*places[0]).distinct if len(places) == 1 else self.n_distinct(places)
 
     def determined(self) -> list[tuple[str, ...]]:
         """The places of which `other.joined = table.out` always brings `other.column = table.carried`."""
@@ -83,6 +105,8 @@ class Warehouse:
         ]
 
     def _holds(self, table: str, out: Column, carried: Column, other: str, joined: Column, column: Column) -> bool:
+        if (out, carried) == (joined, column) and self.is_unique(table, out.name):
+            return True  # the row that a join leads to is the one that it comes from
         one, two = self.place(table, out.name), self.place(table, carried.name)
         three, four = self.place(other, joined.name), self.place(other, column.name)
         return self.one(statements.contradicted(*one, two[1], *three, four[1])) is None

@@ -218,14 +218,13 @@ class _Writer:
             levels = self._dictionary(file, low=pa.array(bins.low), high=pa.array(bins.high))
             distinct = bins.size if bins.size < self.max_bins else self.warehouse.n_distinct([place])
         else:
-            distinct = self.warehouse.n_distinct([place])
-            squares = int(self.warehouse.one(statements.squares(*place)) or 0)
+            distinct, _, squares, _ = self.warehouse.key_counts(*place)
         missing = int(self.warehouse.one(statements.n_missing(*place)))
         about = column.domain, column.is_date, column.stored, categories, levels
         return ColumnEntry(column.name, column.kind, *about, distinct, missing, squares)
 
     def _domain(self, number: int, name: str) -> DomainEntry:
-        size = self.warehouse.n_distinct(self.warehouse.domains[name])
+        size = self.warehouse.n_identifiers(name)
         file = None
         if size <= self.max_bins:
             file = self._dictionary(f"dictionaries/domain-{number}.parquet", value=self.warehouse.identifiers(name))
