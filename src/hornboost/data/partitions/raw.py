@@ -102,7 +102,7 @@ class SpooledRows:
 class TypedRows:
     """Text of which columns are read in other types, the same for every batch."""
 
-    def __init__(self, rows: RawTable, kinds: Mapping[str, TextType]) -> None:
+    def __init__(self, rows: RawTable, kinds: Mapping[str, TextReading]) -> None:
         self._rows = rows
         self._kinds = kinds
         self.columns, self.n_rows = rows.columns, rows.n_rows
@@ -115,7 +115,7 @@ class TypedRows:
             ]
 
 
-class TextType(Protocol):
+class TextReading(Protocol):
     """How the texts of a column are read."""
 
     def convert(self, values: pa.ChunkedArray) -> pa.ChunkedArray:

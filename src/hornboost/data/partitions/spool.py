@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hornboost.data.partitions.raw import ParquetRows, RawTable, SpooledRows, TextType, TypedRows, distinct_values
+from hornboost.data.partitions.raw import ParquetRows, RawTable, SpooledRows, TextReading, TypedRows, distinct_values
 from hornboost.data.source import Source
 from hornboost.errors import DataError
 
@@ -58,7 +58,7 @@ class StreamedSource:
     def drop(self, column: str) -> None:
         self._kept.pop(column, None)
 
-    def typed(self, kinds: Mapping[str, TextType], stored: Mapping[str, str] | None = None) -> StreamedSource:
+    def typed(self, kinds: Mapping[str, TextReading], stored: Mapping[str, str] | None = None) -> StreamedSource:
         """The same table with the text of some columns in other types; `stored` says what they are stored as."""
         made = StreamedSource(self.name, TypedRows(self.rows, kinds), self.location, self.columns)
         made.stored, made.categories = {**self.stored, **(stored or {})}, self.categories
@@ -108,7 +108,7 @@ class Spool:
 
         if not isinstance(source, StreamedSource) or not source.is_text:
             return source
-        kinds: dict[str, TextType] = {}
+        kinds: dict[str, TextReading] = {}
         for name in source.columns:
             values, place = source.read(name), f"{source.name}.{name}"
             if declared.get(name, ("", None))[0] == "time":
@@ -125,7 +125,7 @@ class Spool:
 
         from hornboost.data.readers.typed import text_type
 
-        kinds: dict[str, TextType] = {}
+        kinds: dict[str, TextReading] = {}
         for name in dates:
             values = source.read(name) if name in source.columns else None
             if values is not None and pa.types.is_string(values.type):
