@@ -1,8 +1,8 @@
 """The shop of the first tutorial: HornBoost as it comes beside settings made by hand and the other estimators.
 
-    python -m benchmarks.shop [--customers 500] [--seed 7]
+    python -m benchmarks.shop [--customers 500] [--seed 0]
 
-Prints the area under the ROC curve of each over the same five folds, the largest first.
+Prints the area under the ROC curve of each over the same three folds, the ones of the tests.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ def settings(database: Any) -> Iterator[tuple[str, Any]]:
         yield _by_hand(database, plain | {"max_literals": literals, "max_depth": depth})
     for other in ({"aggregates": True}, {"constants": True}, {"corrective": True}, {"subsample": 0.5}):
         yield _by_hand(database, plain | {"max_literals": 5, "max_depth": 3} | other)
-    for name in ("C2RIBClassifier", "RankBoostClassifier", "PRankBoostClassifier", "KBSClassifier"):
-        yield f"{name}, 3 joins", getattr(hb, name)(database, max_depth=3, random_state=0)
-    for name in ("AdaBoostM1Classifier", "LogitBoostClassifier"):
-        yield f"{name}, 3 joins", getattr(hb, name)(database, max_depth=3, random_state=0)
+    for name in ("C2RIB", "RankBoost", "PRankBoost", "KBS", "AdaBoostM1", "LogitBoost"):
+        yield f"{name}, 3 joins", getattr(hb, f"{name}Classifier")(database, max_depth=3, random_state=0)
 
 
 def _by_hand(database: Any, setting: dict[str, Any]) -> tuple[str, Any]:
@@ -41,18 +39,16 @@ def _by_hand(database: Any, setting: dict[str, Any]) -> tuple[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--customers", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=7, help="of the shop")
+    parser.add_argument("--seed", type=int, default=0, help="of the shop")
     arguments = parser.parse_args()
     n = arguments.customers
     database = hb.datasets.shop(n, new=n // 10, noise=0.02, seed=arguments.seed).database()
     X, y = database.examples()
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
     warnings.simplefilter("ignore")
-    found = {
-        name: cross_val_score(learner, X, y, cv=folds, scoring="roc_auc").mean() for name, learner in settings(database)
-    }
-    for name, area in sorted(found.items(), key=lambda item: -item[1]):
-        print(f"{area:.3f}  {name}")
+    for name, learner in settings(database):
+        areas = cross_val_score(learner, X, y, cv=folds, scoring="roc_auc")
+        print(f"{areas.mean():.3f}  {name}", flush=True)
 
 
 if __name__ == "__main__":
