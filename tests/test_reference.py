@@ -156,3 +156,12 @@ def test_measured_figures_stand_on_the_pages_of_results_alone() -> None:
     assert len(known) > 100
     again = {name: sorted(figures & known) for name, figures in found.items() if name not in results}
     assert {name: figures for name, figures in again.items() if figures} == {}
+
+
+def test_commands_in_blocks_are_run() -> None:
+    """Those in blocks of `console` are, by the tests of pages; blocks of `sh` install, and start what takes long."""
+    blocks = [
+        block for page in PAGES for block in re.findall(r"^```sh\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE)
+    ]
+    commands = {command for block in blocks for command in re.findall(r"\bhornboost (\w+)", block)}
+    assert commands == {"demo"}

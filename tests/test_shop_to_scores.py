@@ -90,8 +90,9 @@ def test_a_view_in_the_database_gives_the_same_scores(shop: Shop) -> None:
     assert "not read: churn_score (view)" in again
 
 
-def test_python_learns_what_the_command_line_learns(shop: Shop) -> None:
-    db = shop.database()
+def test_python_learns_from_plain_frames_what_the_command_line_learns(shop: Shop) -> None:
+    frames = {file.stem: pd.read_csv(file) for file in sorted((shop.place / "shop").glob("*.csv"))}
+    db = hb.Database.from_frames(frames, target="customers", label="churned")
     clf = hb.HornBoostClassifier(db, random_state=0).fit(*db.examples())
     assert clf.rules_ == hb.load(shop.place / "model.json").rules_
     new, _ = db.examples(labelled=False)
