@@ -119,7 +119,7 @@ class GradientBooster(Booster):
             changes = descent.step()
             if changes is None:
                 return descent.ended
-            clauses = [problem.clause_under(self._head(problem, table), state).tightened() for state, table in changes]
+            clauses = [problem.clause_under(self._head(problem, table), state) for state, table in changes]
             votes = tuple(
                 Vote(ClauseCells(clause, problem.examples, state.covered), table)
                 for clause, (state, table) in zip(clauses, changes, strict=True)

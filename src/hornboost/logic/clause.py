@@ -147,7 +147,7 @@ class Clause:
         return replace(self, head=Head(label, value, op))
 
     def tightened(self) -> Clause:
-        """Return the same clause without bounds of numbers and ages that a tighter one on the same row implies.
+        """Return the same clause without bounds that a tighter one on the same row implies.
 
         Examples
         --------
@@ -202,7 +202,7 @@ class Clause:
 
 
 def _tightest(tests: tuple[Test, ...]) -> tuple[Test, ...]:
-    """Tests on one row, of those with one column and direction the tightest; dates stay as they are."""
+    """Tests on one row, of those with one column and direction the tightest."""
     best: dict[tuple[Operand, Op], float] = {}
     for test in tests:
         if (bound := _bound(test)) is not None:
@@ -213,5 +213,11 @@ def _tightest(tests: tuple[Test, ...]) -> tuple[Test, ...]:
 
 
 def _bound(test: Test) -> float | None:
-    """The bound of a number, or of an age in microseconds."""
-    return test.duration if isinstance(test.value, str) else test.value
+    """The bound of a number, or of an age or a moment in microseconds; None where there is none."""
+    if not isinstance(test.value, str):
+        return test.value
+    if test.op == "=" or test.duration is not None:
+        return test.duration
+    from hornboost.logic.moment import exact_moment, is_moment
+
+    return exact_moment(test.value) if is_moment(test.value) else None

@@ -281,7 +281,7 @@ class Language:
             tests = tuple(test for c in conditions for test in here.conditions[c])
             bindings = tuple((column, names[v]) for column, v in zip(here.columns, variables, strict=True) if v in told)
             literals.append(Literal(here.name, bindings, tests))
-        return Clause(head, tuple(literals), tuple((names[v], names[w]) for v, w in unequal))
+        return Clause(head, tuple(literals), tuple((names[v], names[w]) for v, w in unequal)).tightened()
 
     def _names(self, body: Body) -> dict[int, str]:
         names: dict[int, str] = {}
