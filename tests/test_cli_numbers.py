@@ -61,7 +61,7 @@ def test_rules_predictions_and_explanations_are_of_numbers(run: Any, folder: Pat
     assert text.splitlines()[-1].endswith("is the base value, where no rule fires")
     content = json.loads(run("rules", model, "--json").out)
     assert set(content) == {"target", "link", "base", "training", "rules"}
-    assert {"rule", "vote", "covered", "mean", "mean of others", "literals"} == set(content["rules"][0])
+    assert {"rule", "vote", "covered", "mean", "mean of others", "literals", "influence"} == set(content["rules"][0])
     lines = run("predict", model, folder).out.splitlines()
     database = hb.Database.from_folder(folder)
     X, _ = database.examples()

@@ -23,6 +23,7 @@ from hornboost.estimators.classifier import RelationalClassifier
 from hornboost.estimators.examples import Training
 from hornboost.estimators.run import Loop, Run
 from hornboost.learners.hypotheses import ClauseCells, Codes, Floats, Hypothesis, KnownCells, WeakLearner
+from hornboost.model.influence import in_order
 from hornboost.model.votes import Origin, Round, Vote, Votes
 
 if TYPE_CHECKING:
@@ -160,14 +161,14 @@ class KBSClassifier(BaseLearnerBooster):
                 knowledge += [(f"{known.name} gives {value}", vote.table[cell], counts[cell]) for cell, value in seen]
         self._beside_knowledge = ensemble, knowledge
 
-    def rules_frame(self) -> pd.DataFrame:
-        """The rules as a table: text, confidence, coverage by class, precision, number of literals, origin.
+    def rules_frame(self, sort: str | None = None) -> pd.DataFrame:
+        """The rules as a table: text, confidence, coverage by class, precision, literals, influence, origin.
 
         Prior knowledge has the origin "prior". Where it is a classifier or a function, there is a row for each value
-        that it gave.
+        that it gave. `sort` is as in `HornBoostClassifier.rules_frame`.
         """
         if "_beside_knowledge" not in self.__dict__:
-            return super().rules_frame()
+            return super().rules_frame(sort)
         import pandas as pd
 
         ensemble, knowledge = self._beside_knowledge
@@ -181,11 +182,13 @@ class KBSClassifier(BaseLearnerBooster):
                 **{f"covered {name}": float(weight) for name, weight in zip(ensemble.classes, count, strict=True)},
                 "precision": float(count[votes.argmax()] / count.sum()),
                 "literals": 1,
+                "influence": float(np.ptp(votes) * np.sqrt(share * (1.0 - share))),
                 "origin": "prior",
             }
             for text, votes, count in knowledge
+            for share in [float(count.sum()) / self._training_weight]
         ]
-        return pd.concat([pd.DataFrame(rows, columns=rules.columns), rules], ignore_index=True)
+        return in_order(pd.concat([pd.DataFrame(rows, columns=rules.columns), rules], ignore_index=True), sort)
 
 
 class SamplingOptions(NamedTuple):

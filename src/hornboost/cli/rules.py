@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 def rules(
     model: shared.Model,
-    top: Annotated[int | None, typer.Option(min=1, help="Only the rules with the largest votes.")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Only so many rules, of the largest influence.")] = None,
     prolog: Annotated[bool, typer.Option("--prolog", help="Print Prolog clauses.")] = False,
     as_json: shared.Json = False,
 ) -> None:
     """Print the rules of MODEL with their votes, how many training examples they cover,
     and how many of those are of the class, or the mean of their label.
+
+    Those that move the scores of the training examples most come first: a large vote for a handful of them has little
+    influence.
     """
     from hornboost.estimators.fitted import FittedRegressor, load
     from hornboost.model.ensemble import vote_for
@@ -29,11 +32,10 @@ def rules(
     if prolog:
         write_text(None, fitted.to_prolog())
         return
-    frame = fitted.rules_frame()
     if isinstance(fitted, FittedRegressor):
         _number_rules(fitted, top, as_json)
         return
-    frame = frame.iloc[frame["confidence"].abs().argsort(kind="stable")[::-1]]
+    frame = fitted.rules_frame(sort="influence")
     frame = frame.head(top) if top else frame
     ensemble, target = fitted.ensemble_, fitted.model.target
     about = ensemble.about(target.positive)
@@ -68,11 +70,10 @@ def rules(
 
 
 def _number_rules(fitted: FittedRegressor, top: int | None, as_json: bool) -> None:
-    """The rules that change a number, those that change it most first."""
+    """The rules that change a number, those of the largest influence first."""
     import numpy as np
 
-    frame = fitted.rules_frame()
-    frame = frame.iloc[frame["vote"].abs().argsort(kind="stable")[::-1]]
+    frame = fitted.rules_frame(sort="influence")
     frame = frame.head(top) if top else frame
     ensemble, target = fitted.ensemble_, fitted.model.target
     base = float(ensemble.numbers(np.array([ensemble.intercept]))[0])

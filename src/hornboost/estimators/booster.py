@@ -21,7 +21,7 @@ from hornboost.errors import DataError, ModelError
 from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.interrupts import ALL_DONE, ends_early, keep, limit
 from hornboost.estimators.relational import RelationalModel
-from hornboost.estimators.run import Callback, Loop, Run, Watched
+from hornboost.estimators.run import Callback, Loop, Printed, Run, Watched
 from hornboost.learners.hypotheses import ClauseCells, Floats, Rows
 from hornboost.model.checkpoint import Checkpoint, identity
 from hornboost.model.diagnosis import warn_if_empty, warn_if_refused
@@ -39,6 +39,7 @@ RESUMABLE = frozenset(
         "random_state",
         "class_weight",
         "callbacks",
+        "verbose",
         "checkpoint",
         "time_limit",
         "n_jobs",
@@ -89,6 +90,8 @@ class Booster(RelationalModel):
         Seconds after which boosting ends, keeping what was learned.
     callbacks : sequence of functions
         Called after each round with its row of the history; boosting ends when one returns True.
+    verbose : int
+        Print the figures of every so many rounds: 1 of each, 10 of every tenth, 0 of none.
     checkpoint : path or None
         A file that keeps what was found, one for each fit. Where it exists, a fit of the same data and settings goes on
         from it, to the model that it would have learned without a break; `rounds`, `time_limit` and `n_jobs` may be
@@ -127,6 +130,7 @@ class Booster(RelationalModel):
     memory_limit: int | str | None = None
     time_limit: float | None = None
     callbacks: Sequence[Callback] = ()
+    verbose: int = 0
     checkpoint: str | PathLike[str] | None = None
     n_jobs: int | None = None
     random_state: Any = None
@@ -144,6 +148,7 @@ class Booster(RelationalModel):
         "memory_limit": [Interval(Integral, 1, None, closed="left"), str, None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "callbacks": "no_validation",
+        "verbose": ["verbose"],
         "checkpoint": [str, PathLike, None],
         "n_jobs": N_JOBS,
         "random_state": ["random_state"],
@@ -214,7 +219,7 @@ class Booster(RelationalModel):
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @ends_early
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: tuple[Any, Any] | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None) -> Self:
         """Learn from the examples X with the labels y.
 
         Ctrl-C keeps what was learned so far, and raises KeyboardInterrupt then.
@@ -227,7 +232,7 @@ class Booster(RelationalModel):
             Their labels: classes, or numbers for a regressor.
         sample_weight : array or None
             Their weights; a weight of 0 leaves an example out.
-        eval_set : tuple (X, y) or None
+        eval_set : tuple (X, y), list of one, or None
             Other examples whose figures enter `history_`; nothing is learned from them.
         """
         self.__dict__.pop("ensemble_", None)
@@ -274,12 +279,11 @@ class Booster(RelationalModel):
         of_run = y if positive is None else (y == positive).astype(np.intp)
         return Watched(rows, of_run, weights, self._start(training), self._measure)
 
-    def _shown(
-        self, training: Training, runs: list[Run], eval_set: tuple[Any, Any] | None
-    ) -> Iterator[tuple[Run, Watched]]:
+    def _shown(self, training: Training, runs: list[Run], eval_set: Any) -> Iterator[tuple[Run, Watched]]:
         if eval_set is None:
             return
-        rows, labels = self._rows(eval_set[0]), column_or_1d(eval_set[1])
+        X, y = _pair(eval_set)
+        rows, labels = self._rows(X), column_or_1d(y)
         if len(labels) != len(rows):
             raise DataError(
                 f"eval_set: X has {len(rows)} rows and y has {len(labels)}; they must have the same number."
@@ -321,11 +325,13 @@ class Booster(RelationalModel):
         leaves about as many for each; tells what did.
         """
         loops = [self._boost(training, run) for run in runs]
+        printed: list[Callback] = [Printed(int(self.verbose))] if self.verbose else []
+        callbacks = (*printed, *self.callbacks)
         with learning() as ending:
             for _ in range(self._n_rounds()):
                 for run, loop in zip(runs, loops, strict=True):
                     if run.stopped is None:
-                        run.step(loop, self.callbacks)
+                        run.step(loop, callbacks)
         return ending.reason
 
     def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:
@@ -341,6 +347,7 @@ class Booster(RelationalModel):
         self.history_: pd.DataFrame = pd.DataFrame(
             rows, columns=None if rows else ["round", *self.history_columns, "seconds"]
         )
+        self._training_weight = float(training.weights.sum())
         one_by_one, self._votes = self._models(training, runs)
         if training.problem is not None:
             self.refused_ = dict(training.problem.engine.refused)
@@ -365,3 +372,13 @@ class Booster(RelationalModel):
             before = scores
         if before is not None:
             yield self._scores(X)  # rules that are equal are added at once, so only this is the model's to the last bit
+
+
+def _pair(eval_set: Any) -> tuple[Any, Any]:
+    """X and y of an `eval_set`, which other packages take in a list."""
+    inner = eval_set[0] if isinstance(eval_set, list | tuple) and len(eval_set) == 1 else eval_set
+    if not isinstance(inner, list | tuple) or len(inner) != 2:
+        several = isinstance(eval_set, list | tuple) and len(eval_set) != 1
+        got = f"{len(eval_set)} elements" if several else f"'{type(inner).__name__}'"
+        raise DataError(f"eval_set: one pair (X, y) is expected, and this holds {got}; pass eval_set=(X, y).")
+    return inner[0], inner[1]

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornboost.estimators.examples import class_text
 from hornboost.estimators.relational import RelationalModel
+from hornboost.model.influence import in_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,23 +53,31 @@ class RelationalClassifier(ClassifierMixin, RelationalModel):  # type: ignore[mi
         texts = [class_text(value) for value in self.classes_]
         return self.classes_[texts.index(named) if named in texts else -1] if len(texts) <= 2 else None
 
-    def rules_frame(self) -> pd.DataFrame:
-        """Return the rules as a table: text, confidence, coverage by class, precision, number of literals, origin.
+    def rules_frame(self, sort: str | None = None) -> pd.DataFrame:
+        """Return the rules as a table: text, confidence, coverage by class, precision, literals, influence, origin.
 
-        Where rows have times, `attrs["what counts"]` says which count.
+        The influence is the standard deviation of what a rule adds to the score of a training example: a large vote
+        for a handful of examples has little. Where rows have times, `attrs["what counts"]` says which count.
+
+        Parameters
+        ----------
+        sort : str or None
+            A column of numbers to sort by, the largest in absolute value first, such as "influence"; None for the order
+            in which the rules were found.
         """
         import pandas as pd
 
         classes = self.ensemble_.classes if hasattr(self, "ensemble_") else ()
         rows = []
-        for rule in self.rules_:
+        for rule, influence in zip(self.rules_, self._influences(), strict=True):
             covered = dict(zip(classes, rule.coverage, strict=False))
             total = sum(rule.coverage)
             row: dict[str, Any] = {"rule": str(rule.clause), "confidence": rule.confidence(classes)}
             row |= {f"covered {name}": value for name, value in covered.items()}
             row["precision"] = covered.get(rule.clause.head.value, 0.0) / total if total else float("nan")
             row["literals"] = rule.clause.length
-            row["origin"] = rule.origin
+            row |= {"influence": float(influence), "origin": rule.origin}
             rows.append(row)
-        columns = ["rule", "confidence", *(f"covered {name}" for name in classes), "precision", "literals", "origin"]
-        return self._with_times(pd.DataFrame(rows, columns=columns))
+        about = ["precision", "literals", "influence", "origin"]
+        columns = ["rule", "confidence", *(f"covered {name}" for name in classes), *about]
+        return in_order(self._with_times(pd.DataFrame(rows, columns=columns)), sort)

@@ -117,6 +117,15 @@ class _Fitted(RelationalModel):
     def _saved(self) -> file.SavedModel:
         return self.model
 
+    @property
+    def _weight(self) -> float | None:
+        return self.training_.get("weight")
+
+    def _own_names(self) -> list[str]:
+        table = self.model.target.table
+        cutoff = [self.model.times[table].column] if table in self.model.times else []
+        return [*(column.name for column in self.model.schema[table]), *cutoff]
+
     def _encoded(self, X: Any) -> Table:
         if not hasattr(self, "_database"):
             tables = ", ".join(f"'{name}'" for name in self.model.used())

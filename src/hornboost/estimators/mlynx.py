@@ -21,6 +21,7 @@ from hornboost.mining import selection
 from hornboost.mining.bayes import BernoulliBayes
 from hornboost.mining.patterns import Patterns, Support, warn_of
 from hornboost.model.ensemble import Ensemble, Rule
+from hornboost.model.influence import in_order
 from hornboost.stopping import in_part_of_the_time, learning
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ class MLynxClassifier(RelationalClassifier):
         self.n_candidates_ = found.candidates
         self.left_out_ = list(found.left_out)
         self.stopped_ = keep(found.stopped, len(found), "all restarts done")
+        self._training_weight = float(problem.weights.sum())
         self.ensemble_ = self._model(problem, found)
         warn_of(self.left_out_)
         return self
@@ -214,9 +216,9 @@ class MLynxClassifier(RelationalClassifier):
             max_features=self.max_queries,
         )
 
-    def rules_frame(self) -> pd.DataFrame:
+    def rules_frame(self, sort: str | None = None) -> pd.DataFrame:
         """The rules as a table, with p(q | class) and the log-odds ln p/(1 - p) of each class,
-        and their shares where there are several.
+        and their shares where there are several; `sort` is as in `HornBoostClassifier.rules_frame`.
         """
         frame = super().rules_frame()
         if self.average:
@@ -226,4 +228,4 @@ class MLynxClassifier(RelationalClassifier):
             no = np.array([rule.otherwise[k] for rule in self.rules_]) / self.shares_
             frame[f"p(q|{name})"] = exact.exps(yes)
             frame[f"log-odds {name}"] = yes - no
-        return frame
+        return in_order(frame, sort)

@@ -18,6 +18,7 @@ from hornboost.errors import ModelError
 from hornboost.estimators.examples import RelationalExamples
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.file import NOT_OF_THE_MODEL
+from hornboost.model.influence import column_importances, importances, influences
 from hornboost.model.rule_list import Rules
 from hornboost.model.scale import Scale
 from hornboost.stopping import working
@@ -93,6 +94,47 @@ class RelationalModel(RelationalExamples):
         if text := self._what_counts():
             frame.attrs["what counts"] = text
         return frame
+
+    @property
+    def _weight(self) -> float | None:
+        """The weight of all training examples; None where a file does not tell."""
+        return self.__dict__.get("_training_weight")
+
+    def _influences(self) -> Floats:
+        return influences(self.rules_, self._weight)
+
+    @property
+    def importances_(self) -> pd.DataFrame:
+        """How much the columns of all tables matter to the rules: `table`, `column` and `importance`, largest first.
+
+        The influence of each rule (see `rules_frame`) is shared evenly by the columns that its conditions look at, and
+        importances add up to one. A missing column stands for the rows of a table of which nothing else is asked.
+
+        Examples
+        --------
+        >>> import hornboost as hb
+        >>> db = hb.datasets.trains(100, seed=1).database()
+        >>> clf = hb.C2RIBClassifier(db, rounds=5, random_state=0).fit(*db.examples())
+        >>> clf.importances_.loc[0, ["table", "column"]].tolist()
+        ['car', 'load']
+        """
+        self._check_rules()
+        return importances(self.rules_, self._weight)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The same for the columns of X, in their order, as scikit-learn has it.
+
+        What rules ask of other tables counts for the key of X by which it is reached; `importances_` tells those apart.
+        """
+        if "ensemble_" not in self.__dict__:
+            raise AttributeError("feature_importances_ is there once rules were learned; fit the estimator first")
+        return column_importances(self.ensemble_.rules, self._weight, self._own_names(), self._saved().routes)
+
+    def _own_names(self) -> list[str]:
+        """The columns of X, as rules call them."""
+        known = getattr(self, "feature_names_in_", None)
+        return [f"x{k}" for k in range(self.n_features_in_)] if known is None else [str(name) for name in known]
 
     def explain(self, X: Any, missed: int = 3) -> Explanations:
         """Explain predictions by the rules that fired, their votes and one witness row per literal.
@@ -243,6 +285,7 @@ class RelationalModel(RelationalExamples):
             "hornboost": __version__,
             "estimator": type(self).__name__,
             "parameters": _parameters(self),
+            "weight": self._weight,
             "history": _rounds(self),
             **tuning.told(self),
         }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from hornboost.estimators.examples import Targets
 from hornboost.learners.hypotheses import Floats, Rows
@@ -129,3 +132,19 @@ class Run:
         if self.shown is not None:
             row |= {f"{name}_held_out": value for name, value in self.shown.figures().items()}
         return row
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A callback that prints every so many rounds: the number, its figures, and the rule."""
+
+    every: int
+
+    def __call__(self, row: Mapping[str, Any]) -> None:
+        """Print a round, if it is its turn."""
+        if row["round"] % self.every:
+            return
+        figures = [f"{name}: {value:.4g}" for name, value in row.items() if isinstance(value, float | np.floating)]
+        told = [f"class: {row['class']}"] if "class" in row else []
+        rule = [str(row["rule"])] if row.get("rule") else []
+        sys.stdout.write("\t".join([f"[{row['round']}]", *told, *figures, *rule]) + "\n")

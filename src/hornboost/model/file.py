@@ -46,6 +46,7 @@ NOT_OF_THE_MODEL = frozenset(
     {
         "database",
         "callbacks",
+        "verbose",
         "client",
         "n_jobs",
         "cache_bytes",
@@ -350,6 +351,9 @@ def _training(content: ParsedPart) -> dict[str, Any]:
     estimator = content.get("estimator")
     if estimator is not None and not estimator.text().isidentifier():
         estimator.fail("is no name of an estimator")
+    weight = content.get("weight")
+    if weight is not None and weight.value is not None and weight.number() < 0:
+        weight.fail("is less than nothing")
     parameters = content.get("parameters")
     for name, parameter in {} if parameters is None else parameters.record().items():
         if name in NOT_OF_THE_MODEL:

@@ -130,7 +130,7 @@ def stratified_folds(y: Any, k: int, most: int, seed: int = 0) -> Folds:
 
 
 @dataclass(frozen=True)
-class AskedFolds:
+class WantedFolds:
     """The folds that a user asks for: a number of them, the name of known ones, or their parts; 0 for none."""
 
     cv: Any = 5

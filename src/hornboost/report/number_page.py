@@ -15,7 +15,7 @@ from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.report import examples as chosen_examples
 from hornboost.report.cards import Card, rule_lines
 from hornboost.report.charts import bar_of_shares
-from hornboost.report.evaluation import AskedFolds, attempt, learner_of, summary
+from hornboost.report.evaluation import WantedFolds, attempt, learner_of, summary
 from hornboost.report.number_evaluation import NumberEvaluation, cross_validate_numbers, shuffled_folds
 from hornboost.report.number_figures import number_curves
 from hornboost.report.text import RULE, name, number, shown
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 def evaluated(
-    model: Any, saved: Any, X: Any, y: Floats | None, asked: AskedFolds, most: int, step: Callable[[str], None]
+    model: Any, saved: Any, X: Any, y: Floats | None, asked: WantedFolds, most: int, step: Callable[[str], None]
 ) -> tuple[NumberEvaluation | None, str]:
     """The cross-validation, or the sentence that says why there is none."""
     if y is None:

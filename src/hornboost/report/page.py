@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from hornboost.errors import ModelError
 from hornboost.report import examples as chosen_examples
 from hornboost.report.evaluation import (
-    AskedFolds,
     Evaluation,
+    WantedFolds,
     attempt,
     cross_validate,
     learner_of,
@@ -119,7 +119,7 @@ def report_html(
     saved = model._saved()
     if not hasattr(model, "_database"):
         raise ModelError("the report looks at the rows behind the rules; load the model with database=")
-    asked, folds = AskedInTime(time, rolling, horizon), AskedFolds(cv, groups)
+    asked, folds = AskedInTime(time, rolling, horizon), WantedFolds(cv, groups)
     if saved.ensemble.is_of_numbers:
         context = _about_numbers(model, saved, X, y, folds, explained, cv_examples, title, step)
         in_time = asked.evaluated(model, saved, X, None if y is None else np.asarray(y, np.float64), cv_examples, step)
@@ -150,7 +150,7 @@ def _about_numbers(
     saved: Any,
     X: Any,
     y: Any,
-    asked: AskedFolds,
+    asked: WantedFolds,
     explained: int,
     cv_examples: int,
     title: str | None,
@@ -189,7 +189,7 @@ def _about_numbers(
 
 
 def _evaluation(
-    model: Any, saved: Any, X: Any, y: NDArray[Any] | None, asked: AskedFolds, most: int, step: Progress
+    model: Any, saved: Any, X: Any, y: NDArray[Any] | None, asked: WantedFolds, most: int, step: Progress
 ) -> tuple[Evaluation | None, str]:
     if y is None:
         return None, "The data has no labels, so the predictions cannot be compared with the truth."
