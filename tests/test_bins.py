@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import hornboost as hb
 from dated_databases import dated_case
+from hornboost.data import bins
 from hornboost.data.bins import Bins, numbered
 from hornboost.engine import Engine, Refinement
 from hornboost.engine.attributes import Attributes
@@ -205,3 +206,13 @@ def test_sums_and_walks_go_on_from_binned_states() -> None:
         scores = engine.score(frontier, weights, classes, CLASSES)
         np.testing.assert_array_equal(engine.sums(frontier, weights[:, None])[:, 0], scores.sum(axis=1))
         state = engine.refine(state, frontier.refinement(int(scores[:, 1].argmax())))
+
+
+def test_many_values_are_ranked_part_by_part(monkeypatch) -> None:
+    rng = np.random.default_rng(1)
+    values = np.where(rng.random(200) < 0.1, np.nan, rng.integers(-20, 20, 200) / 3)
+    values[5] = -0.0
+    distinct, codes = bins.ranks(values)
+    monkeypatch.setattr(bins, "AT_ONCE", 7)
+    np.testing.assert_array_equal(bins.ranks(values)[0], distinct)
+    np.testing.assert_array_equal(bins.ranks(values)[1], codes)

@@ -228,3 +228,15 @@ def test_classes_may_be_booleans():
     given = spread_shares(offsets, codes, 2)
     # of the mass 2, 1.25 lies where both values are 1: ¼ of the first class, 1 of the second
     assert cmi_of_paths(given, given, [1, 1], classes) == pytest.approx(math.log(2) - 0.625 * entropy([1, 4]))
+
+
+def test_masses_are_spread_to_the_same_bits_over_ranges_of_examples(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 6, 90))])
+    codes, masses, classes = rng.integers(-1, 5, offsets[-1]), rng.random(90), rng.integers(0, 2, 90)
+    whole = spread.spread_joint(offsets, codes, masses, classes, 5)
+    for at_once in (1, 4, 50):
+        monkeypatch.setattr(spread, "AT_ONCE", at_once)
+        found = spread.spread_joint(offsets, codes, masses, classes, 5)
+        assert found.table.tobytes() == whole.table.tobytes()
+        assert found.n_examples == whole.n_examples

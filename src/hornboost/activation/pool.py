@@ -17,6 +17,7 @@ from hornboost.activation.spread import cmi_of_paths, cmi_of_rows, spread_joint,
 from hornboost.engine import Engine, Visible
 from hornboost.engine.behind import check_reach, values_behind
 from hornboost.engine.joins import FIRST_NEW
+from hornboost.engine.reach import AT_ONCE
 from hornboost.engine.tree import Join, Ref
 from hornboost.errors import LimitError
 from hornboost.stopping import check
@@ -120,6 +121,7 @@ class FeaturePool:
         shares = spread_shares(known.offsets, known.codes, known.n_values)
         result = []
         for k in candidates:
+            check()
             reached = self._current(int(k), masses, repartition)
             if self._best[int(k)] == self._best[given]:
                 value = cmi_of_rows(
@@ -173,7 +175,13 @@ def _cut(reached: Reached, cuts: Floats | None) -> Reached:
     if reached.distinct is None or cuts is None:
         return reached
     interval = np.append(interval_codes(reached.distinct, cuts), np.int32(-1)).astype(np.int32)
-    return Reached(reached.offsets, interval[np.maximum(reached.codes, -1)], len(cuts) + 1, None)
+    interval = np.append(interval[-1:], interval[:-1])  # from the one of no value on
+    codes = np.empty_like(reached.codes)
+    for start in range(0, codes.size, AT_ONCE):
+        check()
+        part = slice(start, start + AT_ONCE)
+        codes[part] = interval[np.maximum(reached.codes[part], -1) + 1]
+    return Reached(reached.offsets, codes, len(cuts) + 1, None)
 
 
 def find_features(engine: Engine) -> list[Feature]:

@@ -8,6 +8,7 @@ example of mass 0 is as if it were not there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hornboost.activation import information_kernels as kernels
 from hornboost.activation.information import entropy, mutual_information
+from hornboost.stopping import check
 
 __all__ = [
     "Joint",
@@ -28,6 +30,9 @@ __all__ = [
 
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
+
+AT_ONCE = 1 << 23
+"""Entries that one call looks at, or little more."""
 
 _DENSE_PAIRS = 1 << 20
 """Above this many pairs of values the pairs that occur are numbered anew, so that a table never outgrows the data."""
@@ -61,9 +66,7 @@ def offsets_of(examples: Ints, n_examples: int) -> NDArray[np.int64]:
     >>> offsets_of(np.array([0, 0, 2]), 4)
     array([0, 2, 2, 3, 3])
     """
-    offsets = np.zeros(n_examples + 1, dtype=np.int64)
-    np.cumsum(np.bincount(examples, minlength=n_examples), out=offsets[1:])
-    return offsets
+    return np.searchsorted(examples, np.arange(n_examples + 1)).astype(np.int64)
 
 
 def spread_joint(
@@ -139,7 +142,7 @@ def cmi_of_paths(given: Spread, feature: Spread, masses: ArrayLike, classes: Int
     order = np.argsort(given.codes, kind="stable")
     examples = np.repeat(np.arange(len(given.starts) - 1), np.diff(given.starts))[order]
     remainder = kernels.product_conditional_entropy(
-        offsets_of(given.codes, given.n_values),
+        offsets_of(given.codes[order], given.n_values),
         examples,
         given.shares[order],
         feature.starts,
@@ -156,12 +159,17 @@ def cmi_of_paths(given: Spread, feature: Spread, masses: ArrayLike, classes: Int
 def _spread(offsets: Ints, codes: Ints, masses: ArrayLike, classes: Ints, absent: int, shape: tuple[int, int]) -> Joint:
     # one number type for each argument, so that the kernel is compiled once
     table = np.zeros(shape, dtype=np.float64)
-    contributing = kernels.spread_into(
-        np.asarray(offsets, dtype=np.int64),
-        np.asarray(codes, dtype=np.int32),
-        np.asarray(masses, dtype=np.float64),
-        np.asarray(classes, dtype=np.int64),
-        absent,
-        table,
-    )
+    offsets, codes = np.asarray(offsets, dtype=np.int64), np.asarray(codes, dtype=np.int32)
+    mass, labels = np.asarray(masses, dtype=np.float64), np.asarray(classes, dtype=np.int64)
+    contributing = 0
+    for lo, hi in _ranges(offsets):  # in the order of the examples, so the sums are the same in any number of ranges
+        check()
+        contributing += kernels.spread_into(offsets[lo : hi + 1], codes, mass[lo:hi], labels[lo:hi], absent, table)
     return Joint(table, int(contributing))
+
+
+def _ranges(offsets: Ints) -> list[tuple[int, int]]:
+    """Ranges of examples that reach so many entries that a pass over them takes some hundredths of a second."""
+    n, marks = len(offsets) - 1, np.arange(AT_ONCE, offsets[-1], AT_ONCE)
+    cuts = np.unique([0, *np.searchsorted(offsets, marks).clip(0, n), n]).tolist()
+    return list(pairwise(cuts))

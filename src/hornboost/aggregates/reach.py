@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from hornboost.aggregates.paths import Hop
     from hornboost.data import Database
 
-BLOCK = 1 << 22
-"""Rows that are looked at together."""
+BLOCK = 1 << 20
+"""Rows that are looked at together: some tenths of a second at most, so that Ctrl-C and time limits need not wait."""
 
 FOLLOWED = 1 << 28
 """Rows on the way that are followed to count those at the end; of more, rows are counted whenever they are from."""

@@ -8,6 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.dtypes import CODE, MISSING
+from hornboost.stopping import check
+
+AT_ONCE = 1 << 22
+"""Values that are looked at in one go: some tenths of a second, so that Ctrl-C and time limits need not wait longer."""
 
 MAX_BINS = 1 << 16
 """Distinct values of a column up to which each of them is a threshold."""
@@ -55,6 +59,21 @@ class Bins(NamedTuple):
 
 def ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """The distinct values in rising order and each value's rank among them, -1 for NaN; linear in the rows."""
+    if values.size <= AT_ONCE:
+        return _ranks(values)
+    parts = []
+    for start in range(0, values.size, AT_ONCE):
+        check()
+        parts.append(_ranks(values[start : start + AT_ONCE]))
+    distinct, out = np.unique(np.concatenate([own for own, _ in parts])), np.empty(values.size, CODE)
+    for start, (own, codes) in zip(range(0, values.size, AT_ONCE), parts, strict=True):
+        check()
+        place = np.append(np.searchsorted(distinct, own), MISSING).astype(CODE)
+        out[start : start + AT_ONCE] = place[codes]
+    return distinct, out
+
+
+def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     import pyarrow as pa
 
     values = values + 0.0  # -0.0 and 0.0 are one value

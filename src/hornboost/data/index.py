@@ -7,6 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.stopping import check
+
+AT_ONCE = 1 << 16
+"""Keys whose rows are put in order between two looks at the clock."""
+
 
 @dataclass(frozen=True, eq=False)
 class KeyIndex:
@@ -56,5 +61,7 @@ class KeyIndex:
         if times is None:
             return cls(offsets, rows)
         in_order = times[rows]
-        sort_within(offsets, rows, in_order)
+        for start in range(0, size, AT_ONCE):
+            check()
+            sort_within(offsets[start : start + AT_ONCE + 1], rows, in_order)
         return cls(offsets, rows, in_order)

@@ -21,6 +21,7 @@ from hornboost.logic.aggregate import Aggregate, Operand
 from hornboost.logic.clause import Op, Test
 from hornboost.logic.duration import duration_text
 from hornboost.logic.moment import moment_text
+from hornboost.stopping import check
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,6 +123,7 @@ class Attributes:
             with self._lock:
                 for k in selected:
                     if self.values[k] is None:
+                        check()
                         self._encode(k)
         return self._codes
 
@@ -136,6 +138,7 @@ class Attributes:
             matrix, filled = self._by_index[column]
             for k in selected:
                 if k not in filled:
+                    check()
                     np.take(codes[k], rows, out=matrix[k], mode="clip")
                     filled.add(k)
         return matrix

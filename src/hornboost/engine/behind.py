@@ -11,6 +11,7 @@ from hornboost.data.bins import ranks
 from hornboost.engine.engine import Engine
 from hornboost.engine.joins import Chain
 from hornboost.engine.key_kernels import Codes, Floats, Longs
+from hornboost.engine.reach import gathered
 from hornboost.engine.tree import Join
 from hornboost.errors import LimitError
 from hornboost.jit import jit
@@ -96,7 +97,7 @@ def _values(engine: Engine, joins: tuple[Join, ...], table: str, number: int) ->
         return counts, engine.ages(root, table, entries.example, entries.rows)
     if attributes.has_late:
         return counts, attributes.seen([number], entries.rows, engine.cutoffs(root, entries.example))[number]
-    return counts, attributes.codes([number])[number][entries.rows]
+    return counts, gathered(attributes.codes([number])[number], entries.rows)
 
 
 @jit
