@@ -127,7 +127,7 @@ def test_the_same_bytes_from_any_number_of_threads(db: hb.Database, fitted: hb.H
 def varied(db: hb.Database) -> hb.HornBoostClassifier:
     """Rules on ages, last values and numbers within windows, learned from labels that these decide."""
     X, y = db.examples()
-    given = AggregateChoice(db).attached(db.encode(X)).aggregates
+    given = AggregateChoice(db).attached(RowsReached(db, db.encode(X))).aggregates
     column = {str(one): column for one, column in given.items()}
     assert column["min(letter.age)"].is_age
     young = column["min(letter.age)"].numbers < 3 * 86_400e6

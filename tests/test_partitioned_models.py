@@ -31,6 +31,8 @@ CASES: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "C2RIB^D": (hb.C2RIBClassifier, "bank", {"rounds": 8, "features": "margin", "trend_window": 2}),
     "C2RIB V16": (hb.C2RIBClassifier, "dated", {"rounds": 8, "features": "V16", "trend_window": 2}),
     "HornBoost that names keys": (hb.HornBoostClassifier, "bank", {"rounds": 4, **PLAIN, "constants": True}),
+    "HornBoost with aggregates": (hb.HornBoostClassifier, "bank", {"rounds": 4, **PLAIN, "aggregates": True}),
+    "HornBoost with windows": (hb.HornBoostRegressor, "orders", {"rounds": 4, **PLAIN, "aggregates": True}),
     "KBS": (hb.KBSClassifier, "bank", {"base": "clause", "rounds": 4}),
     "AdaBoost.M1": (hb.AdaBoostM1Classifier, "bank", {"base": "clause", "rounds": 4}),
     "LogitBoost": (hb.LogitBoostClassifier, "three", {"base": "clause", "rounds": 3}),
@@ -43,10 +45,12 @@ def tasks() -> dict[str, tuple[hb.Database, Any, Any]]:
         "bank": hb.datasets.bank(60, transactions=4, noise=0.1, seed=1).database(),
         "dated": hb.datasets.bank(60, transactions=4, dated=True, seed=1).database(),
         "trains": hb.datasets.trains(60, noise=0.1, seed=2).database(),
+        "orders": hb.datasets.bank(60, transactions=4, dated=True, seed=2).database(),
         "spending": hb.datasets.spending(60, seed=1).database(),
     }
     found = {name: (database, *database.examples()) for name, database in databases.items()}
     database, X, y = found["bank"]
+    found["orders"] = (*found["orders"][:2], np.arange(60) % 7 + (np.asarray(found["orders"][2]) == "1"))
     return found | {"three": (database, X, np.where(np.arange(len(y)) % 3 == 0, "third", np.asarray(y, str)))}
 
 
@@ -72,7 +76,7 @@ def test_the_model_is_the_same_bytes(case: str, tasks: dict[str, Any], tmp_path:
 def test_a_folder_of_partitions_gives_the_same_model(tasks: dict[str, Any], tmp_path: Path) -> None:
     for task, estimator in (("bank", hb.C2RIBClassifier), ("dated", hb.HornBoostClassifier)):
         database, X, y = tasks[task]
-        options: dict[str, Any] = {"rounds": 5, **({} if task == "bank" else PLAIN)}
+        options: dict[str, Any] = {"rounds": 5, **({} if task == "bank" else {**PLAIN, "aggregates": True})}
         database.partition(tmp_path / task, partitions=3)
         stored = hb.Database.from_partitions(tmp_path / task)
         here = learned(estimator, database, X, y, tmp_path / "here.json", **options)

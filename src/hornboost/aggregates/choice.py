@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornboost.aggregates.meaning import Paths, meaning
-from hornboost.aggregates.paths import TablePath, find_paths, is_unique
-from hornboost.aggregates.reach import rows_reached
+from hornboost.aggregates.paths import TablePath, find_paths, key_is_unique
 from hornboost.aggregates.reached import RowsReached
 from hornboost.aggregates.windows import windows
 from hornboost.data.table import Column, Table
@@ -49,11 +48,11 @@ class AggregateChoice:
     max_entries: int = 50_000_000
     left_out: dict[str, str] = field(default_factory=dict)
 
-    def attached(self, examples: Table) -> Table:
+    def attached(self, reached: RowsReached) -> Table:
         """The examples with the aggregates that tell some of them apart, each once."""
-        paths = self._affordable(examples)
+        examples = reached.examples
+        paths = self._affordable(reached)
         room = max(1, min(MOST_COLUMNS, MOST_CELLS // max(examples.n_rows, 1)))
-        reached = RowsReached(self.database, examples)
         wanted = list(dict.fromkeys(self._plain(paths)))
         has_room = len(wanted) < room
         within = {path: windows(reached, path) for path in paths} if has_room and self._is_conditional else {}
@@ -66,8 +65,8 @@ class AggregateChoice:
             self.left_out[str(aggregate)] = f"there are more than {room:,} aggregates of so many examples"
         seen: set[bytes] = set()
         kept = {}
-        for aggregate in wanted[:room]:
-            column = reached.column(meaning(self.database, aggregate))
+        columns = reached.columns([meaning(self.database, aggregate) for aggregate in wanted[:room]])
+        for aggregate, column in zip(wanted[:room], columns, strict=True):
             content = column.kind.encode() + column.values.tobytes()
             if column.is_age and np.isinf(column.numbers).any():
                 self.left_out[str(aggregate)] = "some rows are infinitely old"
@@ -76,15 +75,16 @@ class AggregateChoice:
             seen.add(content)
         return replace(examples, aggregates=kept)
 
-    def _affordable(self, examples: Table) -> list[TablePath]:
+    def _affordable(self, reached: RowsReached) -> list[TablePath]:
         """The paths to several rows that reach no more of them than the limit."""
-        tables, names = self.database.tables, Paths.of(self.database)
+        database, names = self.database, Paths.of(self.database)
         found = []
-        for path in find_paths(tables, self.database.links, self.database.target.table, self.max_depth):
+        target, given = database.target.table, database.given_facts
+        for path in find_paths(database.tables, database.links, target, self.max_depth, given):
             if path.single:
                 continue  # a condition on the row itself says the same
             path = replace(path, label=print_path(names.name(path.steps)))
-            count = rows_reached(self.database, examples, path.steps)
+            count = reached.count(path)
             if count > self.max_entries:
                 self.left_out[path.label] = f"it reaches {count:,} rows, more than max_entries={self.max_entries:,}"
             elif count > 0:
@@ -128,7 +128,7 @@ class AggregateChoice:
         found = []
         for path, column in self._nominal(paths):
             steps = Paths.of(self.database).name(path.steps)
-            values = reached.frequent(meaning(self.database, Aggregate("count", steps)).path, column.name, VALUES)
+            values = reached.frequent(meaning(self.database, Aggregate("mode", steps, column.name)), VALUES)
             found += [(path, steps, (column.name, value)) for value in values]
         for _, steps, where in found:
             yield from (Aggregate(function, steps, None, where) for function in ROWS if function in self.functions)
@@ -152,7 +152,8 @@ class AggregateChoice:
     def _of_column(self, path: TablePath, column: Column) -> list[str]:
         last = [] if self.database.tables[path.table].times is None else [LAST]
         if column.kind == "key":
-            repeats = column.name != path.steps[-1].to_column and not is_unique(column)
+            table, given = self.database.tables[path.table], self.database.given_facts
+            repeats = column.name != path.steps[-1].to_column and not key_is_unique(table, column.name, given)
             found = ["distinct"] if repeats else []
         elif column.kind == "nominal":
             found = [*SPREAD, *last]
@@ -166,7 +167,8 @@ class AggregateChoice:
         """Whether nine digits behind the point, and 64 bits before it, hold sums of a column's numbers."""
         if function not in MOMENTS:
             return True
-        numbers = np.abs(column.numbers[np.isfinite(column.numbers)])
+        known = column.numbers if column.levels is None else np.concatenate(column.levels)
+        numbers = np.abs(known[np.isfinite(known)])
         largest = float(numbers.max(initial=0.0))
         reason = None
         if largest > (LARGEST_SQUARED if function == "std" else LARGEST):

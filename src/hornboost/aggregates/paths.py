@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hornboost.data.describe import Link
 from hornboost.data.table import Column, Table
+
+if TYPE_CHECKING:
+    from hornboost.data.partitions.store import PartitionStore
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,15 @@ class TablePath:
         return all(step.single for step in self.steps)
 
 
-def hops(tables: Mapping[str, Table], links: Sequence[Link]) -> list[Hop]:
+def hops(tables: Mapping[str, Table], links: Sequence[Link], given: PartitionStore | None = None) -> list[Hop]:
     """All steps over foreign keys, in either direction.
 
-    Where there is no foreign key at all, key columns of one domain are joined.
+    Where there is no foreign key at all, key columns of one domain are joined. `given` knows of all rows which keys are
+    unique, where these tables hold some of them.
     """
     steps: list[Hop] = []
     for link in links:
-        unique = is_unique(tables[link.to_table].columns[link.to_column])
+        unique = key_is_unique(tables[link.to_table], link.to_column, given)
         steps.append(Hop(link.table, link.column, link.to_table, link.to_column, single=unique))
         steps.append(Hop(link.to_table, link.to_column, link.table, link.column, single=False))
     if not links:
@@ -56,12 +61,14 @@ def hops(tables: Mapping[str, Table], links: Sequence[Link]) -> list[Hop]:
     return list(dict.fromkeys(steps))
 
 
-def find_paths(tables: Mapping[str, Table], links: Sequence[Link], target: str, max_depth: int) -> list[TablePath]:
+def find_paths(
+    tables: Mapping[str, Table], links: Sequence[Link], target: str, max_depth: int, given: PartitionStore | None = None
+) -> list[TablePath]:
     """All paths of at most `max_depth` steps from the target that visit no table twice, the shortest first.
 
     A step follows a foreign key in either direction; where there is none at all, it joins key columns of one domain.
     """
-    steps = hops(tables, links)
+    steps = hops(tables, links, given)
     found: list[TablePath] = []
     ends: list[tuple[Hop, ...]] = [()]
     for _ in range(max_depth):
@@ -86,6 +93,11 @@ def _labels(paths: Sequence[TablePath]) -> list[str]:
         one if short.count(one) == 1 else two if long.count(two) == 1 else three
         for one, two, three in zip(short, long, full, strict=True)
     ]
+
+
+def key_is_unique(table: Table, column: str, given: PartitionStore | None) -> bool:
+    """Whether no two rows have the same key, also among those that are elsewhere."""
+    return is_unique(table.columns[column]) if given is None else given.is_unique(table.name, column)
 
 
 def is_unique(column: Column) -> bool:

@@ -25,6 +25,7 @@ FOLLOWED = 1 << 28
 
 def rows_reached(database: Database, examples: Table, steps: Sequence[Hop]) -> int:
     """The rows at the end of a path, each as often as examples reach it and see it."""
+    database.check_here(steps[-1].to_table)
     at_most = int(rows_reached_by_each(examples, database.tables, steps).sum())
     if at_most == 0 or all(database.tables[step.to_table].times is None for step in steps):
         return at_most

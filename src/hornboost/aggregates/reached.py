@@ -5,7 +5,7 @@ All else is made of them by the operations that `sql.sums` writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hornboost.aggregates import plan
 from hornboost.aggregates.paths import TablePath
 from hornboost.aggregates.plan import RowFilter
-from hornboost.aggregates.reach import blocks
+from hornboost.aggregates.reach import blocks, rows_reached
 from hornboost.aggregates.view import View, cutoffs_are_dates
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING
@@ -62,6 +62,11 @@ class RowsReached:
     examples: Table
     _sums: dict[tuple[TablePath, RowFilter, str, str], NDArray[Any]] = field(default_factory=dict)
     _values: dict[tuple[TablePath, str, float | None], tuple[Longs, Longs, Longs]] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of what is known."""
+        return sum(found.nbytes for known in (*self._values.values(), self._sums.values()) for found in known)
 
     @cached_property
     def _view(self) -> View:
@@ -126,17 +131,31 @@ class RowsReached:
         found[np.unique(np.column_stack(parts), axis=0, return_index=True)[1]] = True
         return found
 
+    def count(self, path: TablePath) -> int:
+        """The rows at the end of a path, each as often as examples reach it and see it."""
+        return rows_reached(self.database, self.examples, path.steps)
+
+    def columns(self, aggregates: Iterable[plan.AggregateColumn]) -> Iterator[Column]:
+        """Aggregates, which were looked at, as columns of the examples."""
+        return map(self.column, aggregates)
+
     def column(self, found: plan.AggregateColumn) -> Column:
         """An aggregate as a column of the examples."""
         table = self.database.tables[found.path.table]
-        return found.typed(table, self._value_of(found), is_dated=cutoffs_are_dates(self.database))
+        return found.typed(table, self.value_of(found), is_dated=cutoffs_are_dates(self.database))
 
-    def frequent(self, path: TablePath, column: str, limit: int) -> list[str]:
-        """The values of a nominal column that most examples reach, in that order and then by value."""
-        example, code, _ = self._values[path, column, None]
-        categories = self.database.tables[path.table].columns[column].categories
+    def reaching(self, found: plan.AggregateColumn) -> Longs:
+        """How many examples reach each value of a nominal column, which was looked at."""
+        example, code, _ = self._values[found.path, str(found.column), None]
+        categories = self.database.tables[found.path.table].columns[str(found.column)].categories
         assert categories is not None
-        times = np.bincount(code[self._counts_once[example]], minlength=len(categories))
+        return np.bincount(code[self._counts_once[example]], minlength=len(categories))
+
+    def frequent(self, found: plan.AggregateColumn, limit: int) -> list[str]:
+        """The values of a nominal column that most examples reach, in that order and then by value."""
+        times, table = self.reaching(found), self.database.tables[found.path.table]
+        categories = table.columns[str(found.column)].categories
+        assert categories is not None
         order = np.argsort(-times, kind="stable")[:limit]
         return [str(categories[k]) for k in order[times[order] > 0]]
 
@@ -169,7 +188,8 @@ class RowsReached:
             names = (found.function,)
         return [(found.rows, found.column, part) for part in names]
 
-    def _value_of(self, found: plan.AggregateColumn) -> NDArray[Any]:
+    def value_of(self, found: plan.AggregateColumn) -> NDArray[Any]:
+        """The values of an aggregate, which was looked at."""
         if self._is_by_value(found):
             return self._of_values(found)
         if found.function == "share":

@@ -576,13 +576,7 @@ class Database(Readable):
         if found is None:
             if table not in self._built.tables:
                 raise DataError.unknown_table(table, self._built.tables)
-            if self.stored is not None:
-                raise DataError(
-                    f"{self.stored.folder.name}: the rows of table '{table}' are in {self.stored.n} partitions and not "
-                    "here; read the source itself for this"
-                )
-            if self._parts is not None:
-                raise DataError(f"the rows of table '{table}' are in partitions and not here; read all of it for this")
+            self.check_here(table)
             columns, times = self._built.tables[table].columns, self._built.tables[table].times
             if column not in columns:
                 raise DataError.unknown_column(table, column, columns)
@@ -594,6 +588,16 @@ class Database(Readable):
             with self._lock:
                 found = self._indexes.setdefault(place, built)
         return found
+
+    def check_here(self, table: str) -> None:
+        """Refuse to look at the rows of a table where they are in partitions."""
+        if self.stored is not None:
+            raise DataError(
+                f"{self.stored.folder.name}: the rows of table '{table}' are in {self.stored.n} partitions and not "
+                "here; read the source itself for this"
+            )
+        if self._parts is not None:
+            raise DataError(f"the rows of table '{table}' are in partitions and not here; read all of it for this")
 
     @working()
     def covers(self, clause: Clause) -> NDArray[np.bool_]:

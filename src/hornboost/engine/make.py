@@ -1,9 +1,10 @@
-"""The engine over a database, whether its rows are here or in partitions."""
+"""The engine over a database, and what is summed up of its rows, whether these are here or in partitions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hornboost.aggregates.reached import RowsReached
 from hornboost.data.bins import MAX_BINS
 from hornboost.data.table import Table
 from hornboost.engine.engine import Engine
@@ -21,3 +22,12 @@ def make_engine(database: Database, examples: Table, **options: Any) -> Engine:
     if database.stored is not None:
         database.stored.check(options.get("max_depth", 0), options.get("max_bins", MAX_BINS))
     return PartitionedEngine(database, examples, **options)
+
+
+def rows_reached(database: Database, examples: Table) -> RowsReached:
+    """What encoded examples reach along paths, to be summed up."""
+    if database.parts is None:
+        return RowsReached(database, examples)
+    from hornboost.engine.partitioned_rows import PartitionedRows
+
+    return PartitionedRows(database, examples)

@@ -20,6 +20,7 @@ from hornboost.data import Database
 from hornboost.data.frames import arrow_columns, moments_of_numbers
 from hornboost.data.table import Table
 from hornboost.engine import make_engine
+from hornboost.engine.make import rows_reached
 from hornboost.engine.sampling import (
     category_bits,
     column_bits,
@@ -69,7 +70,7 @@ class Training:
     def with_aggregates(self, choice: AggregateChoice, **engine: Any) -> Training:
         """The same examples with aggregates of the rows that they reach."""
         assert self.problem is not None
-        examples = choice.attached(self.problem.examples)
+        examples = choice.attached(rows_reached(self.problem.database, self.problem.examples))
         made = make_engine(self.problem.database, examples, **engine)
         problem = replace(self.problem, examples=examples, engine=made)
         return replace(self, rows=replace(self.rows, encoded=examples), problem=problem)
