@@ -153,11 +153,23 @@ def n_rows_of_parts(table: int) -> str:
     return _filled("SELECT part, count(*) FROM r$t GROUP BY part", t=table)
 
 
-def write_part(table: int, n_columns: int, part: int | None, path: str) -> str:
-    """Write the rows of a part, or all rows, as Parquet in the order of the source."""
-    held = (
-        "" if part is None else _filled("WHERE place IN (SELECT place FROM r$t WHERE part = $part)", t=table, part=part)
-    )
+def by_part(table: int, n_columns: int) -> str:
+    """Put the rows of each part together in `w`, so that a part is found without looking at the others."""
     statement = """
-COPY (SELECT $columns FROM e$t $held ORDER BY place) TO $path (FORMAT parquet, COMPRESSION zstd)"""
-    return _filled(statement, t=table, columns=_columns(range(n_columns)), held=held, path=_quoted(path))
+CREATE OR REPLACE TABLE w AS SELECT part, $columns FROM e$t JOIN r$t USING (place) ORDER BY part, place"""
+    return _filled(statement, t=table, columns=", ".join(["place", *(f"c{k}" for k in range(n_columns))]))
+
+
+def write_part(table: int, n_columns: int, path: str, part: int | None = None, *, put_together: bool = False) -> str:
+    """Write the rows of a part, or all rows, as Parquet in the order of the source.
+
+    `put_together` says that `by_part` was asked before.
+    """
+    held = "e$t" if part is None else "w WHERE part = $part"
+    if part is not None and not put_together:
+        held = "e$t WHERE place IN (SELECT place FROM r$t WHERE part = $part)"
+    statement = """
+COPY (SELECT $columns FROM $held ORDER BY place) TO $path (FORMAT parquet, COMPRESSION zstd)"""
+    numbers = {"t": table, "part": -1 if part is None else part}
+    chosen = _filled(held, **numbers)
+    return _filled(statement, columns=_columns(range(n_columns)), held=chosen, path=_quoted(path))

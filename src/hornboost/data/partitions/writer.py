@@ -43,6 +43,8 @@ SMALL_TABLE = 10_000
 """Rows of a table up to which every part holds all of it."""
 
 MOST_PARTS = 100_000
+MANY_PARTS = 32
+"""From more parts on it pays to sort the rows of a table by part, instead of looking through them for each part."""
 
 
 @contextmanager
@@ -176,12 +178,15 @@ class _Writer:
     def _write_parts(self, name: str, partitions: int, is_whole: bool, rows: int) -> list[int]:
         number, n_columns = self.warehouse.number[name], len(columns_of(self.warehouse.tables[name]))
         counts = dict(self.warehouse.rows(statements.n_rows_of_parts(number)))
+        put_together = partitions > MANY_PARTS and not is_whole
+        if put_together:
+            self.warehouse.run(statements.by_part(number, n_columns))
         for part in range(partitions):
             check()
             place = f"part-{part:05}/{self.files[name]}"
             (self.folder / place).parent.mkdir(exist_ok=True)
-            chosen = None if is_whole else part
-            self.warehouse.run(statements.write_part(number, n_columns, chosen, str(self.folder / place)))
+            path, chosen = str(self.folder / place), None if is_whole else part
+            self.warehouse.run(statements.write_part(number, n_columns, path, chosen, put_together=put_together))
             self.written.append(place)
         return [rows if is_whole else int(counts.get(part, 0)) for part in range(partitions)]
 
