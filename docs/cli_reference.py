@@ -38,6 +38,7 @@ GROUPS = {
     "What was known when": "times known_later as_of",
     "How it is tested": "groups split rolling horizon",
     "What learns": "estimator features rounds max_depth max_rules time_limit max_bins memory checkpoint seed settings",
+    "Who works on partitions": "dask workers",
 }
 """Options that several verbs share, by what they are about; those that are not listed stand under "Output"."""
 

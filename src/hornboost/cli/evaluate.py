@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from hornboost.cli import options as shared
+from hornboost.cli.cluster import Cluster, working_on
 from hornboost.cli.output import note, say, show_json, show_table
 from hornboost.cli.source import TaskOptions
 from hornboost.stopping import holding
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 
-@shared.gathers(options=shared.task_options)
+@shared.gathers(options=shared.task_options, cluster=shared.cluster_options)
 def evaluate(
     source: shared.Source,
     cv: Annotated[
@@ -46,6 +47,7 @@ def evaluate(
     max_bins: shared.MaxBins = None,
     memory: shared.Memory = None,
     time_limit: shared.TimeLimit = None,
+    cluster: Cluster,
     seed: shared.Seed = 0,
     settings: shared.Set = None,
     as_json: shared.Json = False,
@@ -55,13 +57,25 @@ def evaluate(
     from hornboost.cli.source import open_task
     from hornboost.cli.splits import asked_folds
 
-    database = open_task(source, options)
-    X, y, behind = examples(database)
-    learner = shared.make_estimator(
-        estimator, behind, rounds, features, max_depth, time_limit, seed, settings, max_rules, max_bins, memory=memory
-    )
-    asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, seed)
-    evaluated = [_Evaluated(of, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked]
+    with working_on(open_task(source, options), cluster) as database:
+        X, y, behind = examples(database)
+        learner = shared.make_estimator(
+            estimator,
+            behind,
+            rounds,
+            features,
+            max_depth,
+            time_limit,
+            seed,
+            settings,
+            max_rules,
+            max_bins,
+            memory=memory,
+        )
+        asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, seed)
+        evaluated = [
+            _Evaluated(of, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked
+        ]
     if as_json:
         about: dict[str, Any] = {"estimator": type(learner).__name__, "positive": database.target.positive}
         beside = {"in_time": evaluated[1].as_json(database)} if len(evaluated) > 1 else {}

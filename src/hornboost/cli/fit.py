@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hornboost.cli import options as shared
+from hornboost.cli.cluster import Cluster, working_on
 from hornboost.cli.output import check_output, note, show_json
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import HornBoostError, ModelError
@@ -25,7 +26,7 @@ SHOWN = 5
 """Joins that were left out to name; there may be dozens."""
 
 
-@shared.gathers(options=shared.task_options)
+@shared.gathers(options=shared.task_options, cluster=shared.cluster_options)
 def fit(
     source: shared.Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path("model.json"),
@@ -40,6 +41,7 @@ def fit(
     memory: shared.Memory = None,
     time_limit: shared.TimeLimit = None,
     checkpoint: shared.Checkpoint = None,
+    cluster: Cluster,
     seed: shared.Seed = 0,
     settings: shared.Set = None,
     as_json: shared.Json = False,
@@ -48,45 +50,47 @@ def fit(
     from hornboost.cli.source import likely_identifiers, open_task
 
     check_output(output, source, *([] if checkpoint is None else [checkpoint]), *_checkpoint(settings))
-    with _nothing_written():
-        database = open_task(source, options)
-        X, y, behind = examples(database)
-        learner = shared.make_estimator(
-            estimator,
-            behind,
-            rounds,
-            features,
-            max_depth,
-            time_limit,
-            seed,
-            settings,
-            max_rules,
-            max_bins,
-            checkpoint,
-            memory,
-        )
-        if not getattr(learner, "_learns_clauses", True):
-            raise ModelError(
-                f"with this base {type(learner).__name__} learns no rules that a file can hold; leave --set base=… out"
+    with ExitStack() as closing:
+        with _nothing_written():
+            database = closing.enter_context(working_on(open_task(source, options), cluster))
+            X, y, behind = examples(database)
+            learner = shared.make_estimator(
+                estimator,
+                behind,
+                rounds,
+                features,
+                max_depth,
+                time_limit,
+                seed,
+                settings,
+                max_rules,
+                max_bins,
+                checkpoint,
+                memory,
             )
-        note(_about(database, len(X), learner))
-        for column in likely_identifiers(database):
-            note(
-                f"{column} looks like an identifier; if rules should not name single values, leave it out "
-                "with --exclude"
-            )
-        started = time.monotonic()
-        interrupted = _fit_and_save(learner, X, y, output)
-    seconds = time.monotonic() - started
-    quality = None
-    try:
-        if not interrupted:  # who is in a hurry does not wait for it
-            quality = float(learner.score(X, y.to_numpy()))
-    except KeyboardInterrupt:
-        interrupted = True  # the model is written, which is still to be said
-    _report(learner, X, y, output, seconds, quality, interrupted, as_json)
-    if interrupted:
-        raise typer.Exit(130)
+            if not getattr(learner, "_learns_clauses", True):
+                raise ModelError(
+                    f"with this base {type(learner).__name__} learns no rules that a file can hold; "
+                    "leave --set base=… out"
+                )
+            note(_about(database, len(X), learner))
+            for column in likely_identifiers(database):
+                note(
+                    f"{column} looks like an identifier; if rules should not name single values, leave it out "
+                    "with --exclude"
+                )
+            started = time.monotonic()
+            interrupted = _fit_and_save(learner, X, y, output)
+        seconds = time.monotonic() - started
+        quality = None
+        try:
+            if not interrupted:  # who is in a hurry does not wait for it
+                quality = float(learner.score(X, y.to_numpy()))
+        except KeyboardInterrupt:
+            interrupted = True  # the model is written, which is still to be said
+        _report(learner, X, y, output, seconds, quality, interrupted, as_json)
+        if interrupted:
+            raise typer.Exit(130)
 
 
 @contextmanager

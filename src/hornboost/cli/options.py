@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
+from hornboost.cli.cluster import Cluster
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import DataError, did_you_mean
 
@@ -177,6 +178,15 @@ Checkpoint = Annotated[
         help="A file that keeps what was found, every few seconds; where it exists, the fit goes on from it.",
     ),
 ]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--dask", metavar="ADDRESS", help="The scheduler of a Dask cluster whose workers work on the partitions."
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes of this machine that work on the partitions, by Dask.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any other parameter of the estimator, as name=value.")]
 Split = Annotated[
@@ -278,6 +288,11 @@ def reading_options(
         times=times,
         known_later=known_later,
     )
+
+
+def cluster_options(dask: DaskAddress = None, workers: Workers = None) -> Cluster:
+    """Who works on partitions."""
+    return Cluster(dask, workers)
 
 
 Verb = TypeVar("Verb", bound=Callable[..., None])

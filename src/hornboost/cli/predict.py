@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ import numpy as np
 import typer
 
 from hornboost.cli import options as shared
+from hornboost.cli.cluster import Cluster, working_on
 from hornboost.cli.output import check_output, note, say, show_json, write_text
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import DataError, did_you_mean
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from hornboost.estimators.fitted import FittedModel, FittedRegressor
 
 
-@shared.gathers(options=shared.reading_options)
+@shared.gathers(options=shared.reading_options, cluster=shared.cluster_options)
 def predict(
     model: shared.Model,
     source: shared.Source,
@@ -34,6 +36,7 @@ def predict(
     as_of: shared.AsOf = None,
     unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Only rows whose label is missing.")] = False,
     label: shared.Label = None,
+    cluster: Cluster,
     as_json: shared.Json = False,
 ) -> None:
     """Predict every row of SOURCE's target table, with a label or without: keys, score, probability, prediction.
@@ -45,8 +48,17 @@ def predict(
     class, which their columns name. Of a number there is the prediction alone.
     """
     check_output(output, model, source)
-    fitted, X, keys = load_with_examples(model, source, replace(options, label=label), unlabelled, as_of)
-    frame = predictions(fitted, X, keys)
+    with ExitStack() as closing:
+        options = replace(options, label=label)
+        fitted, X, keys = load_with_examples(
+            model,
+            source,
+            options,
+            unlabelled,
+            as_of,
+            lambda database: closing.enter_context(working_on(database, cluster)),
+        )
+        frame = predictions(fitted, X, keys)
     if output is not None and output.suffix == ".parquet" and not as_json:
         _write_parquet(output, frame)
     else:
@@ -118,7 +130,12 @@ def predictions(fitted: FittedModel | FittedRegressor, X: Any, keys: pd.DataFram
 
 
 def load_with_examples(
-    model: Path, source: str, options: TaskOptions, unlabelled: bool = False, as_of: str | None = None
+    model: Path,
+    source: str,
+    options: TaskOptions,
+    unlabelled: bool = False,
+    as_of: str | None = None,
+    on_workers: Callable[[Database], Database] = lambda database: database,
 ) -> tuple[FittedModel | FittedRegressor, Any, pd.DataFrame]:
     """The model bound to a source, all of the source's rows to predict or
     those without a label, and what identifies them.
@@ -130,7 +147,7 @@ def load_with_examples(
     saved = file.load(model)
     if unlabelled and options.label is None:
         options = replace(options, label=saved.target.label)
-    database = open_for_model(source, saved, options)
+    database = on_workers(open_for_model(source, saved, options))
     if unlabelled and database.target.label is None:
         raise DataError(
             f"{model}: the model does not know the name of its label; "

@@ -123,9 +123,10 @@ class Database(Readable):
         self._time_warnings: tuple[str, ...] | None = None
         self._first_time: float | None = None
         self._examples: dict[bool | None, tuple[Any, Any]] = {}
+        self._on: tuple[Any, Database] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = {"_lock", "_indexes", "_examples"}
+        left_out = {"_lock", "_indexes", "_examples", "_on"}
         if self._store is None:
             left_out |= {"_links", "_time_warnings", "_first_time"}
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
@@ -205,6 +206,34 @@ class Database(Readable):
     def n_identifiers(self, domain: str) -> int:
         """How many identifiers key columns share, also where most of them are in partitions."""
         return self._built.domains[domain].size if self._store is None else self._store.n_identifiers(domain)
+
+    def on(self, client: Any) -> Database:
+        """The same database, with the workers of a Dask client at work on its partitions.
+
+        Parameters
+        ----------
+        client : dask.distributed.Client
+            The client of any cluster whose workers can read the folder of the partitions.
+
+        Returns
+        -------
+        Database
+            One that all learn and predict with as before, to the same models; the workers keep its partitions open
+            until it, or the client, is closed.
+        """
+        from hornboost.engine.dask_parts import DaskParts, checked_client
+
+        checked_client(client)
+        parts = self.parts
+        if parts is None:
+            raise DataError(
+                "the rows of this database are not in partitions, which workers could work on; write it with "
+                "db.partition(DIR, partitions=N) or 'hornboost partition', and read Database.from_partitions(DIR)"
+            )
+        with self._lock:
+            if self._on is None or self._on[0] is not client:
+                self._on = client, self.in_parts(DaskParts(client, parts.openers), self._places)
+            return self._on[1]
 
     @property
     def target(self) -> Target:

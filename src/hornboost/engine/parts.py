@@ -88,17 +88,17 @@ class LocalParts:
     """
 
     def __init__(self, openers: Sequence[Opener], memory_limit: int | None = None) -> None:
-        self._openers = tuple(openers)
+        self.openers = tuple(openers)
         self._memory_limit = memory_limit
         self._open: OrderedDict[int, Part] = OrderedDict()
 
     @property
     def n(self) -> int:
-        return len(self._openers)
+        return len(self.openers)
 
     @property
     def together(self) -> int:
-        return len(self._openers)
+        return len(self.openers)
 
     def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
         found = []
@@ -122,7 +122,7 @@ class LocalParts:
 
     def _part(self, k: int) -> Part:
         if k not in self._open:
-            self._open[k] = self._openers[k].open()
+            self._open[k] = self.openers[k].open()
         self._open.move_to_end(k)
         if self._memory_limit is not None:
             while len(self._open) > 1 and sum(part.nbytes for part in self._open.values()) > self._memory_limit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from os import PathLike
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
+from sklearn.base import _clone_parametrized, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -43,6 +44,7 @@ RESUMABLE = frozenset(
         "checkpoint",
         "time_limit",
         "n_jobs",
+        "client",
         "cache_bytes",
         "memory_limit",
     }
@@ -98,6 +100,9 @@ class Booster(RelationalModel):
         others. It needs a number as `random_state`.
     n_jobs : int or None
         Threads; the model does not depend on it.
+    client : dask.distributed.Client or None
+        The cluster whose workers work on the partitions of a database that is divided into some; None does so in this
+        process. The model does not depend on it, nor on workers that die.
     random_state : int, RandomState or None
         The seed of all random choices.
 
@@ -133,6 +138,7 @@ class Booster(RelationalModel):
     verbose: int = 0
     checkpoint: str | PathLike[str] | None = None
     n_jobs: int | None = None
+    client: Any = None
     random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -151,10 +157,30 @@ class Booster(RelationalModel):
         "verbose": ["verbose"],
         "checkpoint": [str, PathLike, None],
         "n_jobs": N_JOBS,
+        "client": "no_validation",
         "random_state": ["random_state"],
     }
     history_columns: ClassVar[tuple[str, ...]] = ()
     """What `_boost` tells about each round, for the history of a fit without any."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None}  # a connection stays where it is
+
+    def __sklearn_clone__(self) -> Self:
+        alone = copy(self)
+        alone.client = None
+        cloned: Self = _clone_parametrized(alone)
+        cloned.client = self.client
+        return cloned
+
+    @property
+    def _database(self) -> Database:
+        """The tables behind the examples, with the client's workers at work on their partitions if there is one."""
+        return self._tables if self.client is None else self._tables.on(self.client)
+
+    @_database.setter
+    def _database(self, database: Database) -> None:
+        self._tables = database
 
     def _boost(self, training: Training, run: Run) -> Loop:
         """The loop of the algorithm. Each booster has its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import sys
 import time
@@ -17,6 +18,8 @@ from hornboost.learners.hypotheses import Floats, Rows
 from hornboost.learners.memory import Memory
 from hornboost.model.votes import Round, Tally, Vote
 from hornboost.stopping import check, unstopped, untimed
+
+_log = logging.getLogger("hornboost")
 
 Callback = Callable[[dict[str, Any]], object]
 """Told each round's row of the history; boosting ends when it returns True."""
@@ -101,6 +104,8 @@ class Run:
             "seconds": time.perf_counter() - started,
         }
         self.history.append(row)
+        if _log.isEnabledFor(logging.INFO):
+            _log.info("%s", _line(row))
         answers = [callback(row) for callback in callbacks]
         if any(answer is True for answer in answers):
             self.stopped = "a callback asked for the end"
@@ -148,3 +153,11 @@ class Printed:
         told = [f"class: {row['class']}"] if "class" in row else []
         rule = [str(row["rule"])] if row.get("rule") else []
         sys.stdout.write("\t".join([f"[{row['round']}]", *told, *figures, *rule]) + "\n")
+
+
+def _line(row: dict[str, Any]) -> str:
+    """A row of the history in a line of the log."""
+    figures = [f"{name} {value:.4g}" for name, value in row.items() if isinstance(value, float) and name != "seconds"]
+    of_class = f" of {row['class']!r}" if "class" in row else ""
+    told = ", ".join([*figures, f"{row['seconds']:.2f} s"])
+    return f"round {row['round']}{of_class}: {row.get('rule', '')} ({told})"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from hornboost.engine.tree import Spec
-from hornboost.errors import ModelError
+from hornboost.errors import HornBoostError, ModelError
 
 Result = TypeVar("Result")
 
@@ -46,6 +46,8 @@ class Memory:
         if self.knows_more:
             try:
                 result = read(self.found[self.recalled])
+            except HornBoostError:
+                raise
             except (IndexError, TypeError, ValueError):
                 raise ModelError(
                     "the checkpoint holds something else than this booster finds; delete it to begin anew"

@@ -141,6 +141,9 @@ def identity(problem: Problem, settings: Iterable[tuple[str, Any]]) -> str:
     digest.update(repr((problem.label, problem.labels)).encode())
     for table in (problem.examples, *problem.database.tables.values()):
         _add(digest, table)
+    stored = problem.database.stored
+    if stored is not None:  # the rows of its tables are in these files
+        digest.update(repr(sorted((name, file.sha256) for name, file in stored.manifest.files.items())).encode())
     return "sha256:" + digest.hexdigest()
 
 

@@ -1,0 +1,99 @@
+"""Workers for partitions: those of a Dask cluster that runs, or some processes for as long as a command takes."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hornboost.cli.output import note
+from hornboost.errors import DataError
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 20,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.deploy.lost-worker-timeout": "120s",
+}
+"""For workers of our own: a partition is tried again after many deaths, stays where it is open, and a process that
+takes long to start is waited for."""
+
+PATIENCE = 10.0
+"""Seconds that a scheduler has to answer."""
+
+
+class Cluster(NamedTuple):
+    """Who works on partitions: the cluster at an address, or a number of processes; nobody else if neither is named."""
+
+    address: str | None = None
+    workers: int | None = None
+
+
+@contextmanager
+def working_on(database: Database, cluster: Cluster) -> Iterator[Database]:
+    """The database with the cluster's workers at work on its partitions."""
+    if cluster.address is None and cluster.workers is None:
+        yield database
+        return
+    if cluster.address is not None and cluster.workers is not None:
+        raise DataError("--dask and --workers both say who works on the partitions; leave one of them out")
+    if database.stored is None:
+        raise DataError(
+            "the source is not in partitions, which workers could work on; write some with "
+            "'hornboost partition SOURCE -o DIR --partitions N', and name DIR"
+        )
+    with _client(cluster) as client:
+        n = len(client.scheduler_info(n_workers=-1)["workers"])
+        note(f"{'1 worker' if n == 1 else f'{n} workers'}; dashboard: {client.dashboard_link}")
+        yield database.on(client)
+
+
+@contextmanager
+def _client(cluster: Cluster) -> Iterator[Any]:
+    """A client, closed at the end, and with it the processes that were started for it."""
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise DataError(
+            "work on a Dask cluster needs the package distributed; install it with: pip install 'hornboost[dask]'"
+        ) from None
+    with ExitStack() as stack:
+        if cluster.workers is None:
+            try:
+                client = stack.enter_context(Client(cluster.address, timeout=PATIENCE))
+            except (OSError, ValueError) as error:
+                raise DataError(
+                    f"--dask: there is no Dask scheduler at '{cluster.address}' ({_reason(error)}); "
+                    "start one with: dask scheduler"
+                ) from None
+        else:
+            with dask.config.set(SETTINGS):
+                workers = LocalCluster(
+                    n_workers=cluster.workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
+                )
+            client = stack.enter_context(Client(stack.enter_context(workers)))
+            client.register_plugin(_deaf())
+        yield client
+
+
+def _reason(error: Exception) -> str:
+    return str(error).split(":")[0].splitlines()[0] or type(error).__name__
+
+
+def _deaf() -> Any:
+    """A worker that leaves Ctrl-C to the command: a terminal tells all of its processes."""
+    from distributed import WorkerPlugin
+
+    class Deaf(WorkerPlugin):  # type: ignore[misc]
+        name = "deaf to Ctrl-C"
+
+        def setup(self, worker: Any) -> None:
+            with suppress(ValueError):  # not the main thread, which hears no signals either
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    return Deaf()

@@ -1,0 +1,247 @@
+"""Partitions on a Dask cluster give the very same models, also when its workers die."""
+
+from __future__ import annotations
+
+import logging
+import operator
+import os
+import pickle
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.base import clone
+
+import hornboost as hb
+from hornboost import cli
+from hornboost.cli.cluster import SETTINGS
+from hornboost.engine.dask_parts import DaskParts
+from hornboost.engine.part import Part
+from hornboost.engine.parts import LocalParts, PerPart
+from hornboost.errors import DataError
+
+distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+
+ESTIMATORS = [
+    hb.HornBoostClassifier(rounds=4, max_literals=2, max_depth=2, aggregates=False, constants=False, random_state=0),
+    hb.C2RIBClassifier(rounds=5, random_state=0),
+    hb.KBSClassifier(rounds=3, random_state=0),
+    hb.AdaBoostM1Classifier(rounds=3, random_state=0),
+    hb.LogitBoostClassifier(rounds=3, random_state=0),
+]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    import dask
+
+    with dask.config.set(SETTINGS):
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def whole() -> hb.Database:
+    return hb.datasets.trains(80, noise=0.1, seed=3).database()
+
+
+@pytest.fixture(scope="module")
+def folder(whole: hb.Database, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("trains") / "parts"
+    whole.partition(place, partitions=3)
+    return place
+
+
+@pytest.fixture
+def divided(folder: Path) -> hb.Database:
+    return hb.Database.from_partitions(folder)
+
+
+def saved(model: Any, folder: Path) -> bytes:
+    model.save(folder / "model.json")
+    return (folder / "model.json").read_bytes()
+
+
+def fitted(estimator: Any, database: hb.Database, **parameters: Any) -> Any:
+    return clone(estimator).set_params(database=database, **parameters).fit(*database.examples())
+
+
+def kill_one(client: Any, rng: random.Random) -> None:
+    client.wait_for_workers(2, timeout=60)
+    os.kill(rng.choice([nanny.pid for nanny in client.cluster.workers.values()]), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_models_are_the_same_bytes(
+    estimator: Any, client: Any, whole: hb.Database, divided: hb.Database, tmp_path: Path
+) -> None:
+    assert saved(fitted(estimator, divided, client=client), tmp_path) == saved(fitted(estimator, whole), tmp_path)
+
+
+@pytest.mark.parametrize("n_workers", [1, 4])
+def test_models_do_not_depend_on_the_number_of_workers(
+    n_workers: int, whole: hb.Database, divided: hb.Database, tmp_path: Path
+) -> None:
+    cluster = distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=2, processes=False, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+        found = fitted(ESTIMATORS[1], divided, client=client)
+    assert saved(found, tmp_path) == saved(fitted(ESTIMATORS[1], whole), tmp_path)
+
+
+def test_workers_that_die_change_nothing(client: Any, whole: hb.Database, divided: hb.Database, tmp_path: Path) -> None:
+    rng = random.Random(0)
+
+    def kill(row: dict[str, Any]) -> None:
+        if row["round"] in (2, 4):
+            kill_one(client, rng)
+
+    estimator = hb.C2RIBClassifier(rounds=6, random_state=0)
+    found = fitted(estimator, divided, client=client, callbacks=[kill])
+    assert saved(found, tmp_path) == saved(fitted(estimator, whole), tmp_path)
+
+
+def test_ctrl_c_and_time_limits_keep_what_was_learned(client: Any, divided: hb.Database) -> None:
+    long = hb.C2RIBClassifier(divided, rounds=10**6, random_state=0, client=client)
+    late = clone(long).set_params(time_limit=1.0)
+    started = time.monotonic()
+    late.fit(*divided.examples())
+    assert late.stopped_ == "the time limit was reached"
+    assert time.monotonic() - started < 5.0
+
+    def press(row: dict[str, Any]) -> None:
+        if row["round"] == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    pressed = clone(long).set_params(callbacks=[press])
+    with pytest.raises(KeyboardInterrupt):
+        pressed.fit(*divided.examples())
+    assert pressed.n_rounds_ == 3
+
+
+def test_a_client_is_a_parameter_and_no_part_of_a_model(client: Any, divided: hb.Database) -> None:
+    model = fitted(hb.C2RIBClassifier(rounds=2, random_state=0), divided, client=client)
+    assert clone(model).client is client
+    loaded = pickle.loads(pickle.dumps(model))
+    assert loaded.client is None
+    assert str(loaded.rules_) == str(model.rules_)
+    parts = divided.on(client).parts
+    assert isinstance(parts, DaskParts)
+    assert divided.on(client).parts is parts  # opened once, whoever asks
+    assert isinstance(pickle.loads(pickle.dumps(divided.on(client))).parts, LocalParts)
+
+
+def test_a_round_is_a_line_of_the_log(client: Any, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "hornboost")
+    fitted(hb.C2RIBClassifier(rounds=2, random_state=0), hb.Database.from_partitions(folder), client=client)
+    told = [record.getMessage() for record in caplog.records if record.name == "hornboost"]
+    assert told[0].startswith("opening 3 partitions on ")
+    assert [line.split(":")[0] for line in told[-2:]] == ["round 1 of '1'", "round 2 of '1'"]
+
+
+class Toy(Part):
+    def __init__(self, opener: Toys) -> None:
+        self.opener = opener
+
+    nbytes = 10**6
+
+
+@dataclass(frozen=True)
+class Toys:
+    """Opens a partition that holds a number, or dies of it."""
+
+    number: int
+
+    def open(self) -> Toy:
+        if self.number < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.number == 0:
+            raise DataError("part-00000: the file is missing")
+        return Toy(self)
+
+
+def times(part: Toy, factor: int) -> int:
+    return part.opener.number * factor
+
+
+def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None:
+    openers = [Toys(k) for k in range(1, 10)]
+    for parts in (DaskParts(client, openers), LocalParts(openers)):
+        own = parts.keep(PerPart(list(range(9))))
+        three = parts.keep(3)
+        assert parts.value(parts.reduce(operator.add, parts.each(times, three))) == 135
+        assert parts.values(parts.each(times, own)) == [k * (k - 1) for k in range(1, 10)]
+        assert parts.n == 9
+    assert DaskParts(client, openers).together == 5
+
+
+def test_what_goes_wrong_is_told_in_a_sentence(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = DaskParts(client, [Toys(0), Toys(1)])
+    handles = parts.each(times, 1)
+    with pytest.raises(DataError, match="part-00000: the file is missing"):
+        parts.values(handles)
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
+    parts = DaskParts(client, [Toys(-1)])
+    handles = parts.each(times, 1)
+    with pytest.raises(DataError, match=r"^1 workers died one after the other in the task 'open-.*too little memory"):
+        parts.value(handles[0])
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_what_cannot_work_is_refused_in_a_sentence(
+    client: Any, whole: hb.Database, divided: hb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(DataError, match="not in partitions, which workers could work on; write it"):
+        fitted(hb.C2RIBClassifier(), whole, client=client)
+    with pytest.raises(DataError, match=r"'client' is of type 'str'; pass a dask\.distributed\.Client"):
+        fitted(hb.C2RIBClassifier(), divided, client="tcp://nowhere")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(DataError, match=r"pip install 'hornboost\[dask\]'"):
+        fitted(hb.C2RIBClassifier(), divided, client=client)
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
+        capfd.readouterr()
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return code, *capfd.readouterr()
+
+    return call
+
+
+def test_the_command_line_refuses_what_it_cannot_reach(
+    run: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = ["-o", tmp_path / "m.json"]
+    code, _, err = run("fit", folder, *output, "--workers", 2, "--dask", "tcp://127.0.0.1:9")
+    assert (code, err) == (
+        1,
+        "hornboost: --dask and --workers both say who works on the partitions; leave one of them out\n",
+    )
+    monkeypatch.setattr("hornboost.cli.cluster.PATIENCE", 0.5)
+    code, _, err = run("fit", folder, *output, "--dask", "tcp://127.0.0.1:9")
+    assert code == 1
+    assert err.startswith("hornboost: --dask: there is no Dask scheduler at 'tcp://127.0.0.1:9'")
+    assert err.count("\n") == 1
+    hb.datasets.trains(30, seed=0).write(tmp_path / "plain")
+    code, _, err = run("fit", tmp_path / "plain", *output, "--workers", 2)
+    assert code == 1
+    assert "the source is not in partitions" in err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert "pip install 'hornboost[dask]'" in run("fit", folder, *output, "--workers", 2)[2]
