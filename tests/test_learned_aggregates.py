@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
+from hornboost.aggregates.choice import AggregateChoice
 from hornboost.errors import HornBoostError
 from hornboost.model import seal
 from hornboost.model.file import from_bytes, to_bytes
+from hornboost.stopping import check
 
 
 def shop(n: int = 200, seed: int = 0) -> dict[str, pd.DataFrame]:
@@ -297,3 +300,19 @@ def test_early_stopping_and_eval_sets_see_aggregates(db: hb.Database) -> None:
     clf = hb.HornBoostClassifier(db, rounds=8, max_literals=2, aggregates=True, early_stopping=3, random_state=0)
     clf.fit(X, y, eval_set=(X.iloc[:50], y.iloc[:50]))
     assert any(rule.clause.aggregates for rule in clf.rules_)
+
+
+def test_aggregates_are_left_out_where_the_time_is_too_short_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = hb.datasets.bank(60, transactions=5, seed=0).database()
+    X, y = db.examples()
+
+    def slow(*_: Any) -> Any:
+        while True:
+            check()
+
+    monkeypatch.setattr(AggregateChoice, "attached", slow)
+    started = time.monotonic()
+    clf = hb.HornBoostClassifier(db, rounds=10**6, aggregates=True, time_limit=1.0, random_state=0).fit(X, y)
+    assert time.monotonic() - started < 20
+    assert clf.left_out_["aggregates"] == "the time limit was reached before they were computed"
+    assert clf.rules_

@@ -46,7 +46,7 @@ from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
 from hornboost.model.checkpoint import Checkpoint
 from hornboost.model.votes import Round, Vote
-from hornboost.stopping import in_part_of_the_time
+from hornboost.stopping import in_part_of_the_time, learning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,13 @@ class GradientBooster(Booster):
             return training
         functions = FUNCTIONS if isinstance(self.aggregates, bool | str) else checked_functions(self.aggregates)
         choice = AggregateChoice(self._database, functions, self._near(), self.max_entries, self.left_out_)
-        return training.with_aggregates(choice, **self._engine_options())
+        if self.checkpoint is not None:  # which is of these examples with or without aggregates, not of either
+            return training.with_aggregates(choice, **self._engine_options())
+        with in_part_of_the_time(TRIALS), learning() as ending:
+            training = training.with_aggregates(choice, **self._engine_options())
+        if ending.reason is not None:
+            self.left_out_["aggregates"] = f"{ending.reason} before they were computed"
+        return training
 
     def _boost(self, training: Training, run: Run) -> Loop:
         problem = training.problem
@@ -253,7 +259,9 @@ class GradientBooster(Booster):
         problem = training.problem
         assert problem is not None
         by_hand = not isinstance(self.constants, str | bool)
-        self._named = _all_named(problem) if by_hand else recurring(problem.engine, self._near())
+        self._named: frozenset[tuple[str, str]] = frozenset()
+        with in_part_of_the_time(TRIALS), learning():
+            self._named = _all_named(problem) if by_hand else recurring(problem.engine, self._near())
         found = problem.engine.graph.distances()
         distances = found.values()
         farthest, near = self._farthest(), self._near()
