@@ -42,6 +42,16 @@ class LimitError(HornBoostError):
     """A refinement or query would exceed a limit that protects the user's machine."""
 
 
+def counted(n: int, noun: str) -> str:
+    """A number of things, as a sentence has them.
+
+    >>> counted(1, "rule"), counted(2000, "rule"), counted(2, "class")
+    ('1 rule', '2,000 rules', '2 classes')
+    """
+    ending = "" if n == 1 else "es" if noun.endswith("s") else "s"
+    return f"{n:,} {noun}{ending}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of an error sentence: the nearest known name, or all of them when few.
 

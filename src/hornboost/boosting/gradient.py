@@ -31,6 +31,7 @@ from hornboost.boosting.tuning import (
     search,
     tried,
 )
+from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
 from hornboost.errors import DataError
@@ -55,8 +56,7 @@ LENGTHS = (3, 1, 2, 5)
 """Clause lengths that are tried, the first one first."""
 
 NEAR = 2
-FARTHEST = 4
-"""Joins between an example and a row that rules look at first, and at most where that is left to be chosen."""
+"""Joins between an example and a row that rules look at first."""
 
 STEP = 0.3
 """The share of a Newton step that a rule takes; half of it where it is grown on half of the examples."""
@@ -265,10 +265,9 @@ class GradientBooster(Booster):
         found = problem.engine.graph.distances()
         distances = found.values()
         farthest, near = self._farthest(), self._near()
-        if isinstance(self.max_depth, str):
-            way_out = "set max_depth to reach it" if farthest == FARTHEST else "the partitions hold no rows so far away"
+        if isinstance(self.max_depth, str) and farthest < FARTHEST:
             self.left_out_ |= {
-                table: f"it is {distance} joins away from an example; {way_out}"
+                table: f"it is {distance} joins away from an example; the partitions hold no rows so far away"
                 for table, distance in found.items()
                 if distance > farthest
             }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornboost.cli.output import note, say, show_table
+from hornboost.errors import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,7 +103,7 @@ def _show_choice(model: Any) -> None:
 def _show_rules(model: Any) -> None:
     n = len(model.rules_)
     strongest = sorted(model.rules_, key=lambda rule: -abs(rule.votes[0]))[:SHOWN]
-    rules = "1 rule" if n == 1 else f"{n} rules"
+    rules = counted(n, "rule")
     say(f"{rules} from all tables at once" + (". The strongest:" if n > SHOWN else ":"))
     for rule in strongest:
         say(f"  {rule.votes[0]:+.2f}  {rule.clause}")

@@ -15,7 +15,7 @@ from hornboost.cli import options as shared
 from hornboost.cli.cluster import Cluster, working_on
 from hornboost.cli.output import check_output, note, show_json
 from hornboost.cli.source import TaskOptions
-from hornboost.errors import HornBoostError, ModelError
+from hornboost.errors import HornBoostError, ModelError, counted
 from hornboost.stopping import OUT_OF_TIME, holding
 
 if TYPE_CHECKING:
@@ -141,12 +141,13 @@ def examples(database: Database) -> tuple[Any, Any, Database]:
 def fit_with_progress(learner: Any, X: Any, y: Any, what: str = "learning") -> Any:
     """Fit with a progress bar on a terminal; parameters that the estimator refuses are the user's error."""
     from hornboost.cli.progress import fit_progress
-    from hornboost.model.diagnosis import JoinsLeftOutWarning
+    from hornboost.model.diagnosis import JoinsLeftOutWarning, UnreachedWarning
 
     known = learner.get_params(deep=False)
     with fit_progress(_n_rounds(learner, y), what) as callback, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no rule was learned")  # said in the report
         warnings.filterwarnings("ignore", category=JoinsLeftOutWarning)
+        warnings.filterwarnings("ignore", category=UnreachedWarning)
         if "callbacks" in known:
             learner.set_params(callbacks=[callback])
         try:
@@ -167,14 +168,14 @@ def _n_rounds(learner: Any, y: Any) -> int | None:
 
 def _about(database: Database, n: int, learner: Any) -> str:
     target = database.target
-    tables = "one table" if len(database.tables) == 1 else f"{len(database.tables)} tables"
+    tables = "one table" if len(database.tables) == 1 else counted(len(database.tables), "table")
     if database.label_kind == "numbers":
         sides = "a number"
     else:
-        sides = f'positive "{target.positive}"' if target.positive is not None else f"{len(target.classes)} classes"
-    return (
-        f"{type(learner).__name__} on {n:,} rows of '{target.table}': predicts '{target.label}' ({sides}) from {tables}"
-    )
+        several = counted(len(target.classes), "class")
+        sides = several if target.positive is None else f'positive "{target.positive}"'
+    rows = f"{counted(n, 'row')} of '{target.table}'"
+    return f"{type(learner).__name__} on {rows}: predicts '{target.label}' ({sides}) from {tables}"
 
 
 def _report(
@@ -205,9 +206,8 @@ def _report(
                 "stopped": stopped,
                 "tuning": tuning.get("tuning"),
                 "refused": [{"join": path, "rows": count} for path, count in _refused(fitted)],
-                "left_out": [
-                    {"aggregate": name, "reason": why} for name, why in getattr(fitted, "left_out_", {}).items()
-                ],
+                "left_out": _left_out(fitted),
+                "unreached": getattr(fitted, "unreached_", {}),
             }
         )
         return
@@ -221,7 +221,7 @@ def _report(
         right = f", R² {quality:.3f} on the training examples"
     elif quality is not None:
         right = f", right on {quality:.1%} of the training examples"
-    note(f"{'interrupted; kept' if interrupted else 'learned'} {len(rules)} rules in {seconds:.1f} s{right}")
+    note(f"{'interrupted; kept' if interrupted else 'learned'} {counted(len(rules), 'rule')} in {seconds:.1f} s{right}")
     note(f"wrote {output}; see them with: hornboost rules {output}")
 
 
@@ -244,18 +244,35 @@ def about_limits(fitted: Any) -> list[str]:
         )
     refused = sorted(_refused(fitted), key=lambda join: -join[1])
     if refused:
-        shown = ", ".join(f"{path} ({count:,} rows)" for path, count in refused[:SHOWN])
+        shown = ", ".join(f"{path} ({counted(count, 'row')})" for path, count in refused[:SHOWN])
         more = f" and {len(refused) - SHOWN} more" if len(refused) > SHOWN else ""
         joins = "1 join was" if len(refused) == 1 else f"{len(refused)} joins were"
         sentences.append(
             f"{joins} left out for reaching more rows than there is memory for: {shown}{more}; raise --memory"
         )
+    sentences += _about_unreached(fitted)
     left_out = getattr(fitted, "left_out_", {})
-    if left_out:
+    if isinstance(left_out, dict) and left_out:  # miners list sentences, which they say as warnings
         shown = ", ".join(f"{name} ({why})" for name, why in list(left_out.items())[:SHOWN])
         more = f" and {len(left_out) - SHOWN} more" if len(left_out) > SHOWN else ""
         sentences.append(f"left out: {shown}{more}")
     return sentences
+
+
+def _left_out(fitted: Any) -> list[dict[str, str]]:
+    left_out = getattr(fitted, "left_out_", {})
+    if not isinstance(left_out, dict):
+        return [{"reason": sentence} for sentence in left_out]
+    return [{"name": name, "reason": why} for name, why in left_out.items()]
+
+
+def _about_unreached(fitted: Any) -> list[str]:
+    from hornboost.data.distances import about_unreached
+
+    missed = getattr(fitted, "unreached_", {})
+    if not missed:
+        return []
+    return list(about_unreached(missed, fitted._database.target.table, fitted._engine_options()["max_depth"]))
 
 
 def _ran_out_of_time(fitted: Any) -> bool:

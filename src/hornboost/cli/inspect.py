@@ -10,6 +10,7 @@ import typer
 from hornboost.cli import options as shared
 from hornboost.cli.output import note, say, show_json, show_table
 from hornboost.cli.source import TaskOptions
+from hornboost.errors import counted
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -54,18 +55,19 @@ def convert(
     for warning in database.warnings:  # among them are columns that are left out, which the folder will lack
         note(warning)
     write_folder(database, folder, "csv" if csv else "parquet")
-    note(f"wrote {len(database.tables)} tables and schema.toml to {folder}")
+    note(f"wrote {counted(len(database.tables), 'table')} and schema.toml to {folder}")
 
 
 def _show(database: Database) -> None:
     from hornboost.cli.source import likely_identifiers
     from hornboost.data.describe import headline
+    from hornboost.data.distances import FARTHEST, about_unreached
 
     say(headline(database))
     described = database.describe()
     for table, columns in described.groupby("table", sort=False):
         say()
-        say(f"{table} ({int(columns['rows'].iloc[0]):,} rows)")
+        say(f"{table} ({counted(int(columns['rows'].iloc[0]), 'row')})")
         rows = [
             (
                 f"  {row['column']}",
@@ -83,7 +85,9 @@ def _show(database: Database) -> None:
         counts = ", ".join(f"{value} ({count:,})" for value, count in class_counts(database).items())
         say(f"predicts {target.table}.{target.label}: {counts or _numbers(database)}")
         if database.unlabelled_rows.size:
-            say(f"left out, as they have no label: {database.unlabelled_rows.size:,} rows (they can be predicted)")
+            n = database.unlabelled_rows.size
+            they_have, they = ("it has", "it") if n == 1 else ("they have", "they")
+            say(f"left out, as {they_have} no label: {counted(n, 'row')} ({they} can be predicted)")
     _show_times(database)
     identifiers = [
         f"{column} looks like an identifier: rules may learn it by heart" for column in likely_identifiers(database)
@@ -91,12 +95,21 @@ def _show(database: Database) -> None:
     if database.left_out:
         say()
         say(f"not read: {', '.join(database.left_out)} (choose with --tables and --exclude-table)")
-    for title, lines in (("inferred", database.inferred), ("warnings", [*database.warnings, *identifiers])):
+    hidden = about_unreached(_unreached(database), database.target.table, FARTHEST)
+    warnings = [*database.warnings, *hidden, *identifiers]
+    for title, lines in (("inferred", database.inferred), ("warnings", warnings)):
         if lines:
             say()
             say(f"{title}:")
         for line in lines:
             say(f"  {line}")
+
+
+def _unreached(database: Database) -> dict[str, str]:
+    """The tables that no rule looks at by default."""
+    from hornboost.data.distances import FARTHEST, unreached
+
+    return unreached(database.tables, database.target.table, FARTHEST)
 
 
 def _show_times(database: Database) -> None:
@@ -183,10 +196,12 @@ def _numbers(database: Database) -> str:
     if n == 0:
         return "no row has a label"
     y = database.examples()[1]
-    return f"numbers ({n:,} rows, {y.nunique():,} distinct values from {y.min():g} to {y.max():g})"
+    return f"numbers ({counted(n, 'row')}, {counted(y.nunique(), 'distinct value')} from {y.min():g} to {y.max():g})"
 
 
 def _as_json(database: Database) -> dict[str, Any]:
+    from hornboost.data.distances import distances
+
     target = database.target
     return {
         "target": {"table": target.table, "key": list(target.key), "label": target.label, "positive": target.positive},
@@ -207,4 +222,6 @@ def _as_json(database: Database) -> dict[str, Any]:
         **_times_json(database),
         "inferred": list(database.inferred),
         "warnings": list(database.warnings),
+        "joins_away": distances(database.tables, target.table),
+        "unreached": _unreached(database),
     }

@@ -10,6 +10,7 @@ import typer
 from hornboost.cli import options as shared
 from hornboost.cli.output import note
 from hornboost.cli.source import TaskOptions
+from hornboost.errors import counted
 
 
 @shared.gathers(options=shared.task_options)
@@ -56,6 +57,6 @@ def partition(
         note("no label was named, so that nothing can be learned from them (name it with --target and --label)")
     rows = [sum(table.parts[part] for table in made.stored.manifest.tables) for part in range(partitions)]
     note(
-        f"wrote {partitions} partitions of {min(rows):,} to {max(rows):,} rows to {output}; "
+        f"wrote {counted(partitions, 'partition')} of {min(rows):,} to {max(rows):,} rows to {output}; "
         f"learn from them with: hornboost fit {output}"
     )

@@ -17,7 +17,7 @@ from hornboost.cli import options as shared
 from hornboost.cli.cluster import Cluster, working_on
 from hornboost.cli.output import check_output, note, say, show_json, write_text
 from hornboost.cli.source import TaskOptions
-from hornboost.errors import DataError, did_you_mean
+from hornboost.errors import DataError, counted, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ def predict(
         else:
             write_text(output, frame.to_csv(index=False))
     if output is not None:
-        note(f"wrote {len(frame):,} predictions to {output}")
+        note(f"wrote {counted(len(frame), 'prediction')} to {output}")
 
 
 @shared.gathers(options=shared.reading_options)

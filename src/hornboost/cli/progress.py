@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hornboost.cli.output import progress_console
+from hornboost.errors import counted
 
 FIGURES = {"mean_margin": "margin", "training_loss": "loss"}
 """What a round's row may tell, and what it is called."""
@@ -39,7 +40,7 @@ def fit_progress(total: int | None, what: str = "learning") -> Iterator[Callable
             rules.add(_identity(row.get("rule")))
             figures = [(name, row.get(column)) for column, name in FIGURES.items()]
             told = [f"{name} {value:.4g}" for name, value in figures if isinstance(value, float)]
-            about = ", ".join([f"{len(rules)} rules", *told])
+            about = ", ".join([counted(len(rules), "rule"), *told])
             progress.update(task, advance=1, about=about)
 
         yield update

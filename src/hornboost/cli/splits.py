@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hornboost.errors import DataError
+from hornboost.errors import DataError, counted
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -80,7 +80,8 @@ def _stratified(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:
 
     counts = np.unique(np.asarray(y), return_counts=True)[1]
     if counts.min() < cv:
-        raise DataError(f"the smallest class has {counts.min()} examples, too few for {cv} folds; give a smaller --cv")
+        few = counted(counts.min(), "example")
+        raise DataError(f"the smallest class has {few}, too few for {cv} folds; give a smaller --cv")
     return list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 

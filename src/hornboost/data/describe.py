@@ -12,6 +12,7 @@ import numpy as np
 from hornboost.data.domain import Domain
 from hornboost.data.schema import Schema
 from hornboost.data.table import Column, Table
+from hornboost.errors import counted
 
 if TYPE_CHECKING:
     from hornboost.data.database import Database
@@ -110,8 +111,8 @@ def headline(database: Database) -> str:
     if target.positive is not None:
         what += f' (positive "{target.positive}")'
     tables = len(database.tables)
-    parts = "" if database.stored is None else f" in {database.stored.n:,} partitions"
-    return f"Database: {tables} table{'' if tables == 1 else 's'}, {rows:,} rows{parts}; {what}"
+    parts = "" if database.stored is None else f" in {counted(database.stored.n, 'partition')}"
+    return f"Database: {counted(tables, 'table')}, {counted(rows, 'row')}{parts}; {what}"
 
 
 def _columns_text(table: Table) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hornboost.data.build import rows_of
 from hornboost.data.schema import Task, split_reference
 from hornboost.data.table import Column
-from hornboost.errors import DataError, did_you_mean
+from hornboost.errors import DataError, counted, did_you_mean
 
 if TYPE_CHECKING:
     from hornboost.data.database import Database
@@ -36,7 +36,8 @@ def folds_by_group(database: Database, groups: Any, n_splits: Any = None) -> Fol
             raise DataError(f"{place}: all examples are of one group, so none can be held out; name another column")
         raise DataError(f"{place}: the number of folds must be an int in [2, inf). Got {n_splits!r} instead.")
     if found < n_splits:
-        raise DataError(f"{place}: {found} groups are too few for {n_splits} folds; take at most {found}")
+        few = f"{counted(found, 'group')} {'is' if found == 1 else 'are'} too few for {n_splits} folds"
+        raise DataError(f"{place}: {few}; take at most {found}")
     if database.label_kind != "classes":
         return list(GroupKFold(n_splits).split(codes, groups=codes))
     labels = np.unique(np.asarray(database.examples()[1]), return_inverse=True)[1]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hornboost.data import Database
 from hornboost.data.bins import MAX_BINS
+from hornboost.data.distances import unreached
 from hornboost.errors import DataError, ModelError
 from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.interrupts import ALL_DONE, ends_early, keep, limit
@@ -25,7 +26,7 @@ from hornboost.estimators.relational import RelationalModel
 from hornboost.estimators.run import Callback, Loop, Printed, Run, Watched
 from hornboost.learners.hypotheses import ClauseCells, Floats, Rows
 from hornboost.model.checkpoint import Checkpoint, identity
-from hornboost.model.diagnosis import warn_if_empty, warn_if_refused
+from hornboost.model.diagnosis import warn_if_empty, warn_if_refused, warn_if_unreached
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.votes import Round, Votes
 from hornboost.stopping import learning
@@ -120,6 +121,8 @@ class Booster(RelationalModel):
         Why boosting ended.
     refused_ : dict
         Joins that were left out because they reach more rows than fit into `memory_limit`, with the number.
+    unreached_ : dict
+        Tables that no rule could look at, because no link leads there or more joins than `max_depth`, with the reason.
     """
 
     database: Database | None = None
@@ -378,6 +381,9 @@ class Booster(RelationalModel):
         if training.problem is not None:
             self.refused_ = dict(training.problem.engine.refused)
             warn_if_refused(training.problem.engine)
+            depth = self._engine_options()["max_depth"]
+            self.unreached_ = unreached(self._database.tables, self._database.target.table, depth)
+            warn_if_unreached(self.unreached_, self._database.target.table, depth)
             self._set_rules(training, one_by_one)
             if "ensemble_" in self.__dict__:
                 warn_if_empty(self.ensemble_, training.problem, self._limit(reason))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
+from hornboost.data.distances import about_unreached
 from hornboost.data.table import Column, Table
 from hornboost.engine import Engine
 from hornboost.learners.problem import Problem
@@ -13,6 +15,10 @@ from hornboost.model.ensemble import Ensemble
 
 FEW = 5
 """Examples of a class below which there is too little to learn from and to prune on."""
+
+
+class UnreachedWarning(UserWarning):
+    """There are tables that no rule could look at."""
 
 
 class JoinsLeftOutWarning(UserWarning):
@@ -117,6 +123,12 @@ def warn_if_refused(engine: Engine) -> None:
     """Say once in a fit that the model was learned without some joins."""
     if engine.refused:
         warnings.warn(f"{about_refused(engine)} (see refused_)", JoinsLeftOutWarning, stacklevel=5)
+
+
+def warn_if_unreached(missed: Mapping[str, str], target: str, max_depth: int) -> None:
+    """Say once in a fit which tables no rule could look at; that it should look at none is said by whoever says 0."""
+    if missed and max_depth > 0:
+        warnings.warn("; ".join(about_unreached(missed, target, max_depth)), UnreachedWarning, stacklevel=5)
 
 
 def _joined_tables(problem: Problem) -> list[str]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.errors import ModelError
+from hornboost.data.distances import FARTHEST, about_unreached, unreached
+from hornboost.errors import ModelError, counted
 from hornboost.report import examples as chosen_examples
 from hornboost.report.evaluation import (
     Evaluation,
@@ -314,18 +315,23 @@ def _about_all(saved: Any, database: Database, payload: chosen_examples.Payload,
         "fired": payload.typical(),
         "examples": payload.examples,
         "graph": Graph.of(database, [rule.clause for rule in saved.ensemble.rules], rows),
-        "warnings": [shown(text, 300) for text in (*_left_out(database), *database.warnings[:20])],
+        "warnings": [shown(text, 300) for text in (*_left_out(database, training), *database.warnings[:20])],
         "known": shown(what_counts(saved), 500),
         "estimator": name(str(training.get("estimator", "model"))),
         "parameters": [(name(key), shown(str(value))) for key, value in dict(training.get("parameters", {})).items()],
     }
 
 
-def _left_out(database: Database) -> list[str]:
+def _left_out(database: Database, training: Mapping[str, Any]) -> list[str]:
     """What of the data the page is not about."""
-    rows = database.unlabelled_rows.size
-    said = [f"{rows:,} rows of {database.target.table} have no label and are left out"] if rows else []
-    return [*said, *([f"not read: {', '.join(database.left_out)}"] if database.left_out else [])]
+    rows, target = database.unlabelled_rows.size, database.target.table
+    have = "has no label and is" if rows == 1 else "have no label and are"
+    said = [f"{counted(rows, 'row')} of {target} {have} left out"] if rows else []
+    depth = dict(training.get("parameters", {})).get("max_depth", 0)
+    depth = FARTHEST if depth == "auto" else depth
+    missed = unreached(database.tables, target, depth) if isinstance(depth, int) and depth > 0 else {}
+    unread = [f"not read: {', '.join(database.left_out)}"] if database.left_out else []
+    return [*said, *unread, *about_unreached(missed, target, depth)]
 
 
 def _learning(saved: Any, evaluation: Evaluation | None) -> dict[str, Any]:

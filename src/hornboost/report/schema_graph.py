@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hornboost.aggregates.meaning import Paths
+from hornboost.errors import counted
 from hornboost.logic.clause import Clause
 from hornboost.report.text import name, number
 
@@ -105,7 +106,7 @@ class Graph:
             else "box"
         )
         tested = ", ".join(f"{_cut(column, 14)}" for column in used) or "no column tested"
-        title = "; ".join(f"{name(column)} in {count} rules" for column, count in used.items()) or tested
+        title = "; ".join(f"{name(column)} in {counted(count, 'rule')}" for column, count in used.items()) or tested
         text = Markup(
             '<g class="{css}"><title>{title}</title><rect x="{x}" y="{y}" width="{w}" height="{h}" rx="8"/>'
             '<text class="table" x="{tx}" y="{ty}">{table}</text><text class="rows" x="{tx}" '

@@ -21,7 +21,7 @@ from hornboost.data.readers.prolog import (
     split_at_commas,
     text_of,
 )
-from hornboost.errors import DataError
+from hornboost.errors import DataError, counted
 from hornboost.logic.datalog import COMPARISONS, Argument, Comparison, DatalogRule, Goal, Predicate, Variable
 from hornboost.sql.datalog import argument_column, derived_facts
 
@@ -62,7 +62,8 @@ def derive(program: Program, modes: Sequence[Mode]) -> list[str]:
         return notes
     for place, columns in _derived(program.facts, _checked(rules)).items():
         before = len(program.facts[place][0]) if place in program.facts else 0
-        notes.append(f"{len(columns[0]) - before:,} facts of '{place[0]}/{place[1]}' are derived by rules")
+        n = len(columns[0]) - before
+        notes.append(f"{counted(n, 'fact')} of '{place[0]}/{place[1]}' {'is' if n == 1 else 'are'} derived by rules")
         program.facts[place] = columns
     return notes
 

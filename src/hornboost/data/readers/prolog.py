@@ -13,7 +13,7 @@ import numpy as np
 from hornboost.data.readers.typed import convert_text
 from hornboost.data.schema import ColumnKind, ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
-from hornboost.errors import DataError, did_you_mean
+from hornboost.errors import DataError, counted, did_you_mean
 from hornboost.logic.datalog import Predicate
 
 if TYPE_CHECKING:
@@ -325,10 +325,9 @@ def build_tables(
     for (name, size), columns in facts.items():
         own = by_predicate.get((name, size))
         if own is None or size == 0:
-            warnings.append(
-                f"{location}: the {len(columns[0]) if columns else 1} facts of '{name}/{size}' have no mode "
-                "and are left out"
-            )
+            n = len(columns[0]) if columns else 1
+            have = "has no mode and is" if n == 1 else "have no mode and are"
+            warnings.append(f"{location}: the {counted(n, 'fact')} of '{name}/{size}' {have} left out")
             continue
         table = name if sum(other == name for other, _ in by_predicate) == 1 else f"{name}_{size}"
         arrow, schemas = _table_columns(own, columns, inputs)
