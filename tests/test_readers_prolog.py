@@ -55,7 +55,7 @@ def test_modes_make_keys_attributes_and_numbers(tmp_path):
     }  # fmt: skip
     assert db.tables["weight"].columns["float"].values.tolist() == [-1500.0, 2.0]
     assert list(db.tables["shape"].columns["shape"].categories) == ["it's", "rectangle"]
-    assert any("1 facts of 'colour/2' have no mode" in warning for warning in db.warnings)
+    assert any("1 fact of 'colour/2' has no mode" in warning for warning in db.warnings)
 
 
 def test_examples_are_the_positives_and_then_the_negatives(tmp_path):
