@@ -33,6 +33,9 @@ CASES: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "HornBoost that names keys": (hb.HornBoostClassifier, "bank", {"rounds": 4, **PLAIN, "constants": True}),
     "HornBoost with aggregates": (hb.HornBoostClassifier, "bank", {"rounds": 4, **PLAIN, "aggregates": True}),
     "HornBoost with windows": (hb.HornBoostRegressor, "orders", {"rounds": 4, **PLAIN, "aggregates": True}),
+    "RankBoost": (hb.RankBoostClassifier, "bank", {"rounds": 4}),
+    "PRankBoost": (hb.PRankBoostClassifier, "dated", {"rounds": 4, "weak_learner": "path", "n_seeds": 2}),
+    "PRankBoost that stops early": (hb.PRankBoostClassifier, "trains", {"rounds": 6, "early_stopping": 2}),
     "KBS": (hb.KBSClassifier, "bank", {"base": "clause", "rounds": 4}),
     "AdaBoost.M1": (hb.AdaBoostM1Classifier, "bank", {"base": "clause", "rounds": 4}),
     "LogitBoost": (hb.LogitBoostClassifier, "three", {"base": "clause", "rounds": 3}),
@@ -74,10 +77,16 @@ def test_the_model_is_the_same_bytes(case: str, tasks: dict[str, Any], tmp_path:
 
 
 def test_a_folder_of_partitions_gives_the_same_model(tasks: dict[str, Any], tmp_path: Path) -> None:
-    for task, estimator in (("bank", hb.C2RIBClassifier), ("dated", hb.HornBoostClassifier)):
+    aggregated = {**PLAIN, "aggregates": True, "constants": True}
+    learners: list[tuple[str, Any, dict[str, Any]]] = [
+        ("bank", hb.C2RIBClassifier, {"features": "margin", "trend_window": 2}),
+        ("bank", hb.PRankBoostClassifier, {}),
+        ("dated", hb.HornBoostClassifier, aggregated),
+    ]
+    for task, estimator, options in learners:
         database, X, y = tasks[task]
-        options: dict[str, Any] = {"rounds": 5, **({} if task == "bank" else {**PLAIN, "aggregates": True})}
-        database.partition(tmp_path / task, partitions=3)
+        options["rounds"] = 5
+        database.partition(tmp_path / task, partitions=3, overwrite=True)
         stored = hb.Database.from_partitions(tmp_path / task)
         here = learned(estimator, database, X, y, tmp_path / "here.json", **options)
         assert learned(estimator, stored, *stored.examples(), tmp_path / "there.json", **options) == here

@@ -21,6 +21,7 @@ from hornboost import exact
 from hornboost.boosting.ranks import PairWeights, ScoreCells
 from hornboost.data import Database
 from hornboost.engine.constants import checked_domains, nameable
+from hornboost.engine.make import seeded
 from hornboost.engine.sampling import example_hash, uniform
 from hornboost.engine.seeded import Position, SeededEngine
 from hornboost.errors import DataError
@@ -135,7 +136,7 @@ class RankBoostClassifier(BoostedClassifier):
                 f"{type(self).__name__} needs more than one class."
             )
         assert training.problem is not None
-        self._seeded = SeededEngine(training.problem.engine)
+        self._seeded = seeded(training.problem.engine)
         self._budget = Budget(math.inf if self.clause_budget is None else self.clause_budget)
         return training
 
@@ -153,7 +154,7 @@ class RankBoostClassifier(BoostedClassifier):
         """Table 1 of Oliphant et al. (2009)."""
         assert training.problem is not None
         if self._seeded.engine is not training.problem.engine:  # some examples are held out
-            self._seeded = SeededEngine(training.problem.engine)
+            self._seeded = seeded(training.problem.engine)
         state = Ranking(training.problem, self._seeded, run, self._choices(), self._budget, self.rounds)
         run.snapshot = state.cells.masses
         for t in count(1):

@@ -41,7 +41,7 @@ class Wanted(NamedTuple):
     """A block that a frontier is made of: conditions on some attributes behind a chain, or on aggregates of examples.
 
     `bare` says whether the literal without a test is among them, `is_piece` whether further blocks of the chain have
-    the other attributes that are in sight.
+    the other attributes that are in sight, `even_idle` whether it is wanted although its closing says nothing.
     """
 
     chain: Chain
@@ -49,6 +49,7 @@ class Wanted(NamedTuple):
     bare: bool = True
     is_piece: bool = False
     aggregated: bool = False
+    even_idle: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

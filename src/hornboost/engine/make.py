@@ -8,6 +8,7 @@ from hornboost.aggregates.reached import RowsReached
 from hornboost.data.bins import MAX_BINS
 from hornboost.data.table import Table
 from hornboost.engine.engine import Engine
+from hornboost.engine.seeded import SeededEngine
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -31,3 +32,14 @@ def rows_reached(database: Database, examples: Table) -> RowsReached:
     from hornboost.engine.partitioned_rows import PartitionedRows
 
     return PartitionedRows(database, examples)
+
+
+def seeded(engine: Engine) -> SeededEngine:
+    """The literals that are true of single examples, whether their rows are here or in partitions."""
+    if engine.database.parts is None:
+        return SeededEngine(engine)
+    from hornboost.engine.partitioned import PartitionedEngine
+    from hornboost.engine.partitioned_seeded import PartitionedSeeded
+
+    assert isinstance(engine, PartitionedEngine)
+    return PartitionedSeeded(engine)

@@ -119,7 +119,7 @@ def open_part(opener: Opener) -> Part:
 def told(part: Part, setup: Setup, path: Sequence[Step], groups: Sequence[Asked]) -> tuple[Told, ...]:
     """What the partition knows of the blocks of some groups."""
     engine = part.engine(setup)
-    state = _followed(engine, path)
+    state = followed(engine, path)
     return tuple(_own_block(engine, state, wanted)[1] for group in groups for wanted in group.wanted)
 
 
@@ -163,7 +163,7 @@ def summed(
 def refined(part: Part, setup: Setup, path: Sequence[Step], refinement: Refinement) -> tuple[Packed, tuple[bool, ...]]:
     """Which examples of the partition a refined clause covers, packed, and which nodes lose entries of those."""
     engine = part.engine(setup)
-    state = engine.refine(_followed(engine, path), refinement)
+    state = engine.refine(followed(engine, path), refinement)
     return np.packbits(state.covered), state.changed
 
 
@@ -184,7 +184,7 @@ def covered(part: Part, setup: Setup, token: int, plan: JoinPlan) -> Packed:
     return np.concatenate(found) if found else np.empty((0, -(-len(plan.root.features) // 8)), np.uint8)
 
 
-def _followed(engine: Engine, path: Sequence[Step]) -> State:
+def followed(engine: Engine, path: Sequence[Step]) -> State:
     """The state after some steps from the root."""
     state = engine.root()
     for refinement, changed in path:
@@ -203,18 +203,18 @@ def _added(
     add: Callable[[Engine, State, Pairs, Longs], None],
 ) -> Longs:
     engine = part.engine(setup)
-    state = _followed(engine, path)
-    placed = [_placed(engine, state, *one) for one in zip(groups, together, strict=True)]
-    out = zeros(sum(group.size for group in placed), width)
+    state = followed(engine, path)
+    found = [placed(engine, state, *one) for one in zip(groups, together, strict=True)]
+    out = zeros(sum(group.size for group in found), width)
     at = 0
-    for group in placed:
+    for group in found:
         for pairs in group.pairs:
             add(engine, state, pairs, out[at : at + pairs.n_conditions])
             at += pairs.n_conditions
     return out
 
 
-def _placed(engine: Engine, state: State, asked: Asked, together: tuple[Told, ...]) -> NodeOptions:
+def placed(engine: Engine, state: State, asked: Asked, together: tuple[Told, ...]) -> NodeOptions:
     """The pairs of a group in the numbers of all partitions; kept for every later weighting."""
     key = ("placed", engine.root().number, asked.token)
     known: NodeOptions | None = engine.cache.get(key)

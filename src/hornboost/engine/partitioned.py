@@ -21,6 +21,7 @@ from hornboost.engine import part as work
 from hornboost.engine.engine import Engine, refined_specs
 from hornboost.engine.facts import writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted
+from hornboost.engine.joins import Chain
 from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.pair_kernels import cumulate
 from hornboost.engine.part import Asked, Setup, Step, new_token
@@ -161,6 +162,36 @@ class PartitionedEngine(Engine):
 
     def together(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
         return self.spread.in_order(answers, offsets)
+
+    def over(self, examples: Table) -> PartitionedEngine:
+        return PartitionedEngine(
+            self.database,
+            examples,
+            max_depth=self.max_depth,
+            look_ahead=self.look_ahead,
+            max_entries=self.max_entries,
+            constants=self.constants,
+            max_bins=self.max_bins,
+            workshop=self.workshop,
+        )
+
+    def wanted(self, state: State, chain: Chain) -> list[Wanted]:
+        """The blocks of a chain."""
+        return self._of_chain(state, chain, None)
+
+    def group(self, state: State, wanted: Sequence[Wanted]) -> Group:
+        """One group of a frontier, of these blocks."""
+        (made,) = self._made(state, [wanted])
+        assert isinstance(made, Group)
+        return made
+
+    def of_part(self, request: Callable[..., Any], state: State, group: Group, example: NDArray[Any]) -> list[Any]:
+        """What partitions tell of some examples each, in the order of partitions, after the steps to a state."""
+        assert isinstance(state, Clause)
+        chosen = self.spread.among(example)
+        return self.parts.values(
+            self.parts.each(request, self._setup, state.steps, group.asked, chosen, group.together)
+        )
 
     def _made(self, state: State, groups: Sequence[Sequence[Wanted]]) -> Sequence[NodeOptions]:
         assert isinstance(state, Clause)

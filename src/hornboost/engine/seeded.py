@@ -161,7 +161,7 @@ class SeededEngine:
         out = np.zeros((sizes, 2), np.int64)
         for part, at in zip(self._root_parts(), self._bounds, strict=False):
             if part.holder is None:
-                self._add(part.group, live, position.covered, classes, out, int(at))
+                self._add(self.engine, self.engine.root(), part.group, live, classes, out, int(at))
             else:
                 held = own.weight_by_holder(part.holder, live, classes, part.n_holders)
                 for pairs in part.group.pairs:
@@ -170,23 +170,22 @@ class SeededEngine:
                     own.histogram_by_class(pairs.segment_example, pairs.segment_start, pairs.pairs, held, into)
                     pair_kernels.cumulate(into, pairs.starts, pairs.stops)
                     at += pairs.n_conditions
-        at = int(self._bounds[-1])
-        covered = position.covered
-        if position.tree is not None:
-            at_tree = position.tree.examples
-            live, covered, classes = live[at_tree], covered[at_tree], classes[at_tree]
-        for group in literals.groups:
-            self._add(group, live, covered, classes, out, at)
-            at += group.size
+        at, tree = int(self._bounds[-1]), position.tree
+        if tree is not None:
+            live, classes = live[tree.examples], classes[tree.examples]
+            for group in literals.groups:
+                self._add(tree.engine, tree.state, group, live, classes, out, at)
+                at += group.size
         return out
 
     def _add(
-        self, group: NodeOptions, live: Longs, covered: NDArray[np.bool_], classes: Codes, out: Longs, at: int
+        self, engine: Engine, state: State, group: NodeOptions, live: Longs, classes: Codes, out: Longs, at: int
     ) -> None:
-        pool, n_jobs = self.engine.workshop.pool, self.engine.workshop.n_jobs
+        """Write the live weight of each condition of a group, all of it that of covered examples, into `out`."""
+        pool, n_jobs = engine.workshop.pool, engine.workshop.n_jobs
         for pairs in group.pairs:
             check()
-            pairs.score(live, covered, classes, out[at : at + pairs.n_conditions], pool, n_jobs)
+            pairs.score(live, state.covered, classes, out[at : at + pairs.n_conditions], pool, n_jobs)
             at += pairs.n_conditions
 
     def refine(self, position: Position, literals: Literals, i: int) -> Position:
@@ -207,17 +206,26 @@ class SeededEngine:
             specs = with_test(position.specs, 0, test)
             if tree is None:
                 return Position(specs, position.covered & passes)
-            state = tree.state.filtered(0, passes[tree.examples], specs)
-            return Position(specs, position.covered & passes, replace(tree, state=state))
+            return Position(
+                specs, position.covered & passes, replace(tree, state=self._tested(tree, step, passes, specs))
+            )
         if tree is None:
             examples = np.flatnonzero(position.covered & self._covered(option, raw))
             check()
-            engine = self.engine.over(_keys(self.engine.examples, examples))
-            tree = Tree(engine, State(position.specs, engine.root().entries, engine.root().covered), examples)
+            tree = self._tree(position, examples)
         state = tree.engine.refine(tree.state, step)
         covered = np.zeros(position.covered.size, np.bool_)
         covered[tree.examples[state.covered]] = True
         return Position(state.specs, covered, replace(tree, state=state))
+
+    def _tested(self, tree: Tree, step: Refinement, passes: Mask, specs: tuple[Spec, ...]) -> State:
+        """The joins of a clause after a test on the example itself."""
+        return tree.state.filtered(0, passes[tree.examples], specs)
+
+    def _tree(self, position: Position, examples: Longs) -> Tree:
+        """A clause without joins over some of the examples."""
+        engine = self.engine.over(_keys(self.engine.examples, examples))
+        return Tree(engine, State(position.specs, engine.root().entries, engine.root().covered), examples)
 
     def _covered(self, option: Option, raw: int) -> Mask:
         """The examples that satisfy a condition of an option at the root."""
@@ -231,7 +239,7 @@ class SeededEngine:
 
     def _root_parts(self) -> list[Part]:
         if self._parts is None:
-            self._parts = RootBuilder(self.engine).parts()
+            self._parts = self._built_parts()
             self._bounds = np.cumsum([0, *(part.group.size for part in self._parts)])
             placed = [
                 (place, option)
@@ -241,6 +249,10 @@ class SeededEngine:
             chains = [option for _, option in sorted(placed, key=lambda pair: int(pair[0]))]
             self._root_options = chains if self._tests is None else [self._tests.option, *chains]
         return self._parts
+
+    def _built_parts(self) -> list[Part]:
+        """What can be added at the root."""
+        return RootBuilder(self.engine).parts()
 
     def expect(self, seeds: Sequence[int], positive: int) -> None:
         """Say which seeds of a class come next, in place of those expected before; classes may learn in turns.
@@ -266,9 +278,7 @@ class SeededEngine:
     def _of_seeds(self, seeds: Sequence[int]) -> dict[int, Found]:
         """The literals of some seeds at the root, each in the order of options and conditions."""
         chosen = np.unique(np.asarray(seeds, CODE))
-        n, root = chosen.size, self.engine.root()
-        places = np.arange(n, dtype=CODE)
-        alone = State(root.specs, (Entries(places, chosen, places),), np.ones(n, np.bool_))
+        n = chosen.size
         rank = {id(option): k for k, option in enumerate(self._root_options)}
         found: list[tuple[Longs, Longs, Longs, Longs]] = []
         if self._tests is not None:
@@ -278,13 +288,17 @@ class SeededEngine:
             )
         for part, at in zip(self._root_parts(), self._bounds, strict=False):
             ranks = np.array([rank[id(option)] for option in part.group.options], np.int64)
-            who, number, raw, candidate = self._conditions(self.engine, alone, part.group, n)
+            who, number, raw, candidate = self._of_part(part, chosen)
             found.append((who, ranks[number], raw, candidate + at))
         who, option, raw, candidate = (np.concatenate(column) for column in zip(*found, strict=True))
         order = np.lexsort((raw, option, who))
         cuts = np.searchsorted(who[order], np.arange(1, n))
         columns = (np.split(column[order], cuts) for column in (option, raw, candidate))
         return dict(zip(chosen.tolist(), zip(*columns, strict=True), strict=True))
+
+    def _of_part(self, part: Part, chosen: Codes) -> tuple[Longs, Longs, Longs, Longs]:
+        """The conditions of a part that hold for some examples."""
+        return conditions_of(self.engine, alone(self.engine, chosen), part.group, chosen.size)
 
     def _group(self, tree: Tree, node: int) -> NodeOptions:
         engine, state = tree.engine, tree.state
@@ -311,33 +325,36 @@ class SeededEngine:
         key = ("literals", tree.state.entries[node].number, node, example)
         known: Found | None = self.engine.cache.get(key)
         if known is None:
-            known = self._conditions(tree.engine, _only(tree.state, example), group, 1)[1:]
+            known = self._of_one(tree, group, example)
             self.engine.cache.put(key, known, sum(column.nbytes for column in known))
         return known
 
-    def _conditions(
-        self, engine: Engine, state: State, group: NodeOptions, n: int
-    ) -> tuple[Longs, Longs, Longs, Longs]:
-        """The conditions of a group that hold on the rows of the examples 0..n.
+    def _of_one(self, tree: Tree, group: NodeOptions, example: int) -> Found:
+        """The conditions of a group of a tree that hold for one of its examples."""
+        return conditions_of(tree.engine, only(tree.state, example), group, 1)[1:]
 
-        Example, option, raw number, row in the group's table.
-        """
-        whose, numbers, raws, candidates = [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS]
-        for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
-            check()
-            block, chain = option.block, option.chain
-            example, rows = state.entries[chain.node].example, state.entries[chain.node].rows
-            if chain.joins:
-                reach = engine.checked_reach(state, chain.node, chain.joins)
-                rows, up = join_kernels.expand(*reach.edges, NO_MASK, *NO_CONDITIONS)
-                example = reach.example[up]
-            who, raw = _own_conditions(engine, state, option, n, example, rows)
-            whose.append(who)
-            numbers.append(np.full(raw.size, number, np.int64))
-            raws.append(raw)
-            # a threshold that no example's extreme value equals covers what the next tighter one covers
-            candidates.append(block.conditions.searchsorted(raw, side="right") - 1 + start)
-        return np.concatenate(whose), np.concatenate(numbers), np.concatenate(raws), np.concatenate(candidates)
+
+def conditions_of(engine: Engine, state: State, group: NodeOptions, n: int) -> tuple[Longs, Longs, Longs, Longs]:
+    """The conditions of a group that hold on the rows of the examples 0..n.
+
+    Example, option, raw number, row in the group's table.
+    """
+    whose, numbers, raws, candidates = [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS], [NO_OFFSETS]
+    for number, (option, start) in enumerate(zip(group.options, group.bounds, strict=False)):
+        check()
+        block, chain = option.block, option.chain
+        example, rows = state.entries[chain.node].example, state.entries[chain.node].rows
+        if chain.joins:
+            reach = engine.checked_reach(state, chain.node, chain.joins)
+            rows, up = join_kernels.expand(*reach.edges, NO_MASK, *NO_CONDITIONS)
+            example = reach.example[up]
+        who, raw = _own_conditions(engine, state, option, n, example, rows)
+        whose.append(who)
+        numbers.append(np.full(raw.size, number, np.int64))
+        raws.append(raw)
+        # a threshold that no example's extreme value equals covers what the next tighter one covers
+        candidates.append(block.conditions.searchsorted(raw, side="right") - 1 + start)
+    return np.concatenate(whose), np.concatenate(numbers), np.concatenate(raws), np.concatenate(candidates)
 
 
 def _own_conditions(
@@ -371,7 +388,13 @@ def _keys(table: Table, rows: Longs) -> Table:
     return Table(table.name, columns, rows.size, times=times)
 
 
-def _only(state: State, example: int) -> State:
+def alone(engine: Engine, chosen: Codes) -> State:
+    """The clause with an empty body as some of the examples see it, as examples 0, 1 and so on."""
+    places = np.arange(chosen.size, dtype=CODE)
+    return State(engine.root().specs, (Entries(places, chosen, places),), np.ones(chosen.size, np.bool_))
+
+
+def only(state: State, example: int) -> State:
     """The state as one example sees it: its own entries, as those of example 0, with parents renumbered."""
     entries: list[Entries] = []
     starts: list[int] = []

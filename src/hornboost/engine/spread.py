@@ -46,6 +46,13 @@ class Spread:
         rows = None if places.row is None else tuple(places.row[chosen] for chosen in positions)
         return cls(positions, rows, examples.n_rows)
 
+    def taken(self, chosen: NDArray[np.integer]) -> Spread:
+        """Some of the examples, given in rising order, where they are."""
+        kept = [np.isin(positions, chosen) for positions in self.positions]
+        pairs = zip(self.positions, kept, strict=True)
+        rows = None if self.rows is None else tuple(row[mask] for row, mask in zip(self.rows, kept, strict=True))
+        return Spread(tuple(np.searchsorted(chosen, some[mask]) for some, mask in pairs), rows, chosen.size)
+
     def examples(self, examples: Table) -> Iterator[tuple[Table, NDArray[np.integer] | None]]:
         """The rows of each partition; where it has their keys, these are not sent."""
         if self.rows is None:
@@ -74,6 +81,10 @@ class Spread:
                 shifts = offsets[chosen] - np.append(0, np.cumsum(counts)[:-1])[: counts.size]
                 out[np.repeat(shifts, counts) + np.arange(answer.size)] = answer
         return out
+
+    def among(self, chosen: NDArray[Any]) -> PerPart:
+        """The places of some examples, in rising order, among those of their partitions."""
+        return PerPart([np.flatnonzero(np.isin(positions, chosen)).astype(CODE) for positions in self.positions])
 
     def gathered(self, packed: Sequence[NDArray[np.uint8]]) -> NDArray[np.bool_]:
         """Bits of each example, packed by partition, as flags in the order of the examples."""

@@ -38,7 +38,7 @@ class Told(NamedTuple):
     def is_left_out(self, wanted: Wanted, limit: int) -> bool:
         """Whether a block is no part of a frontier: its chain reaches too much, or its closing says nothing."""
         closes = bool(wanted.chain.joins and wanted.chain.joins[-1].equal)
-        return self.too_many(limit) is not None or (closes and not self.dropped)
+        return self.too_many(limit) is not None or (closes and not self.dropped and not wanted.even_idle)
 
 
 def told_of(block: Block, dropped: bool, counts: tuple[int, ...]) -> Told:
