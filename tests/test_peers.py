@@ -167,8 +167,10 @@ def test_every_peer_has_a_header_and_the_functions_of_the_protocol() -> None:
     assert peers[0].name == "hornboost"
     for peer in peers:
         source = peer.file.read_text(encoding="utf-8")
-        assert all(f"\ndef {name}(" in source for name in ("prepare", "fit", "predict", "size")), peer.name
         assert peer.ours or "hornboost" not in source, peer.name
+        if peer.cannot:
+            continue
+        assert all(f"\ndef {name}(" in source for name in ("prepare", "fit", "predict", "size")), peer.name
         assert all(lines_of_preparation(source, learner) > 0 for learner in peer.learners), peer.name
     with pytest.raises(HornBoostError, match="there is no peer 'imodel'"):
         read_peers(["imodel"])

@@ -80,8 +80,8 @@ def one_fold(
     """Run a learner on a fold, if it can, and count what it gave."""
     if not peer.reads(prepared.n_tables):
         row.cannot = "reads one table"
-    elif found.python is None:
-        row.cannot = "is not installed (see above)"
+    elif peer.cannot or found.python is None:
+        row.cannot = peer.cannot or "is not installed (see above)"
     else:
         fit = Fit(peer, found, row.learner, prepared.folder, fold)
         if given.known and not fit.kept(given.cache / "records").exists():

@@ -49,7 +49,7 @@ area under the ROC curve is larger or smaller by more than 0.005.
 {summary}
 
 {pictures}
-{sets}
+{small}{sets}
 ## Where HornBoost is behind
 
 {behind}
@@ -87,6 +87,7 @@ def write_page(compared: Compared, command: str, output: Path) -> None:
         installed=installed(compared),
         summary=summary(compared),
         pictures=pictures(compared, output.parent / "images"),
+        small=small_models(compared),
         sets="\n".join(sections),
         behind=behind(compared),
     )
@@ -191,9 +192,26 @@ def summary(compared: Compared) -> str:
     return markdown_table(columns, lines) if lines else "Nothing was compared yet."
 
 
+def small_models(compared: Compared) -> str:
+    """HornBoost and fastogb, each with 50 rules and conditions at most, by the log-loss on common folds."""
+    lines = []
+    for ours in (row for row in compared.rows if (row.peer, row.learner) == ("hornboost", "fifty")):
+        other = next((row for row in rows_of(compared.rows, ours.set) if row.peer == "fastogb"), None)
+        beside = None if other is None else comparison(ours, other)
+        if other is None or beside is None or "log_loss" not in beside.ahead:
+            continue
+        common = [fold for fold in ours.folds if fold in other.folds]
+        losses = [number(row.mean("log_loss", common), digits=3) for row in (ours, other)]
+        lines.append([ours.set, str(beside.folds), *losses, f"{beside.ahead['log_loss']:+.3f}", times(beside.times)])
+    columns = ["set", "folds", "HornBoost's log-loss", "fastogb's", "HornBoost ahead", "time"]
+    return f"## At 50 rules and conditions\n\n{markdown_table(columns, lines)}\n\n" if lines else ""
+
+
 def behind(compared: Compared) -> str:
     """The rows in which a peer's area under the ROC curve or log-loss is clearly better than HornBoost's."""
     by_set = {row.set: row for row in compared.rows if (row.peer, row.learner) == ("hornboost", "hornboost")}
+    if not any(row.folds for row in by_set.values()):
+        return "HornBoost was not run."
     lines = []
     for row in compared.rows:
         beside = comparison(by_set[row.set], row) if row.set in by_set and row.peer != "hornboost" else None

@@ -21,8 +21,8 @@ HEADER = re.compile(r"^# /// script\n((?:#.*\n)+?)# ///$", re.MULTILINE)
 class Peer:
     """A package and the learners that are taken from it.
 
-    `tables` is "one" if it reads a single table, "many" if several, "features" if it makes no predictions; `readable`
-    names the learners whose models are rules or the like; `needs` are programs that must be there.
+    `tables` is "one" if it reads a single table, "many" if several; `readable` are the learners whose models are rules
+    or the like; `needs` are programs that must be there; `cannot` is the reason why it is installed and not run.
     """
 
     file: Path
@@ -35,6 +35,7 @@ class Peer:
     readable: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     note: str = ""
+    cannot: str = ""
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 # /// script
 # requires-python = ">=3.10,<3.13"
-# dependencies = ["lightgbm==4.7.0", "scikit-learn==1.7.2", "pandas<3", "pyarrow"]
+# dependencies = ["lightgbm==4.7.0", "scikit-learn", "pandas", "pyarrow"]
 # [tool.peer]
 # package = "lightgbm"
 # tables = "one"
