@@ -127,7 +127,7 @@ def test_a_peer_is_run_once_and_its_figures_stand_on_the_page(prepared: Prepared
     assert "`ERROR: no / such package`" in page
     assert "| Prior | 1 |" in page
     assert "| 1 + 2 | 2 |" in page
-    assert "- None: takes no loans" in page
+    assert "- takes no loans: None" in page
     assert "| Wrong |" not in page
     assert (tmp_path / "images" / "comparison-time.svg").exists()
 

@@ -54,7 +54,8 @@ def command(given: argparse.Namespace) -> str:
     """The command that makes the page again."""
     sets = "" if given.sets == list(SETS) else " --sets " + " ".join(given.sets)
     peers = "" if not given.peers else " --peers " + " ".join(given.peers)
-    options = f"{sets}{peers} --folds {given.folds} --limit {given.limit:g}"
+    known = " --known" if given.known else ""
+    options = f"{sets}{peers}{known} --folds {given.folds} --limit {given.limit:g}"
     return f"python -m benchmarks.peers --data DATA{options} --output docs/comparison.md"
 
 
@@ -64,7 +65,7 @@ def compare(peers: Sequence[Peer], given: argparse.Namespace) -> Compared:
     rows: list[Row] = []
     abouts: dict[str, str] = {}
     for name in given.sets:
-        prepared = prepare(name, given.data, given.cache / "sets" / name, given.folds)
+        prepared = prepare(name, given.data, given.cache / "sets" / name, given.folds, known=given.known)
         abouts[name] = prepared.about
         of_set = [(peer, Row(peer.name, learner, name)) for peer in peers for learner in peer.learners]
         rows += [row for _, row in of_set]

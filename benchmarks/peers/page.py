@@ -112,8 +112,12 @@ def section(compared: Compared, name: str) -> str:
     columns = ["learner", "folds", "accuracy", "AUC", "AURPC", "log-loss", "seconds", "time", "HornBoost ahead (AUC)"]
     lines = [_line(compared, row, ours) for row in rows if row.folds]
     table = markdown_table([*columns, "predict", "size", "lines"], lines) if lines else "No fit was done."
-    absent = [f"- {compared.names[row.peer, row.learner]}: {reason}" for row in rows if (reason := _absence(row))]
-    left_out = "\n\nNot here, or not in every fold:\n\n" + "\n".join(absent) if absent else ""
+    absent: dict[str, list[str]] = {}
+    for row in rows:
+        if reason := _absence(row):
+            absent.setdefault(reason, []).append(compared.names[row.peer, row.learner])
+    listed = "\n".join(f"- {reason}: {'; '.join(names)}" for reason, names in absent.items())
+    left_out = f"\n\nNot here, or not in every fold:\n\n{listed}" if absent else ""
     return f"## {name}\n\n{compared.examples[name]}\n\n{table}{left_out}\n"
 
 
@@ -152,7 +156,9 @@ def _absence(row: Row) -> str:
         return row.cannot
     if row.failed:
         return f"failed with `{_cell(row.failed)}`"
-    return f"not done within {row.limit:.0f} s in {_folds(row.stopped)}" if row.stopped else ""
+    if row.stopped:
+        return f"not done within {row.limit:.0f} s in {_folds(row.stopped)}"
+    return "" if row.folds else "not run yet"
 
 
 def _folds(count: int) -> str:

@@ -34,11 +34,11 @@ class Prepared:
     about: str
 
 
-def prepare(name: str, data: Path | None, folder: Path, folds: int) -> Prepared:
-    """Write the first folds of a set, unless they are there."""
+def prepare(name: str, data: Path | None, folder: Path, folds: int, *, known: bool = False) -> Prepared:
+    """Write the first folds of a set, unless they are there, or only what is there already is asked for."""
     done = folder / "prepared.json"
     kept = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
-    if kept.get("form") != FORM or len(kept["folds"]) < min(folds, kept["of"]):
+    if kept.get("form") != FORM or (len(kept["folds"]) < min(folds, kept["of"]) and not known):
         kept = write(name, data, folder, folds)
         done.write_text(json.dumps(kept), encoding="utf-8")
     return Prepared(folder, tuple(kept["folds"][:folds]), kept["tables"], kept["about"])

@@ -7,6 +7,7 @@
 # package = "mlrl-boomer"
 # tables = "one"
 # readable = true
+# note = "missing names are a name of their own: left missing, its AUC on horse-colic was 0.66, not 0.88"
 # [tool.peer.learners]
 # boomer = "BOOMER"
 # ///
@@ -17,15 +18,14 @@ from typing import Any
 
 
 def prepare(task: Any, learner: str) -> Any:
-    """Numbers for names, counted from 0; missing values may stay."""
+    """Numbers for names, counted from 0, with one for missing names; missing numbers may stay."""
     import pandas as pd
 
     train, test = (part[list(task.attributes)].copy() for part in (task.train, task.test))
     for name, kind in task.attributes.items():
         if kind == "nominal":
-            codes = {
-                value: float(code) for code, value in enumerate(pd.concat([train[name], test[name]]).dropna().unique())
-            }
+            train[name], test[name] = train[name].fillna("missing"), test[name].fillna("missing")
+            codes = {value: float(code) for code, value in enumerate(pd.concat([train[name], test[name]]).unique())}
             train[name], test[name] = train[name].map(codes), test[name].map(codes)
     nominal = [number for number, kind in enumerate(task.attributes.values()) if kind == "nominal"]
     return train.to_numpy("float32"), test.to_numpy("float32"), nominal
