@@ -21,7 +21,7 @@ Written by
 {command}
 ```
 
-do not edit it by hand.
+Do not edit it by hand.
 
 HornBoost and what people would use instead, on the same folds of the same data. `HornBoostClassifier` with its defaults
 is what is compared; the papers' learners stand beside it. Every peer is installed from its package into an environment

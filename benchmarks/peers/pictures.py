@@ -21,7 +21,8 @@ def draw(rows: Sequence[Row], names: Mapping[tuple[str, str], str], file: Path, 
     sets = [name for name in dict.fromkeys(row.set for row in rows) if len(_points(rows, name, across)) > 1]
     if not sets:
         return False
-    shown = [key for key in names if any((row.peer, row.learner) == key for row in rows)]
+    points = [row for name in sets for row, _, _ in _points(rows, name, across)]
+    shown = [key for key in names if any((row.peer, row.learner) == key for row in points)]
     with rc_context({"svg.hashsalt": "hornboost", "svg.fonttype": "none", "font.size": 8}):
         _panels(rows, sets, {key: names[key] for key in shown}, file, across, label)
     return True
@@ -31,6 +32,7 @@ def _panels(
     rows: Sequence[Row], sets: Sequence[str], names: Mapping[tuple[str, str], str], file: Path, across: str, label: str
 ) -> None:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     columns = min(3, len(sets))
     lines = -(-len(sets) // columns)
@@ -44,6 +46,9 @@ def _panels(
             style = {"marker": MARKS[number % len(MARKS)], "s": 60 if ours else 32, "zorder": 3 if ours else 2}
             marks[names[row.peer, row.learner]] = panel.scatter(x, y, color=f"C{number % 10}", **style)
         panel.set_xscale("log")
+        panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        panel.xaxis.set_major_formatter("{x:g}")
+        panel.xaxis.set_minor_formatter(NullFormatter())
         panel.set_title(name)
         panel.grid(alpha=0.3)
         panel.set_xlabel(label)
