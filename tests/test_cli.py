@@ -561,6 +561,15 @@ def test_the_number_of_rounds_may_be_left_to_the_estimator(run: Any, folder: Pat
     assert done.code == 0, done.err
 
 
+def test_fit_says_what_mining_left_out(run: Any, folder: Path, tmp_path: Path) -> None:
+    few = ["--estimator", "mlynx", "--set", "max_length=2", "--set", "max_patterns=5"]
+    result = run("fit", folder, "-o", tmp_path / "m.json", *few)
+    assert result.code == 0
+    assert result.err.count("max_patterns=5 was reached") == 1
+    told = json.loads(run("fit", folder, "-o", tmp_path / "n.json", "--json", *few).out)
+    assert "max_patterns=5 was reached" in told["left_out"][0]["reason"]
+
+
 def test_fit_says_what_was_chosen_and_on_what_evidence(run: Any, folder: Path, tmp_path: Path) -> None:
     done = run("fit", folder, "--estimator", "hornboost", "--max-rules", 3, "-o", tmp_path / "m.json")
     assert done.code == 0, done.err

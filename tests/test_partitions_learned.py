@@ -63,3 +63,11 @@ def test_a_learner_goes_no_further_than_the_partitions(school: hb.Database, tmp_
         hb.C2RIBClassifier(made, rounds=2).fit(X, y)
     with pytest.raises(DataError, match="hold some columns in 10 bins"):
         hb.C2RIBClassifier(made, rounds=2, max_depth=1).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda db: hb.MLynxClassifier(db, max_length=2), lambda db: hb.RelationalPatterns(db, max_length=2)]
+)
+def test_what_needs_the_rows_here_says_so(make: Any, parts: dict[int, hb.Database]) -> None:
+    with pytest.raises(DataError, match="the rows are in 7 partitions and not here; read the source itself for this"):
+        make(parts[7]).fit(*parts[7].examples())

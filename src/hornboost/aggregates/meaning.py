@@ -33,7 +33,7 @@ class Paths:
         self.tables = database.tables
         self.target = database.target.table
         self._hops: dict[str, list[Hop]] = {}
-        for hop in hops(database.tables, database.links):
+        for hop in hops(database.tables, database.links, database.given_facts):
             self._hops.setdefault(hop.table, []).append(hop)
         self._shortest = self._walked()
 

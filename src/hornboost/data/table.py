@@ -53,9 +53,18 @@ class Column:
         return self.values.astype(np.float64, copy=False)
 
     @property
+    def nbytes(self) -> int:
+        """The memory that the values take here."""
+        return self.values.nbytes
+
+    @property
     def missing(self) -> NDArray[np.bool_]:
         """Which rows have no value."""
         return np.isnan(self.values) if self.kind == "numeric" else self.values == MISSING
+
+    def here(self) -> Column:
+        """The column with the rows that are at hand, which may be none where a database lies in partitions."""
+        return self
 
     def holding(self, values: NDArray[np.int32] | NDArray[np.float64]) -> Column:
         """The same column of other rows; `dataclasses.replace` takes several times as long."""

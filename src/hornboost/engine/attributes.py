@@ -210,7 +210,7 @@ class Attributes:
         return self._layouts[selected]
 
     def _encode(self, k: int) -> None:
-        column = self.columns[k]
+        column = self.columns[k].here()
         values: NDArray[np.float64] | NDArray[np.object_]
         if column.kind == "numeric":
             self._bins[k], self._codes[k] = numbered(column.numbers, self.max_bins, column.levels)

@@ -30,7 +30,7 @@ class Needs(NamedTuple):
         tables = indexes = codes = 0
         for table in database.tables.values():
             columns = [*table.columns.values(), *([] if table.times is None else [table.times])]
-            tables += sum(column.values.nbytes for column in columns)
+            tables += sum(column.nbytes for column in columns)
             row = 4 if table.times is None else 12
             indexes += sum(row * table.n_rows + 8 * database.domains[key.domain or ""].size for key in table.keys)
             codes += 4 * table.n_rows * len(table.attributes)

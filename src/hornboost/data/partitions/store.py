@@ -31,6 +31,28 @@ _checked: dict[str, tuple[int, int]] = {}
 """Files whose checksums this process has found right, with their sizes and times of change then."""
 
 
+class AbsentColumn(Column):
+    """A column whose rows lie in the partitions: whoever asks for them here is told so, and never sees none."""
+
+    @property
+    def values(self) -> NDArray[Any]:
+        raise DataError(f"{self.__dict__['where']}; read the source itself for this")
+
+    @values.setter
+    def values(self, where: Any) -> None:
+        self.__dict__["where"] = where
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def here(self) -> Column:
+        return self.holding(np.empty(0) if self.kind == "numeric" else np.empty(0, np.int32))
+
+    def __repr__(self) -> str:
+        return f"AbsentColumn({self.name!r}, {self.kind!r})"
+
+
 class PartitionStore:
     """A folder of partitions. It is small, and pickles as its folder and manifest."""
 
@@ -187,14 +209,17 @@ class PartitionStore:
 
     def _column(self, entry: ColumnEntry, held: Any) -> Column:
         about: dict[str, Any] = {"domain": entry.domain, "is_date": entry.is_date, "stored": entry.stored}
-        values: Any = np.empty(0, np.int32) if held is None else held
+        values: Any = held
         if entry.kind == "numeric":
             levels = self._dictionary(str(entry.levels))
             about["levels"] = Bins(levels["low"].to_numpy(), levels["high"].to_numpy())
-            values = np.empty(0) if held is None else np.array(held.to_numpy(), np.float64)  # NaN for null
+            values = None if held is None else np.array(held.to_numpy(), np.float64)  # NaN for null
         elif entry.kind == "nominal":
             about["categories"] = self._categories(str(entry.categories))
-            values = values if held is None else np.array(held.fill_null(-1).to_numpy(), np.int32)
+            values = None if held is None else np.array(held.fill_null(-1).to_numpy(), np.int32)
+        if held is None:
+            where = f"{self.folder.name}: the rows are in {self.n} partitions and not here"
+            return AbsentColumn(entry.name, entry.kind, where, **about)  # type: ignore[arg-type]
         return Column(entry.name, entry.kind, values, **about)  # type: ignore[arg-type]
 
     def _categories(self, file: str) -> NDArray[np.object_]:
