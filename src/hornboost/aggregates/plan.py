@@ -49,7 +49,7 @@ class AggregateColumn:
         """The column that values of an aggregate of rows of `table` are; `is_dated` says that cutoffs are dates."""
         own = None if self.column is None else table.columns.get(self.column)
         if own is not None and (self.function == "mode" or (self.function == "last" and own.kind == "nominal")):
-            return replace(own, name=self.name, values=values)
+            return replace(own.holding(values), name=self.name)
         numbers = values.astype(np.float64)
         if self.column is not None and own is None:
             return Column(self.name, "numeric", numbers, is_age=is_dated)
