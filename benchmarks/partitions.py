@@ -64,10 +64,10 @@ def run(folder: Path, asked: argparse.Namespace) -> None:
     sizes = ["--partitions", str(asked.partitions), "--memory", asked.memory]
     show("partition", hornboost("partition", str(source), "-o", str(parts), "--overwrite", *sizes))
     learner = ["--estimator", asked.estimator, "--rounds", str(asked.rounds), "--max-depth", "2"]
-    limit = ["--set", f"memory_limit={asked.memory}"] if asked.limit_fit else []
+    limit = ["--memory", asked.memory]
     models = [folder / "partitioned.json", folder / "local.json"]
     show("fit", hornboost("fit", str(parts), "-o", str(models[0]), *learner, *limit))
-    show("predict", hornboost("predict", str(models[0]), str(parts), "-o", str(folder / "predicted.csv")))
+    show("predict", hornboost("predict", str(models[0]), str(parts), "-o", str(folder / "predicted.csv"), *limit))
     print(hornboost("rules", str(models[0])).output)
     if asked.local:
         show("fit of the whole source", hornboost("fit", str(source), "-o", str(models[1]), *learner))
@@ -82,7 +82,6 @@ def main() -> None:
     parser.add_argument("--memory", default="1.4GB")
     parser.add_argument("--estimator", default="c2rib")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--limit-fit", action="store_true", help="give the fit the same memory_limit")
     parser.add_argument("--local", action="store_true", help="also learn from the whole source, and compare")
     parser.add_argument("--dir", type=Path, help="where the source is kept, for another run")
     asked = parser.parse_args()

@@ -7,14 +7,19 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import hornboost as hb
+from hornboost.cli.app import app
 from hornboost.errors import DataError
 from school import pairs_at_school
+
+SIMPLE = {"aggregates": True, "max_literals": 2, "corrective": False, "subsample": 1.0, "constants": None}
 
 LEARNERS: dict[str, Any] = {
     "c2rib": lambda db: hb.C2RIBClassifier(db, rounds=4, random_state=0),
     "c2rib margin": lambda db: hb.C2RIBClassifier(db, rounds=6, features="margin", random_state=0),
+    "hornboost": lambda db: hb.HornBoostClassifier(db, rounds=3, max_depth=2, random_state=0, **SIMPLE),
     "kbs": lambda db: hb.KBSClassifier(db, rounds=3, base="clause", random_state=0),
 }
 
@@ -45,6 +50,41 @@ def test_the_model_does_not_depend_on_the_number_of_partitions(
         assert learned(LEARNERS[name], database, X, y, tmp_path / "model.json") == expected
     # the examples that partitions give are the same as well
     assert learned(LEARNERS[name], parts[7], *parts[7].examples(), tmp_path / "model.json") == expected
+
+
+def test_predictions_are_the_same_and_parts_are_closed_for_others(
+    school: hb.Database, parts: dict[int, hb.Database], tmp_path: Path
+) -> None:
+    X, y = school.examples()
+    model = LEARNERS["c2rib"](school).fit(X, y)
+    model.save(tmp_path / "model.json")
+    others = school.examples(labelled=None)[0]
+    tight = hb.Database.from_partitions(parts[7].stored.folder, memory_limit=1)  # type: ignore[union-attr]
+    for database in (parts[7], tight):
+        scores = hb.load(tmp_path / "model.json", database=database).decision_function(others)
+        assert scores.tolist() == model.decision_function(others).tolist()
+        assert database.covers(model.rules_[0].clause).tolist() == school.covers(model.rules_[0].clause).tolist()
+    assert len(tight.parts._open) == 1
+    assert len(parts[7].parts._open) == 7
+
+
+def test_the_command_learns_and_predicts_from_partitions_as_from_the_source(tmp_path: Path) -> None:
+    source, folder = tmp_path / "bank", tmp_path / "parts"
+    hb.datasets.write_bank(source, 200, transactions=5)
+    sizes = ["--partitions", "3", "--small-table", "50", "--memory", "1GB"]
+    assert invoke("partition", source, "-o", folder, *sizes).exit_code == 0
+    written = []
+    for given in (source, folder):
+        model, scores = tmp_path / "model.json", tmp_path / "scores.csv"
+        assert invoke("fit", given, "-o", model, "--estimator", "c2rib", "--rounds", "3").exit_code == 0
+        assert invoke("predict", model, given, "-o", scores).exit_code == 0
+        assert invoke("evaluate", given, "--estimator", "c2rib", "--rounds", "2", "--cv", "2").exit_code == 0
+        written.append((model.read_bytes(), scores.read_bytes()))
+    assert written[0] == written[1]
+
+
+def invoke(*arguments: Any) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_rows_that_join_nothing_are_divided_too(tmp_path: Path) -> None:

@@ -37,6 +37,9 @@ def predict(
     unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Only rows whose label is missing.")] = False,
     label: shared.Label = None,
     cluster: Cluster,
+    memory: Annotated[
+        str | None, typer.Option("--memory", help="The memory within which parts of a folder of partitions stay open.")
+    ] = None,
     as_json: shared.Json = False,
 ) -> None:
     """Predict every row of SOURCE's target table, with a label or without: keys, score, probability, prediction.
@@ -49,7 +52,7 @@ def predict(
     """
     check_output(output, model, source)
     with ExitStack() as closing:
-        options = replace(options, label=label)
+        options = replace(options, label=label, memory=memory)
         fitted, X, keys = load_with_examples(
             model,
             source,

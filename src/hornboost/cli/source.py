@@ -51,6 +51,7 @@ class TaskOptions:
     predicts: str | None = None
     times: Mapping[str, str] = field(default_factory=dict)
     known_later: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    memory: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)
 
     def reader(self) -> dict[str, Any]:
@@ -222,7 +223,7 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
 
     if is_partitioned(path):
         _refuse_options(options, path.name, (), "its manifest states the task")
-        return Database.from_partitions(path)
+        return Database.from_partitions(path, options.memory)
     if (path / "schema.toml").exists():
         if options.links:
             raise DataError(

@@ -27,6 +27,7 @@ from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
 from hornboost.data.times import about_times, first_time, time_text
 from hornboost.errors import DataError, did_you_mean
+from hornboost.memory import bytes_of
 from hornboost.stopping import working
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Database(Readable):
     _store: PartitionStore | None = None
     _part: int | None = None
     _parts: Any = None
+    _memory_limit: int | str | None = None
     _places: Callable[[Table], Places] | None = None
 
     @classmethod
@@ -174,7 +176,8 @@ class Database(Readable):
         if self._parts is None and self.stored is not None:
             from hornboost.engine.parts import LocalParts, StoredOpener
 
-            self._parts = LocalParts([StoredOpener(self.stored, part) for part in range(self.stored.n)])
+            openers = [StoredOpener(self.stored, part) for part in range(self.stored.n)]
+            self._parts = LocalParts(openers, bytes_of(self._memory_limit))
         return self._parts
 
     def places(self, examples: Table) -> Places:
@@ -733,14 +736,19 @@ class Database(Readable):
         return summary_html(self)
 
     @classmethod
-    def from_partitions(cls, folder: str | Path) -> Database:
+    def from_partitions(cls, folder: str | Path, memory_limit: int | str | None = None) -> Database:
         """Read a folder that `partition` wrote: the examples now, the rows behind them a part at a time.
 
         Parameters
         ----------
         folder : path
             The folder.
+        memory_limit : int, str or None
+            The memory within which parts stay open, in bytes or as in "4GB"; None is 80 % of what there is. A fit that
+            has its own uses that.
         """
         from hornboost.data.partitions import PartitionStore
 
-        return PartitionStore(Path(folder)).driver()
+        made = PartitionStore(Path(folder)).driver()
+        made._memory_limit = memory_limit
+        return made

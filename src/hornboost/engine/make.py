@@ -8,7 +8,9 @@ from hornboost.aggregates.reached import RowsReached
 from hornboost.data.bins import MAX_BINS
 from hornboost.data.table import Table
 from hornboost.engine.engine import Engine
+from hornboost.engine.parts import LocalParts
 from hornboost.engine.seeded import SeededEngine
+from hornboost.memory import bytes_of
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -22,6 +24,8 @@ def make_engine(database: Database, examples: Table, **options: Any) -> Engine:
 
     if database.stored is not None:
         database.stored.check(options.get("max_depth", 0), options.get("max_bins", MAX_BINS))
+        if isinstance(database.parts, LocalParts) and options.get("memory_limit") is not None:
+            database.parts.within(bytes_of(options["memory_limit"]))
     return PartitionedEngine(database, examples, **options)
 
 

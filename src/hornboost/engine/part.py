@@ -22,7 +22,7 @@ from hornboost.engine.coverage import Coverage
 from hornboost.engine.engine import Engine, Workshop
 from hornboost.engine.facts import writable
 from hornboost.engine.frontier import NodeOptions, Option, Refinement, Wanted
-from hornboost.engine.needs import MOST_ENTRIES
+from hornboost.engine.needs import MOST_ENTRIES, Needs
 from hornboost.engine.parts import Opener
 from hornboost.engine.plan import JoinPlan
 from hornboost.engine.reach import Codes, Longs
@@ -73,15 +73,15 @@ class Part:
         self.database = database
         self.opener = opener
         self.cache = Cache(1 << 30)
+        self._needs = sum(Needs.of(database))
 
     def __reduce__(self) -> tuple[Callable[[Opener], Part], tuple[Opener]]:
         return open_part, (self.opener,)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the rows, and of what is kept."""
-        tables = self.database.tables.values()
-        return sum(column.values.nbytes for table in tables for column in table.columns.values()) + self.cache.nbytes
+        """The bytes of the rows with their indexes and codes, and of what is kept."""
+        return self._needs + self.cache.nbytes
 
     def engine(self, setup: Setup) -> Engine:
         """The engine over the examples of a setup."""

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from hornboost.data.partitions.store import PartitionStore
     from hornboost.engine.part import Part
 
+PYTHON = 400 << 20
+"""Bytes that a process takes with all that it imports and compiles."""
+
+OPENING = 2
+"""What a partition takes while it is opened, in times of what it takes afterwards."""
+
 Handle = Any
 """A result that may still be on its way, and may lie elsewhere."""
 
@@ -79,8 +85,8 @@ class StoredOpener:
 class LocalParts:
     """Partitions that are worked through one after the other in this process, opened when they are first needed.
 
-    Given a `memory_limit`, those that were not used for longest are closed for others, so that they need not fit into
-    memory together.
+    Within a limit of memory they are closed for others, so that they need not fit into it together. All are asked in
+    turn, so the one that was used last is the one that will not be needed for longest.
 
     >>> parts = LocalParts([])
     >>> parts.value(parts.reduce(max, [1, 3, 2]))
@@ -90,7 +96,15 @@ class LocalParts:
     def __init__(self, openers: Sequence[Opener], memory_limit: int | None = None) -> None:
         self.openers = tuple(openers)
         self._memory_limit = memory_limit
+        self._largest = 0
         self._open: OrderedDict[int, Part] = OrderedDict()
+
+    def within(self, memory_limit: int) -> None:
+        """Use no more memory than this from now on, as far as the largest partition lets it."""
+        self._memory_limit = memory_limit
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_open": OrderedDict()}
 
     @property
     def n(self) -> int:
@@ -122,9 +136,16 @@ class LocalParts:
 
     def _part(self, k: int) -> Part:
         if k not in self._open:
+            self._make_room()
             self._open[k] = self.openers[k].open()
         self._open.move_to_end(k)
-        if self._memory_limit is not None:
-            while len(self._open) > 1 and sum(part.nbytes for part in self._open.values()) > self._memory_limit:
-                self._open.popitem(last=False)
         return self._open[k]
+
+    def _make_room(self) -> None:
+        """Close partitions until another one can be opened, which takes as much again while it is read."""
+        if self._memory_limit is None:
+            return
+        self._largest = max([self._largest, *(part.nbytes for part in self._open.values())])
+        room = self._memory_limit - PYTHON - OPENING * self._largest
+        while self._open and sum(part.nbytes for part in self._open.values()) > room:
+            self._open.popitem(last=True)
