@@ -216,7 +216,7 @@ def test_explanations_tell_ages_and_the_number_of_rows_behind(
         ("where age<=90d", "where length<=90d", "asks for a time that rows do not have"),
     ],
 )
-def test_a_forged_aggregate_is_refused(varied: hb.HornBoostClassifier, old: str, new: str, message: str) -> None:
+def test_a_forged_window_is_refused(varied: hb.HornBoostClassifier, old: str, new: str, message: str) -> None:
     import json
 
     content = json.loads(to_bytes(varied._saved()))

@@ -125,6 +125,22 @@ def test_predictions_as_of_a_moment_see_what_was_known_then(run: Any, folder: Pa
     assert told == pytest.approx(list(scores)) or told == pytest.approx(list(-scores))
 
 
+@pytest.mark.parametrize("moment", ["2024-06-30", "2024-01-12T12:00:00", ":cutoff"])
+def test_sql_as_of_a_moment_gives_these_predictions(run: Any, folder: Path, model: Path, moment: str) -> None:
+    import duckdb
+
+    statement = run("sql", model, "--as-of", moment).out
+    with duckdb.connect() as connection:
+        for name in tables():
+            connection.execute(f"create table {name} as select * from read_csv('{folder / name}.csv')")
+        meant = "2024-01-12T12:00:00" if moment.startswith(":") else moment
+        given = {"cutoff": pd.Timestamp(meant)} if moment.startswith(":") else {}
+        scored = connection.execute(statement.replace(":cutoff", "$cutoff"), given).df().sort_values("loan_id")
+    rows = pd.DataFrame(json.loads(run("predict", model, folder, "--as-of", meant, "--json").out))
+    assert scored["prediction"].tolist() == rows["prediction"].tolist()
+    np.testing.assert_allclose(scored["score_of_yes"], rows["score_of_yes"])
+
+
 def test_rows_without_a_cutoff_are_predicted_as_of_a_moment(run: Any, folder: Path, model: Path) -> None:
     loans = pd.read_csv(folder / "loan.csv")
     loans.loc[3, ["granted", "ok"]] = np.nan
