@@ -26,8 +26,8 @@ from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.pair_kernels import cumulate
 from hornboost.engine.part import Asked, Setup, Step, new_token
 from hornboost.engine.parts import Handle, Parts, PerPart
+from hornboost.engine.placement import Placement
 from hornboost.engine.reach import NO_ROWS, Codes
-from hornboost.engine.spread import Spread
 from hornboost.engine.state import Entries, State
 from hornboost.engine.tree import Join
 from hornboost.engine.united import Told, numbered, united
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Clause(State):
+class ClauseElsewhere(State):
     """A state whose entries lie in the partitions, which find them by the steps from the root."""
 
     steps: tuple[Step, ...] = ()
@@ -62,12 +62,12 @@ class PartitionedEngine(Engine):
         self.parts: Parts = database.parts
         self._sent: dict[str, tuple[NDArray[Any], PerPart]] = {}
         root = super().root()
-        self._root = Clause(root.specs, root.entries, root.covered)
+        self._root = ClauseElsewhere(root.specs, root.entries, root.covered)
 
     @cached_property
-    def spread(self) -> Spread:
+    def placement(self) -> Placement:
         """Which examples lie where."""
-        return Spread.of(self.database, self.examples)
+        return Placement.of(self.database, self.examples)
 
     @cached_property
     def _setup(self) -> PerPart:
@@ -83,7 +83,7 @@ class PartitionedEngine(Engine):
         token = new_token()
         setups = [
             Setup(token, examples, rows, options, room, self.workshop.n_jobs, self.most_entries)
-            for examples, rows in self.spread.examples(self._levelled())
+            for examples, rows in self.placement.examples(self._levelled())
         ]
         kept: PerPart = self.parts.keep(PerPart(setups))
         return kept
@@ -109,23 +109,23 @@ class PartitionedEngine(Engine):
         return self._added(frontier, channels.shape[1], work.summed, self._once("channels", channels, WEIGHT))
 
     def refine(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None = None) -> State:
-        assert isinstance(state, Clause)
+        assert isinstance(state, ClauseElsewhere)
         key = ("state", state.number, refinement)
-        known: Clause | None = self.cache.get(key)
+        known: ClauseElsewhere | None = self.cache.get(key)
         if known is None:
             check()
             found = self.parts.values(self.parts.each(work.refined, self._setup, state.steps, refinement))
-            covered = self.spread.gathered([packed for packed, _ in found])
+            covered = self.placement.gathered([packed for packed, _ in found])
             lost = tuple(any(each) for each in zip(*(changed for _, changed in found), strict=True))
             specs = refined_specs(state.specs, refinement)
             entries = self._entries_after(state, refinement, [spec.parent for spec in specs], lost)
             steps = (*state.steps, (refinement, lost))
-            known = Clause(specs, entries, covered, changed=lost, steps=steps)
+            known = ClauseElsewhere(specs, entries, covered, changed=lost, steps=steps)
             self.cache.put(key, known, covered.nbytes)
         return known
 
     def _entries_after(
-        self, state: Clause, refinement: Refinement, parents: Sequence[int], lost: Sequence[bool]
+        self, state: ClauseElsewhere, refinement: Refinement, parents: Sequence[int], lost: Sequence[bool]
     ) -> tuple[Entries, ...]:
         """Names for the entries of each node: the same as before where the partitions have the same as before."""
         joins = refinement.joins
@@ -161,7 +161,7 @@ class PartitionedEngine(Engine):
         return writable(self.parts.value(self.parts.reduce(operator.add, handles)), WEIGHT)
 
     def together(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        return self.spread.in_order(answers, offsets)
+        return self.placement.in_order(answers, offsets)
 
     def over(self, examples: Table) -> PartitionedEngine:
         return PartitionedEngine(
@@ -187,14 +187,14 @@ class PartitionedEngine(Engine):
 
     def of_part(self, request: Callable[..., Any], state: State, group: Group, example: NDArray[Any]) -> list[Any]:
         """What partitions tell of some examples each, in the order of partitions, after the steps to a state."""
-        assert isinstance(state, Clause)
-        chosen = self.spread.among(example)
+        assert isinstance(state, ClauseElsewhere)
+        chosen = self.placement.among(example)
         return self.parts.values(
             self.parts.each(request, self._setup, state.steps, group.asked, chosen, group.together)
         )
 
     def _made(self, state: State, groups: Sequence[Sequence[Wanted]]) -> Sequence[NodeOptions]:
-        assert isinstance(state, Clause)
+        assert isinstance(state, ClauseElsewhere)
         check()
         asked = [Asked(new_token(), tuple(wanted)) for wanted in groups]
         handles = [
@@ -202,7 +202,7 @@ class PartitionedEngine(Engine):
         ]
         return [self._group(state, *one) for one in zip(asked, handles, self.parts.values(handles), strict=True)]
 
-    def _group(self, state: Clause, asked: Asked, handle: Handle, together: tuple[Told, ...]) -> Group:
+    def _group(self, state: ClauseElsewhere, asked: Asked, handle: Handle, together: tuple[Told, ...]) -> Group:
         options = []
         for wanted, told in zip(asked.wanted, together, strict=True):
             most = told.too_many(self.most_entries)
@@ -217,7 +217,7 @@ class PartitionedEngine(Engine):
     def _added(self, frontier: Frontier, width: int, request: Any, *arguments: Any) -> NDArray[np.int64]:
         """The sums over all partitions, and then over the examples beyond each threshold."""
         state, groups = frontier.state, [group for group in frontier.groups if isinstance(group, Group)]
-        assert isinstance(state, Clause)
+        assert isinstance(state, ClauseElsewhere)
         check()
         asked = [group.asked for group in groups]
         handles = self.parts.each(
@@ -234,7 +234,7 @@ class PartitionedEngine(Engine):
         """Numbers of the examples where their partitions are; those that were sent last are not sent again."""
         last = self._sent.get(what)
         if last is None or not np.array_equal(last[0], array):
-            kept = self.parts.keep(self.spread.divided(writable(array, dtype)))
+            kept = self.parts.keep(self.placement.divided(writable(array, dtype)))
             last = self._sent[what] = array.copy(), kept
         return last[1]
 

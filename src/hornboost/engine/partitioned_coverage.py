@@ -13,8 +13,8 @@ from hornboost.engine import part as work
 from hornboost.engine.coverage import BLOCK, Coverage, Flags
 from hornboost.engine.part import Setup, new_token
 from hornboost.engine.parts import Handle, PerPart
+from hornboost.engine.placement import Placement
 from hornboost.engine.plan import JoinGroup
-from hornboost.engine.spread import Spread
 from hornboost.errors import DataError
 from hornboost.stopping import check
 
@@ -30,12 +30,12 @@ class PartitionedCoverage(Coverage):
         _check_held(self.plan.root, 0, self)
 
     def blocks(self, examples: Table) -> Iterator[tuple[int, Flags]]:
-        spread, parts = Spread.of(self.database, examples), self.database.parts
-        setups = [Setup(self.token, *each, {}, 0, 1) for each in spread.examples(self._looked_at(examples))]
+        placement, parts = Placement.of(self.database, examples), self.database.parts
+        setups = [Setup(self.token, *each, {}, 0, 1) for each in placement.examples(self._looked_at(examples))]
         found = parts.values(parts.each(work.covered, PerPart(setups), self.token, self._plan))
         n_features = len(self.plan.root.features)
         packed = np.empty((examples.n_rows, -(-n_features // 8)), np.uint8)
-        for bits, chosen in zip(found, spread.positions, strict=True):
+        for bits, chosen in zip(found, placement.positions, strict=True):
             packed[chosen] = bits
         for start in range(0, examples.n_rows, BLOCK):
             check()

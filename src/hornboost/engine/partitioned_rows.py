@@ -15,7 +15,7 @@ from hornboost.aggregates.view import cutoffs_are_dates
 from hornboost.data.table import Column
 from hornboost.engine.part import Part, Setup, new_token
 from hornboost.engine.parts import Handle, PerPart
-from hornboost.engine.spread import Spread
+from hornboost.engine.placement import Placement
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class PartitionedRows(RowsReached):
         by_part = parts.values(parts.each(_values, self._setup, wanted))
         for found, values in zip(wanted, zip(*by_part, strict=True), strict=True):
             table = self.database.tables[found.path.table]
-            yield found.typed(table, self._spread.in_order(values), is_dated=cutoffs_are_dates(self.database))
+            yield found.typed(table, self._placement.in_order(values), is_dated=cutoffs_are_dates(self.database))
 
     def column(self, found: AggregateColumn) -> Column:
         return next(self.columns([found]))
@@ -51,15 +51,15 @@ class PartitionedRows(RowsReached):
         return parts.value(parts.reduce(add, parts.each(work, self._setup, *arguments)))
 
     @cached_property
-    def _spread(self) -> Spread:
-        return Spread.of(self.database, self.examples)
+    def _placement(self) -> Placement:
+        return Placement.of(self.database, self.examples)
 
     @cached_property
     def _setup(self) -> Handle:
         """The keys and cutoffs of the examples, sent to their partitions."""
         keys = {column.name: column for column in self.examples.keys}
         bare, token = replace(self.examples, columns=keys, aggregates={}, late={}), new_token()
-        setups = [Setup(token, *each, {}, 0, 1) for each in self._spread.examples(bare)]
+        setups = [Setup(token, *each, {}, 0, 1) for each in self._placement.examples(bare)]
         return self.database.parts.keep(PerPart(setups))
 
 

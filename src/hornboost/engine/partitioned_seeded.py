@@ -10,11 +10,10 @@ import numpy as np
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement
 from hornboost.engine.joins import Chain
-from hornboost.engine.part import Asked, Setup, Step, followed, placed
-from hornboost.engine.part import Part as Partition
-from hornboost.engine.partitioned import Clause, Group, PartitionedEngine
+from hornboost.engine.part import Asked, Part, Setup, Step, followed, placed
+from hornboost.engine.partitioned import ClauseElsewhere, Group, PartitionedEngine
 from hornboost.engine.reach import NO_OFFSETS, Codes, Longs
-from hornboost.engine.roots import Part
+from hornboost.engine.roots import RootPart
 from hornboost.engine.seeded import Found, Mask, Position, SeededEngine, Tree, alone, conditions_of, only
 from hornboost.engine.state import State
 from hornboost.engine.tree import Spec
@@ -29,12 +28,12 @@ class PartitionedSeeded(SeededEngine):
 
     engine: PartitionedEngine
 
-    def _built_parts(self) -> list[Part]:
+    def _built_parts(self) -> list[RootPart]:
         engine, root = self.engine, self.engine.root()
         chains = engine.graph.chains(root, 0, None, engine.max_depth, engine.look_ahead)
         wanted = [one for chain in chains for one in engine.wanted(root, chain)]
         group = engine.group(root, [one._replace(even_idle=self._meets(one.chain)) for one in wanted])
-        return [Part(group, np.arange(len(group.options)), engine.examples.n_rows, None)]
+        return [RootPart(group, np.arange(len(group.options)), engine.examples.n_rows, None)]
 
     def _meets(self, chain: Chain) -> bool:
         """Whether the rows of a chain are looked up from both ends, so that it is not asked what its closing says."""
@@ -46,11 +45,11 @@ class PartitionedSeeded(SeededEngine):
     ) -> None:
         out[at : at + group.size] = engine.score(Frontier.of(state, (group,)), live, classes, 2)
 
-    def _of_part(self, part: Part, chosen: Codes) -> Conditions:
+    def _of_part(self, part: RootPart, chosen: Codes) -> Conditions:
         assert isinstance(part.group, Group)
         answers = self.engine.of_part(root_conditions, self.engine.root(), part.group, chosen)
         found = [NONE]
-        for positions, (who, *rest) in zip(self.engine.spread.positions, answers, strict=True):
+        for positions, (who, *rest) in zip(self.engine.placement.positions, answers, strict=True):
             mine = np.flatnonzero(np.isin(chosen, positions))
             found.append((mine[who], *rest))
         who, number, raw, candidate = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -68,9 +67,9 @@ class PartitionedSeeded(SeededEngine):
 
     def _tree(self, position: Position, examples: Longs) -> Tree:
         engine = self.engine.over(self.engine.examples.take(examples))
-        engine.spread = self.engine.spread.taken(examples)
+        engine.placement = self.engine.placement.taken(examples)
         root = engine.root()
-        assert isinstance(root, Clause)
+        assert isinstance(root, ClauseElsewhere)
         return Tree(engine, replace(root, specs=position.specs), examples)
 
     def _tested(self, tree: Tree, step: Refinement, passes: Mask, specs: tuple[Spec, ...]) -> State:
@@ -85,7 +84,7 @@ class PartitionedSeeded(SeededEngine):
 
 
 def root_conditions(
-    part: Partition, setup: Setup, path: Sequence[Step], asked: Asked, seeds: Codes, together: tuple[Told, ...]
+    part: Part, setup: Setup, path: Sequence[Step], asked: Asked, seeds: Codes, together: tuple[Told, ...]
 ) -> Conditions:
     """The conditions at the root that hold for some examples of a partition."""
     if seeds.size == 0:
@@ -95,7 +94,7 @@ def root_conditions(
 
 
 def node_conditions(
-    part: Partition, setup: Setup, path: Sequence[Step], asked: Asked, seeds: Codes, together: tuple[Told, ...]
+    part: Part, setup: Setup, path: Sequence[Step], asked: Asked, seeds: Codes, together: tuple[Told, ...]
 ) -> Conditions:
     """The conditions at a node of a clause that hold for one example, where the partition has it."""
     if seeds.size == 0:

@@ -28,7 +28,7 @@ from hornboost.stopping import check
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Part:
+class RootPart:
     """Options at the root whose pairs tell about the examples, or about the distinct values of one of their keys.
 
     `holder` is the number of each example's key among the distinct ones, `places` the place of each option in schema
@@ -49,7 +49,7 @@ class RootBuilder:
         self._near: dict[tuple[str, str], tuple[Block, Codes]] = {}
         self._keys: dict[str, tuple[Engine, Codes | None]] = {}
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[RootPart]:
         """Chains that involve several keys over the examples, the others over the keys that they start from."""
         engine = self.engine
         chains = engine.graph.chains(engine.root(), 0, None, engine.max_depth, engine.look_ahead)
@@ -66,7 +66,7 @@ class RootBuilder:
             over_keys, holder = (engine, None) if column is None else self._over_keys(column)
             places = np.array([place for place, _ in options], np.int64)
             result.append(
-                Part(NodeOptions.of([option for _, option in options]), places, over_keys.examples.n_rows, holder)
+                RootPart(NodeOptions.of([option for _, option in options]), places, over_keys.examples.n_rows, holder)
             )
         return result
 

@@ -22,7 +22,7 @@ from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import NodeOptions, Option, Refinement
 from hornboost.engine.joins import Chain
 from hornboost.engine.reach import NO_OFFSETS, Codes, Longs
-from hornboost.engine.roots import Part, RootBuilder
+from hornboost.engine.roots import RootBuilder, RootPart
 from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.seeded_closings import Closings
 from hornboost.engine.seeded_tests import OwnTests
@@ -110,7 +110,7 @@ class SeededEngine:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._tests = OwnTests.of(engine)
-        self._parts: list[Part] | None = None
+        self._parts: list[RootPart] | None = None
         self._bounds: Longs = np.zeros(1, np.int64)
         self._root_options: list[Option] = []
         self._closings = Closings()
@@ -237,7 +237,7 @@ class SeededEngine:
         found = own.covered_by(block.segment_example, block.segment_end, block.pairs, first, last, part.n_holders)
         return found if part.holder is None else np.asarray(found[part.holder])
 
-    def _root_parts(self) -> list[Part]:
+    def _root_parts(self) -> list[RootPart]:
         if self._parts is None:
             self._parts = self._built_parts()
             self._bounds = np.cumsum([0, *(part.group.size for part in self._parts)])
@@ -250,7 +250,7 @@ class SeededEngine:
             self._root_options = chains if self._tests is None else [self._tests.option, *chains]
         return self._parts
 
-    def _built_parts(self) -> list[Part]:
+    def _built_parts(self) -> list[RootPart]:
         """What can be added at the root."""
         return RootBuilder(self.engine).parts()
 
@@ -296,7 +296,7 @@ class SeededEngine:
         columns = (np.split(column[order], cuts) for column in (option, raw, candidate))
         return dict(zip(chosen.tolist(), zip(*columns, strict=True), strict=True))
 
-    def _of_part(self, part: Part, chosen: Codes) -> tuple[Longs, Longs, Longs, Longs]:
+    def _of_part(self, part: RootPart, chosen: Codes) -> tuple[Longs, Longs, Longs, Longs]:
         """The conditions of a part that hold for some examples."""
         return conditions_of(self.engine, alone(self.engine, chosen), part.group, chosen.size)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Spread:
+class Placement:
     """The positions of the examples of each partition, and their rows there, where these say what their keys are."""
 
     positions: tuple[NDArray[np.intp], ...]
@@ -28,7 +28,7 @@ class Spread:
     n: int
 
     @classmethod
-    def of(cls, database: Database, examples: Table) -> Spread:
+    def of(cls, database: Database, examples: Table) -> Placement:
         """The examples where a database has them; asked once for each of its tables of examples."""
         with _lock:
             known = _known.setdefault(database, WeakKeyDictionary())
@@ -38,7 +38,7 @@ class Spread:
         return found
 
     @classmethod
-    def _of(cls, database: Database, examples: Table) -> Spread:
+    def _of(cls, database: Database, examples: Table) -> Placement:
         places = database.places(examples)
         order = np.argsort(places.partition, kind="stable")
         cuts = np.searchsorted(places.partition[order], np.arange(1, database.parts.n))
@@ -46,12 +46,12 @@ class Spread:
         rows = None if places.row is None else tuple(places.row[chosen] for chosen in positions)
         return cls(positions, rows, examples.n_rows)
 
-    def taken(self, chosen: NDArray[np.integer]) -> Spread:
+    def taken(self, chosen: NDArray[np.integer]) -> Placement:
         """Some of the examples, given in rising order, where they are."""
         kept = [np.isin(positions, chosen) for positions in self.positions]
         pairs = zip(self.positions, kept, strict=True)
         rows = None if self.rows is None else tuple(row[mask] for row, mask in zip(self.rows, kept, strict=True))
-        return Spread(tuple(np.searchsorted(chosen, some[mask]) for some, mask in pairs), rows, chosen.size)
+        return Placement(tuple(np.searchsorted(chosen, some[mask]) for some, mask in pairs), rows, chosen.size)
 
     def examples(self, examples: Table) -> Iterator[tuple[Table, NDArray[np.integer] | None]]:
         """The rows of each partition; where it has their keys, these are not sent."""
@@ -94,5 +94,5 @@ class Spread:
         return out
 
 
-_known: WeakKeyDictionary[Database, WeakKeyDictionary[Table, Spread]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Database, WeakKeyDictionary[Table, Placement]] = WeakKeyDictionary()
 _lock = threading.Lock()
