@@ -20,6 +20,7 @@ LEARNERS: dict[str, Any] = {
     "c2rib": lambda db: hb.C2RIBClassifier(db, rounds=4, random_state=0),
     "c2rib margin": lambda db: hb.C2RIBClassifier(db, rounds=6, features="margin", random_state=0),
     "hornboost": lambda db: hb.HornBoostClassifier(db, rounds=3, max_depth=2, random_state=0, **SIMPLE),
+    "rankboost": lambda db: hb.RankBoostClassifier(db, rounds=3, random_state=0),
     "kbs": lambda db: hb.KBSClassifier(db, rounds=3, base="clause", random_state=0),
 }
 

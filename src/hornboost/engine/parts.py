@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from hornboost.data.partitions.store import PartitionStore
     from hornboost.engine.part import Part
 
-PYTHON = 400 << 20
+PYTHON = 500 << 20
 """Bytes that a process takes with all that it imports and compiles."""
 
 OPENING = 2
@@ -147,5 +148,17 @@ class LocalParts:
             return
         self._largest = max([self._largest, *(part.nbytes for part in self._open.values())])
         room = self._memory_limit - PYTHON - OPENING * self._largest
+        is_full = False
         while self._open and sum(part.nbytes for part in self._open.values()) > room:
             self._open.popitem(last=True)
+            is_full = True
+        if is_full:
+            _free()
+
+
+def _free() -> None:
+    """Give back what closed partitions held: an engine and what it keeps refer to each other, which is found late."""
+    import pyarrow as pa
+
+    gc.collect()
+    pa.default_memory_pool().release_unused()
