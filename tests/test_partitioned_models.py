@@ -92,6 +92,23 @@ def test_a_folder_of_partitions_gives_the_same_model(tasks: dict[str, Any], tmp_
         assert learned(estimator, stored, *stored.examples(), tmp_path / "there.json", **options) == here
 
 
+def test_few_examples_leave_partitions_without_any(tasks: dict[str, Any], tmp_path: Path) -> None:
+    database, X, y = tasks["dated"]
+    for options in ({"max_literals": 2}, {"aggregates": ["count", "mean", "mode", "last"]}):
+        model = hb.HornBoostClassifier(database, rounds=6, random_state=0, **options).fit(X, y)
+        model.save(tmp_path / "model.json")
+        there = hb.load(tmp_path / "model.json", in_parts(database, 16))
+        for rows in (X[:1], X[:3], X):
+            np.testing.assert_array_equal(there.decision_function(rows), model.decision_function(rows))
+    here, there = (
+        hb.HornBoostClassifier(one, rounds=4, max_literals=2, max_depth=2, aggregates=True, random_state=0)
+        for one in (database, in_parts(database, 16))
+    )
+    some = np.r_[0:6, 30:36]
+    scores = [one.fit(X.iloc[some], np.asarray(y)[some]).decision_function(X) for one in (here, there)]
+    np.testing.assert_array_equal(*scores)
+
+
 def test_clauses_cover_the_same_examples(tasks: dict[str, Any]) -> None:
     database, X, y = tasks["bank"]
     model = hb.C2RIBClassifier(database, rounds=8, random_state=0).fit(X, y)

@@ -38,8 +38,10 @@ def rows_reached(database: Database, examples: Table, steps: Sequence[Hop]) -> i
 
 def blocks(examples: Table, tables: Mapping[str, Table], steps: Sequence[Hop]) -> Iterator[tuple[int, int]]:
     """Ranges of examples that reach about as many rows as are looked at together."""
+    if examples.n_rows == 0:
+        return
     block = (np.cumsum(rows_reached_by_each(examples, tables, steps)) // BLOCK).astype(np.int64)
-    starts = np.flatnonzero(np.append(True, block[1:] != block[:-1])) if block.size else block
+    starts = np.flatnonzero(np.append(True, block[1:] != block[:-1]))
     for start, stop in zip(starts, np.append(starts[1:], block.size), strict=True):
         check()
         yield int(start), int(stop)

@@ -72,7 +72,7 @@ class Placement:
 
     def in_order(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """What partitions know of each example, or of its rows, which begin at `offsets`, in the order of examples."""
-        out = np.empty(self.n if offsets is None else int(offsets[-1]), answers[0].dtype)
+        out = np.empty(self.n if offsets is None else int(offsets[-1]), np.result_type(*answers))
         for answer, chosen in zip(answers, self.positions, strict=True):
             if offsets is None:
                 out[chosen] = answer
