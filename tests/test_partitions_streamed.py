@@ -187,6 +187,19 @@ def test_a_declared_key_that_is_none_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
 
+def test_a_value_that_is_no_number_is_named(tmp_path: Path) -> None:
+    source = as_folder(tmp_path / "source", "csv")
+    open_source(str(source), TASK).write_schema(source / "schema.toml")
+    text = (source / "trans.csv").read_text()
+    (source / "trans.csv").write_text(text.replace(",373.75,", ",cheap,"))
+    read = streamed_reader(str(source), TaskOptions())
+    assert read is not None
+    with pytest.raises(
+        DataError, match=r"trans\.csv: table 'trans', column 'amount': a row holds 'cheap', which is not"
+    ):
+        partition_streamed(read, tmp_path / "parts", 10**9, **SIZES)
+
+
 def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, os.strerror(28))

@@ -241,7 +241,8 @@ class PartitionStore:
         path = self.folder / file
         self._check(file, path)
         try:
-            return pq.read_table(path, columns=columns, partitioning=None)
+            # of one chunk a column, as dictionaries of several take long to be made into one
+            return pq.read_table(path, columns=columns, partitioning=None).combine_chunks()
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{path}: the file cannot be read ({str(error).splitlines()[0]}); {AGAIN}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,7 +38,7 @@ def partition_streamed(
     """Write a source in partitions; `read` gives the arguments of `Database`, tables on disk among its sources."""
     if memory < LEAST:
         raise DataError(f"--memory: {memory / 2**20:.0f} MB are too few; give at least {LEAST >> 20} MB")
-    with new_folder(folder, overwrite) as temporary, _scratch(folder) as scratch:
+    with _without_rows(), new_folder(folder, overwrite) as temporary, _scratch(folder) as scratch:
         room = int((memory - PYTHON) * SHARE)
         arguments = dict(read(Spool(scratch, room)))
         sources: Mapping[str, Source] = arguments["sources"]
@@ -46,6 +47,15 @@ def partition_streamed(
             _check_keys(database.schema, sources, warehouse)
             _tell_times(database, warehouse)
             write_partitions(database, warehouse, temporary, **sizes)
+
+
+@contextmanager
+def _without_rows() -> Iterator[None]:
+    """Name a value that cannot be read without its row: readers count among distinct values, or within a batch."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(re.sub(r"\brow \d+ holds", "a row holds", str(error))) from None
 
 
 @contextmanager
