@@ -98,6 +98,21 @@ def test_a_folder_of_text_gives_that_model_too(tmp_path: Path) -> None:
     assert scored["prediction"].tolist() == fitted(found[2]).predict(found[2].examples()[0]).tolist()
 
 
+@pytest.mark.parametrize("kept_as", ["DATE", "VARCHAR"])
+def test_sql_of_a_frame_of_text_finds_dates_or_text(kept_as: str) -> None:
+    import duckdb
+
+    db = database("pandas text")
+    model = fitted(db)
+    with duckdb.connect() as connection:
+        for name, given in tables("pandas text").items():
+            column = "due" if name == "rows" else "ordered"
+            connection.register("given", given)
+            connection.execute(f"create table {name} as select * replace ({column}::{kept_as} as {column}) from given")
+        scored = connection.execute(model.to_sql("duckdb")).df().sort_values("row_id")
+    assert scored["prediction"].tolist() == model.predict(db.examples()[0]).tolist()
+
+
 @pytest.mark.parametrize("base", ["clause", DecisionTreeClassifier(max_depth=2, random_state=0)])
 def test_one_table_without_a_database(base: Any) -> None:
     models = []

@@ -44,16 +44,16 @@ class Source(Protocol):
 
 
 class DatedSource:
-    """A table some of whose columns are dates that are stored as text."""
+    """A table some of whose columns are dates that came as text; `stored` says as what they are stored elsewhere."""
 
     whole = True
 
-    def __init__(self, source: Source, dates: Mapping[str, pa.ChunkedArray]) -> None:
+    def __init__(self, source: Source, dates: Mapping[str, pa.ChunkedArray], stored: Mapping[str, str]) -> None:
         self.name = source.name
         self.location = source.location
         self.columns = source.columns
         self.n_rows = source.n_rows
-        self.stored: Mapping[str, str] = {**source.stored, **dict.fromkeys(dates, "text")}
+        self.stored: Mapping[str, str] = {**source.stored, **stored}
         self._source = source
         self._dates = dict(dates)
 

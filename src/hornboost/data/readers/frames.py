@@ -53,7 +53,7 @@ def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, An
             check_zones_of_objects(named[table], column, f"frames: table '{table}', column '{column}'")
     given = {"target": target, **{name: value for name, value in options.items() if value is not None}}
     notes: list[str] = []
-    arguments = infer_task(with_dates(sources, given, notes), "frames", given)
+    arguments = infer_task(with_dates(sources, given, notes, is_stored=False), "frames", given)
     return arguments | {"inferred": [*notes, *arguments["inferred"]], "frame": named[target]}
 
 

@@ -140,21 +140,22 @@ def _given_links(options: Mapping[str, Any], sources: Mapping[str, Any]) -> list
 
 
 def with_dates(
-    sources: Mapping[str, Source], options: Mapping[str, Any], notes: list[str], keys: Collection[tuple[str, str]] = ()
+    sources: Mapping[str, Source],
+    options: Mapping[str, Any],
+    notes: list[str],
+    keys: Collection[tuple[str, str]] = (),
+    is_stored: bool = True,
 ) -> dict[str, Source]:
     """Tables with types of their own; text in them that is nothing but dates is read as dates.
 
-    `keys` are columns that a catalogue makes keys, and a label of text is of classes.
+    `keys` are columns that a catalogue makes keys, and a label of text is of classes. `is_stored` is as in
+    `dated_source`.
     """
     declared = declared_types(options, sources, {})
     target = str(options.get("target") or next(iter(sources)))
     kept = {*keys, (target, str(options.get("label")))}
-    return {
-        name: dated_source(
-            source, notes, {*declared.get(name, ()), *(column for table, column in kept if table == name)}
-        )
-        for name, source in sources.items()
-    }
+    typed = {name: {*declared.get(name, ()), *(column for table, column in kept if table == name)} for name in sources}
+    return {name: dated_source(source, notes, typed[name], is_stored) for name, source in sources.items()}
 
 
 def infer_folder(

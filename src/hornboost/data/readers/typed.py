@@ -42,10 +42,11 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
     return ArrowSource(source.name, pa.table(columns), source.location)
 
 
-def dated_source(source: Source, notes: list[str], declared: Collection[str]) -> Source:
+def dated_source(source: Source, notes: list[str], declared: Collection[str], is_stored: bool = True) -> Source:
     """A table with types of its own, in which text that is nothing but dates is read as in a file of text.
 
-    Categories, and columns of which something is declared, stay what they are.
+    Categories, and columns of which something is declared, stay what they are. `is_stored` says that this is how the
+    table is kept, so that SQL will find text there; a frame is made of something else.
     """
     import pyarrow as pa
 
@@ -60,11 +61,10 @@ def dated_source(source: Source, notes: list[str], declared: Collection[str]) ->
         if found is not None:
             dates[name], tokens = found
             _note_tokens(tokens, f"{source.name}.{name}", notes)
+    stored = dict.fromkeys(dates, "text") if is_stored else {}
     if dates and isinstance(source, StreamedSource):
-        return source.typed(
-            {name: TextType(values.type) for name, values in dates.items()}, dict.fromkeys(dates, "text")
-        )
-    return DatedSource(source, dates) if dates else source
+        return source.typed({name: TextType(values.type) for name, values in dates.items()}, stored)
+    return DatedSource(source, dates, stored) if dates else source
 
 
 def _note_tokens(tokens: Sequence[str], place: str, notes: list[str]) -> None:
