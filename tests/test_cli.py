@@ -57,6 +57,26 @@ def test_fit_writes_the_model_that_the_library_learns(run: Any, folder: Path, mo
     assert rules_in(tmp_path / "m.json") == rules_in(model)
 
 
+def test_rounds_are_lines_of_a_fit_over_partitions_alone(run: Any, folder: Path, tmp_path: Path) -> None:
+    options = ["--estimator", "c2rib", "--rounds", 2, "-o", tmp_path / "m.json"]
+    assert "round 1" not in run("fit", folder, *options).err
+    assert run("partition", folder, "-o", tmp_path / "parts", "--partitions", 2).code == 0
+    assert "hornboost: round 1" in run("fit", tmp_path / "parts", *options).err
+    assert "round 1" not in run("fit", folder, *options).err
+
+
+@pytest.mark.parametrize("dated", [False, True])
+def test_a_folder_of_partitions_is_inspected_and_learned_from(run: Any, tmp_path: Path, dated: bool) -> None:
+    folder = hb.datasets.bank(60, transactions=6, dated=dated, seed=1).write(tmp_path / "bank")
+    assert run("partition", folder, "-o", tmp_path / "parts", "--partitions", 2).code == 0
+    inspected = run("inspect", tmp_path / "parts")
+    assert (inspected.code, "predicts loan.risky" in inspected.out) == (0, True), inspected.err
+    assert json.loads(run("inspect", tmp_path / "parts", "--json").out)["classes"]
+    options = ["--estimator", "c2rib", "--rounds", 1, "-o", tmp_path / "m.json"]
+    assert run("fit", tmp_path / "parts", *options).code == 0
+    assert run("predict", tmp_path / "m.json", tmp_path / "parts").code == 0
+
+
 def test_fit_says_in_json_what_it_did(run: Any, folder: Path, tmp_path: Path) -> None:
     result = run("fit", folder, "-o", tmp_path / "m.json", "--rounds", 3, "--json")
     content = json.loads(result.out)

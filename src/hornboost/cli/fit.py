@@ -13,7 +13,7 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.cluster import Cluster, working_on
-from hornboost.cli.output import check_output, note, show_json
+from hornboost.cli.output import check_output, note, show_json, show_rounds
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import HornBoostError, ModelError, counted
 from hornboost.stopping import OUT_OF_TIME, holding
@@ -53,6 +53,7 @@ def fit(
     with ExitStack() as closing:
         with _nothing_written():
             database = closing.enter_context(working_on(open_task(source, options), cluster))
+            show_rounds(database.parts is not None)
             X, y, behind = examples(database)
             learner = shared.make_estimator(
                 estimator,

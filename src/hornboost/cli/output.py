@@ -45,16 +45,27 @@ def note(text: Any) -> None:
 
 
 class _Notes(logging.Handler):
+    tells_rounds = False
+
     def emit(self, record: logging.LogRecord) -> None:
-        note(f"hornboost: {record.getMessage()}")
+        if self.tells_rounds or not getattr(record, "is_round", False):
+            note(f"hornboost: {record.getMessage()}")
 
 
 def show_log() -> None:
-    """Show on stderr what the package logs, which by itself prints nothing, and warnings in the same way."""
+    """Show on stderr what the package logs, which by itself prints nothing, and warnings in the same way.
+
+    A line a round would bury the rest; a fit that takes long enough to want them asks by `show_rounds`.
+    """
     logger = logging.getLogger("hornboost")
     logger.setLevel(logging.INFO)
     logger.addHandler(_Notes())
     warnings.showwarning = lambda message, *_: note(f"hornboost: {message}")
+
+
+def show_rounds(wanted: bool) -> None:
+    """Whether each round of a fit is a line, too."""
+    _Notes.tells_rounds = wanted
 
 
 def show_json(content: Any) -> None:

@@ -201,13 +201,18 @@ def as_read_by(model: SavedModel, database: Database) -> Database:
 
 
 def likely_identifiers(database: Database) -> list[str]:
-    """Columns whose values are nearly all different: rules about them learn names by heart."""
+    """Columns whose values are nearly all different: rules about them learn names by heart.
+
+    Columns whose rows lie in partitions are not looked at.
+    """
     import numpy as np
+
+    from hornboost.data.partitions.store import AbsentColumn
 
     found = []
     for table in database.tables.values():
         for column in table.columns.values():
-            if column.kind == "nominal":
+            if column.kind == "nominal" and not isinstance(column, AbsentColumn):
                 known = column.codes[column.codes >= 0]
                 distinct = int(np.count_nonzero(np.bincount(known))) if known.size else 0
                 if distinct >= MANY and 2 * distinct > known.size:

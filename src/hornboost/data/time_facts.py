@@ -60,9 +60,9 @@ class TimeFacts:
 
 
 def time_facts(database: Database) -> list[TimeFacts]:
-    """A row of facts for each table with a time, the target's first."""
+    """A row of facts for each table with a time, the target's first; none where rows lie in partitions."""
     cutoffs = database.tables[database.target.table].times
-    if cutoffs is None:
+    if cutoffs is None or database.stored is not None:
         return []
     paths = shortest_paths(database.tables, database.target.table)
     found = [_plain_facts(database.tables[database.target.table], cutoffs)]
@@ -140,7 +140,12 @@ def about_future(facts: list[TimeFacts]) -> Iterable[str]:
 
 
 def suggested_times(database: Database) -> list[str]:
-    """Columns that look like times and are not declared as such, with the option that declares them."""
+    """Columns that look like times and are not declared as such, with the option that declares them.
+
+    Where rows lie in partitions, nothing is looked at and nothing said.
+    """
+    if database.stored is not None:
+        return []
     found = []
     for table in database.tables.values():
         candidates = [column for column in table.attributes if column.name not in table.late and looks_timed(column)]

@@ -105,7 +105,7 @@ class Run:
         }
         self.history.append(row)
         if _log.isEnabledFor(logging.INFO):
-            _log.info("%s", _line(row))
+            _log.info("%s", _line(row), extra={"is_round": True})
         answers = [callback(row) for callback in callbacks]
         if any(answer is True for answer in answers):
             self.stopped = "a callback asked for the end"
