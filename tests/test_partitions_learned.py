@@ -64,6 +64,8 @@ def test_predictions_are_the_same_and_parts_are_closed_for_others(
     for database in (parts[7], tight):
         scores = hb.load(tmp_path / "model.json", database=database).decision_function(others)
         assert scores.tolist() == model.decision_function(others).tolist()
+        explained = hb.load(tmp_path / "model.json", database=database).explain(others)
+        assert str(explained) == str(hb.load(tmp_path / "model.json", database=school).explain(others))
         assert database.covers(model.rules_[0].clause).tolist() == school.covers(model.rules_[0].clause).tolist()
     assert len(tight.parts._open) == 1
     assert len(parts[7].parts._open) == 7

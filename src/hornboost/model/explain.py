@@ -6,6 +6,7 @@ The rules that fired with rows that made them fire, and what the nearest others 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,9 @@ def explain(
     `keys` say what each example is called; without them it is its keys, as far as the database knows them. Of two
     classes scores, probabilities and votes are those of `positive`, or of the second. A number is called `label`.
     """
+    if database.stored is not None:
+        names = keys if keys is not None else _key_values(database, examples)
+        return _explained_in_parts(ensemble, database, examples, missed, names, positive, label)
     steps = Steps.kept(ensemble, database, missed > 0)
     examples = with_aggregates(database, examples, map(rows_behind, aggregates_of(ensemble.rules)))
     names = keys if keys is not None else _key_values(database, examples)
@@ -53,6 +57,35 @@ def explain(
         else:
             found += _explained(ensemble, steps, trace, names[start:], missed, positive)
     return Explanations(found)
+
+
+def _explained_in_parts(
+    ensemble: Ensemble,
+    database: Database,
+    examples: Table,
+    missed: int,
+    names: Sequence[Mapping[str, Any]],
+    positive: str | None,
+    label: str,
+) -> Explanations:
+    """The explanations of examples that lie in partitions, each of which has all that its examples reach."""
+    assert database.stored is not None
+    part, row = database.stored.locate(database, examples)
+    found: dict[int, Explanation | NumberExplanation] = {}
+    for k in np.unique(part).tolist():
+        own = np.flatnonzero(part == k)
+        opened = database.stored.open(k)
+        known = _with_keys(examples.take(own), opened.tables[examples.name].take(row[own]))
+        called = [names[e] for e in own.tolist()]
+        found |= dict(zip(own.tolist(), explain(ensemble, opened, known, missed, called, positive, label), strict=True))
+    return Explanations(found[e] for e in range(examples.n_rows))
+
+
+def _with_keys(examples: Table, stored: Table) -> Table:
+    """Examples with their keys in the codes of the rows that a partition has of them."""
+    keys = {column.name: column for column in stored.keys}
+    columns = {name: keys.get(name, column) for name, column in examples.columns.items()}
+    return replace(examples, columns=columns)
 
 
 def _explained(
