@@ -153,6 +153,19 @@ def test_a_target_without_keys_is_dealt_out(tmp_path: Path) -> None:
     assert part.tolist() == [0, 1, 0]
 
 
+def test_a_table_without_rows_stays_one(tmp_path: Path) -> None:
+    some = pd.DataFrame({"id": [1, 2], "y": ["a", "b"]})
+    none = pd.DataFrame({"id": pd.array([], "Int64"), "other": pd.array([], "string"), "x": pd.array([], "float64")})
+    db = hb.Database.from_frames(
+        {"t": some, "n": none}, "t", key="id", label="y", keys={"n": {"id": "id", "other": "o"}}
+    )
+    for size in (0, 10):
+        made = db.partition(tmp_path / str(size), 2, small_table=size)
+        assert made.stored is not None
+        assert made.stored.open(1).tables["n"].n_rows == 0
+        assert made.n_identifiers("o") == 0
+
+
 @pytest.mark.parametrize("damage", ["missing", "changed", "manifest", "version", "unknown", "exists", "again"])
 def test_what_is_not_as_it_was_written_is_refused_by_name(school: hb.Database, tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "parts"

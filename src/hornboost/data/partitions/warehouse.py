@@ -137,9 +137,9 @@ class Warehouse:
         """The distinct identifiers of a domain, in rising order."""
         import pyarrow as pa
 
-        found = pa.Table.from_batches(list(self.batches(statements.distinct(self.domains[domain]))))
         kind = pa.int64() if self.key_types[domain] == "int64" else pa.string()
-        return found.column(0).combine_chunks().cast(kind)
+        found = [batch.column(0).cast(kind) for batch in self.batches(statements.distinct(self.domains[domain]))]
+        return pa.concat_arrays([pa.array([], kind), *found])
 
 
 def columns_of(table: Table) -> list[Column]:
