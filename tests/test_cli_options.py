@@ -50,6 +50,7 @@ def test_either_side_may_be_named(shop: Path, run: Any) -> None:
         (["--negative", "noo"], "label 'churned': the negative value 'noo' does not occur; did you mean 'no'?"),
         (["--negative", "no", "--positive", "no"], "the value 'no' is named both as positive and as negative"),
         (["--negative", "no", "--predicts", "numbers"], "numbers have no negative value; leave out 'negative'"),
+        (["--where", "zap=1"], "shop0: the task: table 'customers' has no column 'zap'; did you mean 'zip'?"),
         (["--type", "customers.zip"], "--type: 'customers.zip' is not of the form table.column=type"),
         (["--type", "customers.zap=nominal"], "table 'customers' has no column 'zap'; did you mean 'zip'?"),
         (["--type", "customer.zip=nominal"], "there is no table 'customer'; did you mean 'customers'?"),

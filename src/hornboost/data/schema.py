@@ -243,7 +243,8 @@ class Schema:
                 )
 
     def _validate_task(self, task: Task) -> None:
-        place = f"the task '{task.name}'" if task.name else "[target]"
+        is_written = self.location.endswith(".toml")  # otherwise the user has not seen a [target]
+        place = f"the task '{task.name}'" if task.name else "[target]" if is_written else "the task"
         if task.table not in self.tables:
             raise DataError(
                 f"{self.location}: {place}: there is no table '{task.table}'{did_you_mean(task.table, self.tables)}"
