@@ -169,7 +169,7 @@ def test_a_file_that_can_no_longer_be_written_costs_neither_the_model_nor_the_er
 @pytest.mark.filterwarnings("ignore::hornboost.model.diagnosis.JoinsLeftOutWarning")
 def test_joins_that_were_refused_are_not_forgotten(tmp_path: Path) -> None:
     db, X, y = trains()
-    limit = sum(Needs.of(db)) + 100 * ENTRY_BYTES
+    limit = sum(Needs.of(db)) + ENTRY_BYTES
     given: dict[str, Any] = {"rounds": 4, "random_state": 1, "memory_limit": limit}
     whole = C2RIBClassifier(db, **given).fit(X, y)
     for _ in range(2):

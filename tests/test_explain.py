@@ -261,9 +261,9 @@ def test_missing_links_are_named() -> None:
 
 def test_joins_over_the_limit_are_named() -> None:
     db = hb.datasets.bank(100, transactions=5, seed=0).database()
-    found = problem(*db.examples(), db, memory_limit=sum(Needs.of(db)) + 50 * ENTRY_BYTES)
+    found = problem(*db.examples(), db, memory_limit=sum(Needs.of(db)) + ENTRY_BYTES)
     found.engine.frontier(found.engine.root())
-    assert any("there is memory for 50 of the rows that a join reaches" in reason for reason in diagnose(found))
+    assert any("there is memory for 1 of the rows that a join reaches" in reason for reason in diagnose(found))
 
 
 @pytest.mark.parametrize("estimator", [hb.C2RIBClassifier, hb.AdaBoostM1Classifier, hb.LogitBoostClassifier])

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 import hornboost as hb
 from dated_databases import dated_case
 from hornboost.engine import Engine, engine, pieces
+from hornboost.engine.make import make_engine
 from hornboost.engine.needs import ENTRY_BYTES, Needs
+from hornboost.engine.partitioned import PartitionedEngine
 from hornboost.engine.tree import Join, Ref
 from hornboost.errors import LimitError
 from test_engine import Walk, follow, listed, people_and_things, some, walks
@@ -129,3 +131,31 @@ def test_tables_that_do_not_fit_the_memory_are_told_before_anything_is_learned()
     X, y = database.examples()
     with pytest.raises(LimitError, match="memory_limit=200 B"):
         hb.C2RIBClassifier(database, memory_limit="200B").fit(X, y)
+
+
+@pytest.mark.parametrize(("estimator", "options"), ESTIMATORS, ids=lambda value: getattr(value, "__name__", "options"))
+def test_the_model_is_the_same_where_the_examples_are_divided_for_want_of_memory(
+    estimator: Any, options: dict[str, Any]
+) -> None:
+    database = hb.datasets.bank(60, transactions=6, seed=0).database()
+    X, y = database.examples()
+    options = {"aggregates": False, **options} if estimator is hb.HornBoostClassifier else options
+
+    def learned(**limits: Any) -> list[tuple[str, tuple[float, ...]]]:
+        model = estimator(database, random_state=0, **options, **limits).fit(X, y)
+        assert not model.refused_
+        return [(str(rule.clause), rule.votes) for rule in model.rules_]
+
+    assert learned(memory_limit=with_room_for(database, 120)) == learned()
+
+
+def test_examples_are_divided_where_they_reach_more_together_than_there_is_memory_for() -> None:
+    database = hb.datasets.bank(60, transactions=6, seed=0).database()
+    examples = database.encode(database.examples()[0])
+    assert type(make_engine(database, examples)) is Engine
+    narrow = make_engine(database, examples, memory_limit=with_room_for(database, 120))
+    assert isinstance(narrow, PartitionedEngine)
+    assert 2 < narrow.parts.n <= 60
+    hopeless = make_engine(database, examples, memory_limit=with_room_for(database, 1), look_ahead=1)
+    hopeless.frontier(hopeless.root())
+    assert "trans" in {joins[0].table for joins in hopeless.refused}

@@ -55,6 +55,13 @@ class Facts:
                 _known[database] = Facts(database.tables, database.domains, database.given_facts)
             return _known[database]
 
+    @staticmethod
+    def share(database: Database, other: Database) -> None:
+        """Let another database, which has the same tables, have the same facts."""
+        facts = Facts.of(database)
+        with _lock:
+            _known[other] = facts
+
     def attributes(self, table: str, constants: Sequence[str], max_bins: int = MAX_BINS) -> Attributes:
         """The codes of a table's attributes; keys of the domains in `constants` are among them."""
         at = (table, tuple(constants), max_bins)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hornboost.aggregates.reached import RowsReached
 from hornboost.data.bins import MAX_BINS
 from hornboost.data.table import Table
+from hornboost.engine.divided import divided, partitions_needed
 from hornboost.engine.engine import Engine
 from hornboost.engine.parts import LocalParts
 from hornboost.engine.seeded import SeededEngine
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 def make_engine(database: Database, examples: Table, **options: Any) -> Engine:
     """An engine over encoded examples, with the options of `Engine`."""
     if database.parts is None:
-        return Engine(database, examples, **options)
+        engine = Engine(database, examples, **options)
+        needed = partitions_needed(engine)
+        return engine if needed == 1 else make_engine(divided(database, needed), examples, **options)
     from hornboost.engine.partitioned import PartitionedEngine
 
     if database.stored is not None:
