@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -101,7 +102,6 @@ def as_sqlite(path: Path) -> Path:
 
 def as_postgres(folder: Path) -> tuple[Any, str]:
     import adbc_driver_postgresql.dbapi as dbapi
-    import pyarrow as pa
 
     server = start_postgres(folder)
     with dbapi.connect(server.get_uri()) as connection, connection.cursor() as cursor:
@@ -157,6 +157,29 @@ def test_a_stream_is_read_as_the_source_in_memory_is(kind: str, tmp_path: Path) 
     finally:
         if server is not None:
             server.cleanup()
+
+
+def test_columns_of_every_type_and_tables_without_rows_are_read_alike(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "m.parquet").mkdir(parents=True)
+    (tmp_path / "made").mkdir()
+    pd.DataFrame({"id": range(40), "y": ["ab"[k % 3 == 0] for k in range(40)]}).to_parquet(source / "t.parquet")
+    for number in range(2):
+        columns = {
+            "id": pa.array(range(10 * number, 10 * number + 10)),
+            "u": pa.array([2**63 + k for k in range(10)], pa.uint64()),
+            "length": pa.array(range(10), pa.duration("s")),
+            "of day": pa.array(range(10), pa.time64("us")),
+            "day": pa.array([k * 365 for k in range(10)], pa.date32()),
+            "nothing": pa.nulls(10),
+            "F": pa.array([1.0, -0.0, 0.0, float("inf"), float("nan"), None, 2, 3, 4, 5]),
+            "f": pa.array([True, None] * 5),
+            "list": pa.array([[1]] * 10),
+        }
+        pq.write_table(pa.table(columns), source / "m.parquet" / f"{number}.parquet")
+    pq.write_table(pa.table({"id": pa.array([], pa.int64()), "x": pa.array([], pa.string())}), source / "n.parquet")
+    (source / "o o.csv").write_text("id,x\n")
+    check_same(str(source), TaskOptions(target="t", label="y"), tmp_path / "made")
 
 
 def test_the_command_partitions_and_other_verbs_read_the_folder(tmp_path: Path) -> None:

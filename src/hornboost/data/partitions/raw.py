@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from hornboost.data.values import stored_type
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
@@ -134,6 +135,8 @@ def distinct_values(rows: RawTable, column: str) -> pa.ChunkedArray:
     for (values,) in rows.batches([column]):
         plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
         kind = plain.type
+        if stored_type(kind) is None:
+            return plain.slice(0, 0)  # such values are left out, and have no order to tell them apart by
         if pa.types.is_null(kind):
             found = [pa.nulls(min(1, rows.n_rows))]
             break
