@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hornboost as hb
 from hornboost.errors import DataError
+from hornboost.model.diagnosis import diagnose
 from in_parts import in_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -107,6 +109,22 @@ def test_few_examples_leave_partitions_without_any(tasks: dict[str, Any], tmp_pa
     some = np.r_[0:6, 30:36]
     scores = [one.fit(X.iloc[some], np.asarray(y)[some]).decision_function(X) for one in (here, there)]
     np.testing.assert_array_equal(*scores)
+
+
+def test_where_nothing_is_learned_the_same_reason_is_given(tmp_path: Path) -> None:
+    loans = pd.DataFrame({"loan": range(12), "account": [k % 4 for k in range(12)], "good": ["y", "n"] * 6})
+    accounts = pd.DataFrame({"account": range(4), "kind": "a", "size": 1.0})
+    for name, changed in (("one value", accounts), ("two values", accounts.assign(size=[1.0, 1.0, 2.0, 1.0]))):
+        tables = {"loan": loans, "account": changed}
+        links = [("loan.account", "account.account")]
+        database = hb.Database.from_frames(tables, target="loan", key="loan", label="good", foreign_keys=links)
+        stored = database.partition(tmp_path / name, partitions=3)
+        X, y = database.examples()
+        said = [
+            diagnose(hb.C2RIBClassifier(one)._problem(X, y, None)) for one in (database, in_parts(database, 16), stored)
+        ]
+        assert said[0] == said[1] == said[2]
+        assert ("no attribute varies" in said[0][0]) == (name == "one value")
 
 
 def test_clauses_cover_the_same_examples(tasks: dict[str, Any]) -> None:

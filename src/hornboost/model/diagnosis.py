@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from hornboost.data.distances import about_unreached
-from hornboost.data.table import Column, Table
+from hornboost.data.table import Column
 from hornboost.engine import Engine
 from hornboost.learners.problem import Problem
 from hornboost.model.ensemble import Ensemble
@@ -23,6 +24,14 @@ class UnreachedWarning(UserWarning):
 
 class JoinsLeftOutWarning(UserWarning):
     """A model was learned without joins that do not fit into the memory."""
+
+
+class Ends(NamedTuple):
+    """The smallest and the largest value of a column, NaN where there is none, and whether some are missing."""
+
+    low: float
+    high: float
+    missing: bool
 
 
 class NothingLearnedWarning(UserWarning):
@@ -78,7 +87,7 @@ def _about_tables(problem: Problem) -> list[str]:
     database, examples = problem.database, problem.examples
     joined = [name for name in _joined_tables(problem) if name != examples.name]
     others = [table for name, table in database.tables.items() if name != examples.name]
-    attributes = [*examples.attributes, *(column for name in joined for column in database.tables[name].attributes)]
+    attributes = [_ends(column) for column in examples.attributes] + _ends_behind(problem, joined)
     reasons = []
     if others and not examples.keys:
         reasons.append(
@@ -87,7 +96,7 @@ def _about_tables(problem: Problem) -> list[str]:
     elif others and not joined:
         names = ", ".join(f"'{table.name}'" for table in others[:5])
         reasons.append(f"no link leads from table '{examples.name}' to {names}; declare foreign keys between them")
-    elif others and all(_reaches_nothing(problem, name) for name in joined):
+    elif others and not any(problem.engine.ask(_reaches_some, joined)):
         reasons.append(
             "the keys of the examples occur in no row of another table; "
             f"check how the keys of '{examples.name}' are spelled"
@@ -99,7 +108,7 @@ def _about_tables(problem: Problem) -> list[str]:
             "the tables hold keys only, and no join that rules may follow tells the examples apart; raise max_depth, "
             "or add columns that are not keys"
         )
-    elif not any(_varies(column) for column in attributes):
+    elif not any(low < high or (low == high and missing) for low, high, missing in attributes):
         reasons.append("no attribute varies: every visible column has one value (or none) on all examples' rows")
     return reasons
 
@@ -148,18 +157,32 @@ def _joined_tables(problem: Problem) -> list[str]:
         domains |= {column.domain for name in new for column in tables[name].keys}
 
 
-def _reaches_nothing(problem: Problem, name: str) -> bool:
-    table: Table = problem.database.tables[name]
-    return not any(
+def _reaches_some(engine: Engine, joined: Sequence[str]) -> bool:
+    """Whether a key of the examples occurs in some row of other tables."""
+    return any(
         own.domain == other.domain and np.isin(own.codes[own.codes >= 0], other.codes).any()
-        for own in problem.examples.keys
-        for other in table.keys
+        for own in engine.examples.keys
+        for name in joined
+        for other in engine.database.tables[name].keys
     )
 
 
-def _varies(column: Column) -> bool:
-    """Whether a column tells some rows from others: two values, or one and a missing value."""
+def _ends_behind(problem: Problem, joined: Sequence[str]) -> list[Ends]:
+    """The ends of all attributes of other tables, in all partitions where there are some."""
+    answers = problem.engine.ask(_ends_of, joined)
+    return [
+        Ends(float(np.nanmin([np.inf, *low])), float(np.nanmax([-np.inf, *high])), any(missing))
+        for low, high, missing in (zip(*each, strict=True) for each in zip(*answers, strict=True))
+    ]
+
+
+def _ends_of(engine: Engine, joined: Sequence[str]) -> list[Ends]:
+    return [_ends(column) for name in joined for column in engine.database.tables[name].attributes]
+
+
+def _ends(column: Column) -> Ends:
+    """Whether a column tells some rows from others is seen from these: two values, or one and a missing value."""
     values = column.values[~column.missing]
     if values.size == 0:
-        return False
-    return bool(values.size < column.values.size or (values != values[0]).any())
+        return Ends(np.nan, np.nan, bool(column.values.size))
+    return Ends(float(values.min()), float(values.max()), values.size < column.values.size)
