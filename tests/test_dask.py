@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 import hornboost as hb
 from hornboost import cli
-from hornboost.cli.cluster import SETTINGS
+from hornboost.cli.cluster import local_client
 from hornboost.engine.dask_parts import DaskParts
 from hornboost.engine.part import Part
 from hornboost.engine.parts import LocalParts, PerPart
@@ -29,8 +29,10 @@ from hornboost.errors import DataError
 distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
 
 ESTIMATORS = [
-    hb.HornBoostClassifier(rounds=4, max_literals=2, max_depth=2, aggregates=False, constants=False, random_state=0),
-    hb.C2RIBClassifier(rounds=5, random_state=0),
+    hb.HornBoostClassifier(rounds=3, max_literals=2, max_depth=2, random_state=0),
+    hb.C2RIBClassifier(rounds=4, random_state=0),
+    hb.C2RIBClassifier(rounds=4, features="margin", random_state=0),
+    hb.C2RIBClassifier(rounds=3, features="V3", random_state=0),
     hb.KBSClassifier(rounds=3, random_state=0),
     hb.AdaBoostM1Classifier(rounds=3, random_state=0),
     hb.LogitBoostClassifier(rounds=3, random_state=0),
@@ -39,13 +41,7 @@ ESTIMATORS = [
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    import dask
-
-    with dask.config.set(SETTINGS):
-        cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-        )
-    with cluster, distributed.Client(cluster) as client:
+    with local_client(2) as client:
         yield client
 
 
@@ -109,6 +105,14 @@ def test_workers_that_die_change_nothing(client: Any, whole: hb.Database, divide
     estimator = hb.C2RIBClassifier(rounds=6, random_state=0)
     found = fitted(estimator, divided, client=client, callbacks=[kill])
     assert saved(found, tmp_path) == saved(fitted(estimator, whole), tmp_path)
+
+
+def test_a_checkpoint_of_a_cluster_goes_on_without_one(client: Any, divided: hb.Database, tmp_path: Path) -> None:
+    given = {"checkpoint": tmp_path / "run.json"}
+    fitted(hb.C2RIBClassifier(rounds=3, random_state=0), divided, client=client, **given)
+    more = hb.C2RIBClassifier(rounds=6, random_state=0)
+    resumed = fitted(more, divided, **given)
+    assert saved(resumed, tmp_path) == saved(fitted(more, divided), tmp_path)
 
 
 def test_ctrl_c_and_time_limits_keep_what_was_learned(client: Any, divided: hb.Database) -> None:
@@ -181,7 +185,14 @@ def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None
         three = parts.keep(3)
         assert parts.value(parts.reduce(operator.add, parts.each(times, three))) == 135
         assert parts.values(parts.each(times, own)) == [k * (k - 1) for k in range(1, 10)]
+        total = parts.reduce(operator.add, parts.each(times, 1)[:4])
+        assert parts.values(parts.each(times, total)) == [10 * k for k in range(1, 10)]
+        assert parts.values([total, three]) == [10, 3]
         assert parts.n == 9
+    opened: list[int] = []
+    DaskParts(client, openers).open(opened.append)
+    assert opened == sorted(opened)
+    assert (opened[0], opened[-1]) == (0, 9)
     assert DaskParts(client, openers).together == 5
 
 
@@ -223,6 +234,21 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> A
         return code, *capfd.readouterr()
 
     return call
+
+
+def test_the_command_line_works_on_a_cluster_or_on_processes_of_its_own(
+    run: Any, client: Any, folder: Path, tmp_path: Path
+) -> None:
+    options = ["--estimator", "c2rib", "--rounds", 3]
+    assert run("fit", folder, "-o", tmp_path / "local.json", *options)[0] == 0
+    code, _, err = run("fit", folder, "-o", tmp_path / "dask.json", *options, "--dask", client.scheduler.address)
+    assert code == 0, err
+    assert err.startswith("2 workers; dashboard: http")
+    code, _, err = run("fit", folder, "-o", tmp_path / "own.json", *options, "--workers", 1)
+    assert code == 0, err
+    assert err.startswith("1 worker; dashboard: http")
+    models = {(tmp_path / f"{name}.json").read_bytes() for name in ("local", "dask", "own")}
+    assert len(models) == 1
 
 
 def test_the_command_line_refuses_what_it_cannot_reach(

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import logging
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hornboost.cli.output import note
+from hornboost.cli.progress import count_progress
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-SETTINGS = {
-    "distributed.scheduler.allowed-failures": 20,
-    "distributed.scheduler.work-stealing": False,
-    "distributed.deploy.lost-worker-timeout": "120s",
-}
-"""For workers of our own: a partition is tried again after many deaths, stays where it is open, and a process that
-takes long to start is waited for."""
+SETTINGS = {"distributed.scheduler.allowed-failures": 20, "distributed.scheduler.work-stealing": False}
+"""For workers of our own: a partition is tried again after many deaths, and stays where it is open."""
+
+AGAIN = 5.0
+"""Seconds after which workers that did not come back are started anew."""
 
 PATIENCE = 10.0
 """Seconds that a scheduler has to answer."""
@@ -49,15 +49,17 @@ def working_on(database: Database, cluster: Cluster) -> Iterator[Database]:
     with _client(cluster) as client:
         n = len(client.scheduler_info(n_workers=-1)["workers"])
         note(f"{'1 worker' if n == 1 else f'{n} workers'}; dashboard: {client.dashboard_link}")
-        yield database.on(client)
+        there = database.on(client)
+        with count_progress("opening partitions", there.parts.n) as opened:
+            there.parts.open(opened)
+        yield there
 
 
 @contextmanager
 def _client(cluster: Cluster) -> Iterator[Any]:
     """A client, closed at the end, and with it the processes that were started for it."""
     try:
-        import dask
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise DataError(
             "work on a Dask cluster needs the package distributed; install it with: pip install 'hornboost[dask]'"
@@ -72,13 +74,35 @@ def _client(cluster: Cluster) -> Iterator[Any]:
                     "start one with: dask scheduler"
                 ) from None
         else:
-            with dask.config.set(SETTINGS):
-                workers = LocalCluster(
-                    n_workers=cluster.workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
-                )
-            client = stack.enter_context(Client(stack.enter_context(workers)))
-            client.register_plugin(_deaf())
+            client = stack.enter_context(local_client(cluster.workers))
         yield client
+
+
+@contextmanager
+def local_client(n: int) -> Iterator[Any]:
+    """The client of as many worker processes, which are closed with it.
+
+    Dask starts a process again that died, but not one that died while it started: then there is one too few, until the
+    cluster is told its size again.
+    """
+    import dask
+    from distributed import Client, LocalCluster
+
+    with dask.config.set(SETTINGS):
+        cluster = LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
+    done = threading.Event()
+
+    def refill() -> None:
+        while not done.wait(AGAIN):
+            cluster.scale(n)
+
+    with cluster, Client(cluster) as client:
+        client.register_plugin(_deaf())
+        threading.Thread(target=refill, daemon=True).start()
+        try:
+            yield client
+        finally:
+            done.set()
 
 
 def _reason(error: Exception) -> str:

@@ -46,5 +46,20 @@ def fit_progress(total: int | None, what: str = "learning") -> Iterator[Callable
         yield update
 
 
+@contextmanager
+def count_progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A function that is told how much is done, and draws a bar of it on a terminal."""
+    console = progress_console()
+    if console is None:
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
 def _identity(rule: Any) -> Any:
     return getattr(rule, "specs", rule if isinstance(rule, str) else id(rule))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
+import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
     from distributed import Client
 
 FAN = 8
-"""Results that are added at a time on the way to their sum."""
+"""Results that are added at a time on the way to their sum; so many, or fewer, are added in this process."""
+
+SMALL = 1 << 16
+"""Bytes of a value that goes along with every task that needs it."""
 
 LOOK = 5.0
 """Seconds after which the workers are counted again: who left, and who has come."""
@@ -34,6 +39,19 @@ SOON = 0.2
 _log = logging.getLogger("hornboost")
 _locks: WeakKeyDictionary[Part, threading.Lock] = WeakKeyDictionary()
 _guard = threading.Lock()
+
+
+@dataclass(eq=False, slots=True)
+class _Sum:
+    """The last few parts of a sum, which are added here: that saves the way from worker to worker.
+
+    `total` is its value once it is known, and `sent` what tasks are given for it, each in a tuple.
+    """
+
+    add: Callable[[Any, Any], Any]
+    parts: list[Handle]
+    total: tuple[Any] | None = None
+    sent: tuple[Any] | None = None
 
 
 class DaskParts:
@@ -63,36 +81,67 @@ class DaskParts:
         return math.ceil(self.n / max(len(self._workers()), 1))
 
     def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
-        return self._on_parts(_work, work.__name__, work, PerPart(self._opened()), *arguments)
+        sent = [self._sent(one) if isinstance(one, _Sum) else one for one in arguments]
+        return self._on_parts(_work, work.__name__, work, PerPart(self._opened()), *sent)
 
     def reduce(self, add: Callable[[Any, Any], Any], handles: Sequence[Handle]) -> Handle:
         level = list(handles)
-        while len(level) > 1:
+        while len(level) > FAN:
             groups = [level[k : k + FAN] for k in range(0, len(level), FAN)]
             with _told():
                 level = [
                     self.client.submit(_added, add, *group, pure=False) if len(group) > 1 else group[0]
                     for group in groups
                 ]
-        return level[0]
+        return level[0] if len(level) == 1 else _Sum(add, level)
 
     def value(self, handle: Handle) -> Any:
         return self.values([handle])[0]
 
     def values(self, handles: Sequence[Handle]) -> list[Any]:
+        sums = [handle if isinstance(handle, _Sum) else _Sum(_added, [handle]) for handle in handles]
+        unknown = [one for one in sums if one.total is None]
+        found = iter(self._gathered([part for one in unknown for part in one.parts]))
+        for one in unknown:
+            one.total = (_added(one.add, *(next(found) for _ in one.parts)),)
+            one.parts = []
+        return [one.total[0] for one in sums if one.total is not None]
+
+    def _gathered(self, futures: list[Handle]) -> list[Any]:
         from distributed import wait
 
-        while True:
+        while futures:
             with _told(), suppress(TimeoutError):
-                wait(list(handles), timeout=SOON)
-                return list(self.client.gather(list(handles)))
+                wait(futures, timeout=SOON)
+                return list(self.client.gather(futures))
             self._look_around()
+        return []
+
+    def _sent(self, one: _Sum) -> Any:
+        """A sum as an argument: with each task while it is small, once for all where it is not."""
+        if one.sent is None:
+            value = self.value(one)
+            is_small = len(pickle.dumps(value, pickle.HIGHEST_PROTOCOL)) <= SMALL
+            one.sent = (value if is_small else self.keep(value),)
+        return one.sent[0]
 
     def keep(self, value: Any) -> Handle:
         if isinstance(value, PerPart):  # beside its partition, from where it need not be sent again
             return PerPart(self._on_parts(_beside, "keep", PerPart(self._opened()), value))
         with _told():
             return self.client.submit(_same, value, pure=False)
+
+    def open(self, told: Callable[[int], object]) -> None:
+        """Open the partitions now, and tell how many are open each time that there are more."""
+        from distributed import wait
+
+        pending = self._opened()
+        while pending:
+            told(self.n - len(pending))
+            with _told(), suppress(TimeoutError):
+                pending = list(wait(pending, timeout=SOON, return_when="FIRST_COMPLETED").not_done)
+            self._look_around()
+        told(self.n)
 
     def _opened(self) -> list[Handle]:
         if self._parts is None:

@@ -139,9 +139,9 @@ def identity(problem: Problem, settings: Iterable[tuple[str, Any]]) -> str:
     for values in (problem.classes, problem.weights, problem.content):
         digest.update(np.ascontiguousarray(values).view(np.uint8).data)
     digest.update(repr((problem.label, problem.labels)).encode())
-    for table in (problem.examples, *problem.database.tables.values()):
-        _add(digest, table)
     stored = problem.database.stored
+    for table in (problem.examples, *(problem.database.tables.values() if stored is None else ())):
+        _add(digest, table)
     if stored is not None:  # the rows of its tables are in these files
         digest.update(repr(sorted((name, file.sha256) for name, file in stored.manifest.files.items())).encode())
     return "sha256:" + digest.hexdigest()
