@@ -31,8 +31,13 @@ def partition_loaded(
     if database.given_facts is not None:
         raise DataError(f"{database.given_facts.folder.name}: these are partitions already; partition their source")
     with new_folder(folder, overwrite) as temporary:
-        warehouse = loaded(duckdb.connect, database.tables, database.domains)
-        write_partitions(database, warehouse, temporary, **sizes)
+        try:
+            with duckdb.connect() as connection:
+                warehouse = loaded(connection, database.tables, database.domains)
+                write_partitions(database, warehouse, temporary, **sizes)
+        except duckdb.Error as error:
+            reason = str(error).strip().splitlines()[0]
+            raise DataError(f"{folder}: the partitions cannot be made ({reason}); nothing was written") from None
 
 
 def check_sizes(partitions: int, depth: int, small_table: int, max_bins: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -147,11 +147,10 @@ def columns_of(table: Table) -> list[Column]:
     return [*table.columns.values(), *([] if table.times is None else [table.times])]
 
 
-def loaded(connect: Callable[[], Any], tables: Mapping[str, Table], domains: Mapping[str, Domain]) -> Warehouse:
+def loaded(connection: Any, tables: Mapping[str, Table], domains: Mapping[str, Domain]) -> Warehouse:
     """The tables of a database that is in memory."""
     import pyarrow as pa
 
-    connection = connect()
     for number, table in enumerate(tables.values()):
         connection.register(f"e{number}", encoded_rows(table, domains))
     key_types = {name: "int64" if domain.values.type == pa.int64() else "string" for name, domain in domains.items()}
