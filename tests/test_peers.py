@@ -96,6 +96,7 @@ def test_what_was_prepared_is_not_written_again_unless_more_folds_are_asked_for(
     file = prepared.folder / "task.json"
     file.write_text("{}", encoding="utf-8")
     assert prepare("small", None, prepared.folder, folds=1).folds == ("fold0",)
+    assert prepare("small", None, prepared.folder, folds=3, known=True).folds == prepared.folds
     assert file.read_text(encoding="utf-8") == "{}"
     assert len(prepare("small", None, prepared.folder, folds=3).folds) == 3
     assert file.read_text(encoding="utf-8") != "{}"

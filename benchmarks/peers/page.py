@@ -214,25 +214,28 @@ def small_models(compared: Compared) -> str:
 
 
 def behind(compared: Compared) -> str:
-    """The rows in which a peer's area under the ROC curve or log-loss is clearly better than HornBoost's."""
+    """The rows in which a peer's area under the ROC curve or log-loss is clearly better, and who is faster."""
     by_set = {row.set: row for row in compared.rows if (row.peer, row.learner) == ("hornboost", "hornboost")}
     if not any(row.folds for row in by_set.values()):
         return "HornBoost was not run."
     lines = []
+    faster: dict[str, int] = {}
     for row in compared.rows:
         beside = comparison(by_set[row.set], row) if row.set in by_set and row.peer != "hornboost" else None
         if beside is None:
             continue
+        shown = compared.names[row.peer, row.learner]
+        faster[shown] = faster.get(shown, 0) + (beside.times < 1)
         worse = [
             f"{shown} by {-beside.ahead[name]:.3f}"
             for name, shown, least in (("auc", "AUC", 0.005), ("log_loss", "log-loss", 0.01))
             if beside.ahead.get(name, 0.0) < -least
         ]
-        worse += [f"time, {times(beside.times)} of HornBoost's"] if beside.times < 1 and worse else []
         if worse:
-            shown = compared.names[row.peer, row.learner]
             lines.append(f"- {row.set}, {shown}: {', '.join(worse)} ({_folds(beside.folds)})")
-    return "\n".join(lines) or "Nowhere by more than 0.005 in AUC or 0.01 in log-loss."
+    quicker = [f"{shown} ({count})" for shown, count in faster.items() if count]
+    lines += [f"- time, with the number of sets: {'; '.join(quicker)}"] if quicker else []
+    return "\n".join(lines) or "Nowhere by more than 0.005 in AUC or 0.01 in log-loss, nor in time."
 
 
 def pictures(compared: Compared, folder: Path) -> str:

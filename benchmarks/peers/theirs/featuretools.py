@@ -16,6 +16,11 @@ from __future__ import annotations
 from typing import Any
 
 
+def cannot(task: Any, learner: str) -> str | None:
+    """Tables that share keys without a reference between them."""
+    return "needs foreign keys, which these tables do not have" if task.tables and not task.foreign_keys else None
+
+
 def prepare(task: Any, learner: str) -> Any:
     """An entity set: each table needs an index of its own, and each reference is a relationship."""
     import featuretools as ft

@@ -18,6 +18,11 @@ DEPTH = 3
 """Joins between an example and a row that features are made of."""
 
 
+def cannot(task: Any, learner: str) -> str | None:
+    """Tables that share keys without a reference between them."""
+    return "needs foreign keys, which these tables do not have" if task.tables and not task.foreign_keys else None
+
+
 def prepare(task: Any, learner: str) -> Any:
     """Frames with roles, and a data model: a copy of a table for each way of joins that leads to it."""
     import getml

@@ -37,7 +37,7 @@ def fit(task: Any, data: Any, learner: str) -> Any:
     from imodels import BoostedRulesClassifier, FIGSClassifier, SkopeRulesClassifier, SlipperClassifier
 
     model = {
-        "slipper": SlipperClassifier(),
+        "slipper": SlipperClassifier(random_state=0),
         "boosted": BoostedRulesClassifier(random_state=0),
         "skope": SkopeRulesClassifier(random_state=0),
         "figs": FIGSClassifier(random_state=0),
