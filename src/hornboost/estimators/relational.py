@@ -116,7 +116,7 @@ class RelationalModel(RelationalExamples):
         >>> db = hb.datasets.trains(100, seed=1).database()
         >>> clf = hb.C2RIBClassifier(db, rounds=5, random_state=0).fit(*db.examples())
         >>> clf.importances_.loc[0, ["table", "column"]].tolist()
-        ['car', 'load']
+        ['train', 'speed']
         """
         self._check_rules()
         return importances(self.rules_, self._weight)
