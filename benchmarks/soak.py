@@ -80,7 +80,7 @@ def drawn(rng: random.Random) -> tuple[str, Callable[[dict[str, Any]], Any], hb.
     make, own = ESTIMATORS[name](rng)
     given = {
         "rounds": rng.randint(1, 12),
-        "max_depth": rng.choice([1, 2, 2, 3]),
+        "max_depth": rng.choice([1, 2, 2, 3 if kind != "pairs" else 2]),
         "max_bins": rng.choice([4, 50, 1 << 16]),
         "random_state": seed,
     } | own
@@ -105,7 +105,7 @@ def one_setting(rng: random.Random, tally: Tally, interrupted: bool) -> None:
     X, y = database.examples()
     try:
         model = make(others(rng)).fit(X, y)
-        again = make({**others(rng), "max_entries": model.max_entries if "aggregates" in what else 100}).fit(X, y)
+        again = make({**others(rng), "max_entries": model.max_entries if "aggregates" in what else 10_000}).fit(X, y)
         tally.fits += 2
         if learned(model) != learned(again):
             tally.fails(f"{what}: another model")
