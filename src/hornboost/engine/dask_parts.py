@@ -28,7 +28,7 @@ SMALL = 1 << 16
 """Bytes of a value that goes along with every task that needs it."""
 
 LOOK = 5.0
-"""Seconds after which the workers are counted again: who left, and who has come."""
+"""Seconds after which it is looked whether there are workers at all."""
 
 PATIENCE = 60.0
 """Seconds without any worker after which work is given up."""
@@ -57,17 +57,14 @@ class _Sum:
 class DaskParts:
     """Partitions that the workers of a Dask client open and work on.
 
-    Each partition has a worker on which its tasks would best run. Where that worker is gone, Dask runs them on another
-    one, and from the next look at the workers on the partition belongs to one that has come, or has least to do. It is
-    sent as its partitions in one process: who reads a model has another cluster, or none.
+    It is sent as its partitions in one process: who reads a model has another cluster, or none.
     """
 
     def __init__(self, client: Client, openers: Sequence[Opener]) -> None:
         self.client = checked_client(client)
         self.openers = tuple(openers)
         self._parts: list[Handle] | None = None
-        self._homes: list[str] = []
-        self._looked = -math.inf
+        self._looked = time.monotonic()
 
     def __reduce__(self) -> tuple[type[LocalParts], tuple[tuple[Opener, ...]]]:
         return LocalParts, (self.openers,)
@@ -146,44 +143,17 @@ class DaskParts:
     def _opened(self) -> list[Handle]:
         if self._parts is None:
             self._parts = self._on_parts(open_part, "open", PerPart(self.openers), retries=1)
-            _log.info("opening %d partitions on %d workers", self.n, len(set(self._homes)))
+            _log.info("opening %d partitions on %d workers", self.n, len(self._workers()))
         return self._parts
 
     def _on_parts(self, work: Callable[..., Any], name: str, *arguments: Any, **options: Any) -> list[Handle]:
-        """A task a partition, each where its partition is at home."""
-        homes = self._at_home()
-        found: list[Handle] = [None] * self.n
-        for home in dict.fromkeys(homes):
-            places = [k for k in range(self.n) if homes[k] == home]
-            own = [[one.of_part[k] if isinstance(one, PerPart) else one for k in places] for one in arguments]
-            with _told():
-                futures = self.client.map(
-                    work, *own, key=name, pure=False, workers=[home], allow_other_workers=True, **options
-                )
-            for k, future in zip(places, futures, strict=True):
-                found[k] = future
-        return found
+        """A task a partition. Dask runs it where its partition is open, or anywhere.
 
-    def _at_home(self) -> list[str]:
-        """The worker of each partition, as even as can be without moving those whose worker is still there."""
-        if time.monotonic() - self._looked < LOOK:
-            return self._homes
-        workers = self._wait_for_workers()
-        most = math.ceil(self.n / len(workers))
-        kept = dict.fromkeys(workers, 0)
-        homes = [""] * self.n
-        for k, home in enumerate(self._homes):
-            if kept.get(home, most) < most:
-                homes[k], kept[home] = home, kept[home] + 1
-        for k in range(self.n):
-            if not homes[k]:
-                homes[k] = min(workers, key=lambda worker: kept[worker])
-                kept[homes[k]] += 1
-        if self._homes and homes != self._homes:
-            moved = sum(old != new for old, new in zip(self._homes, homes, strict=True))
-            _log.info("%d of %d partitions move: there are %d workers now", moved, self.n, len(workers))
-        self._homes, self._looked = homes, time.monotonic()
-        return self._homes
+        Tasks that name a worker would wait for ever where all workers died at once.
+        """
+        own = [one.of_part if isinstance(one, PerPart) else [one] * self.n for one in arguments]
+        with _told():
+            return list(self.client.map(work, *own, key=name, pure=False, **options))
 
     def _workers(self) -> list[str]:
         return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
@@ -207,7 +177,7 @@ class DaskParts:
         check()
         if time.monotonic() - self._looked > LOOK:
             self._wait_for_workers()
-            self._looked = -math.inf
+            self._looked = time.monotonic()
 
 
 def checked_client(client: Any) -> Client:
