@@ -126,7 +126,7 @@ def test_without_classes_the_columns_that_divide_most_evenly_are_kept() -> None:
 
 
 def test_rows_are_counted_and_the_widest_joins_left_out() -> None:
-    db = hb.datasets.skewed_pairs(600, skew=100, seed=2).database()
+    db = hb.datasets.skewed_pairs(300, skew=100, seed=2).database()
     everything = mined(db, 3, Limits())
     enough = mined(db, 3, Limits(max_rows=1000 * everything.rows))
     assert [query.body for query in enough.queries] == [query.body for query in everything.queries]
@@ -207,7 +207,7 @@ def test_mining_leaves_the_search_for_garbage_alone() -> None:
 
 
 def test_rows_beyond_the_estimate_end_the_mining(monkeypatch: pytest.MonkeyPatch) -> None:
-    db = hb.datasets.skewed_pairs(600, skew=100, seed=2).database()
+    db = hb.datasets.skewed_pairs(300, skew=100, seed=2).database()
     everything = mined(db, 3, Limits())
     monkeypatch.setattr("hornboost.mining.miner.largest_affordable", lambda costs, budget: np.inf)
     few = mined(db, 3, Limits(max_rows=everything.rows // 10))
