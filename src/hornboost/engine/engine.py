@@ -509,10 +509,10 @@ def refined_specs(specs: tuple[Spec, ...], refinement: Refinement) -> tuple[Spec
     if not joins:
         assert test is not None
         return with_test(specs, node, test)
-    parents = [node, *range(n, n + len(joins) - 1)]
-    new = [Spec(join.table, parent, _placed(join, n)) for join, parent in zip(joins, parents, strict=True)]
-    if test is not None:
-        new[-1] = replace(new[-1], tests=(test,))
+    new = []
+    for k, join in enumerate(joins):
+        tests = () if test is None or k < len(joins) - 1 else (test,)
+        new.append(Spec(join.table, node if k == 0 else n + k - 1, _placed(join, n), tests))
     return (*specs, *new)
 
 

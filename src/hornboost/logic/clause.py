@@ -156,6 +156,8 @@ class Clause:
         >>> str(Clause.parse('y="1" :- a(id=K), b(a=K, age<=90d, age<=36h).').tightened())
         'y="1" :- a(id=K), b(a=K, age<=36h).'
         """
+        if all(len(literal.tests) < 2 for literal in self.body):
+            return self
         return replace(self, body=tuple(replace(literal, tests=_tightest(literal.tests)) for literal in self.body))
 
     def rooted(self, target: str) -> Clause:
