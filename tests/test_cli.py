@@ -581,6 +581,20 @@ def test_the_number_of_rounds_may_be_left_to_the_estimator(run: Any, folder: Pat
     assert done.code == 0, done.err
 
 
+def test_rows_without_a_key_have_one_number_with_and_without_a_label(run: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [k % 7 for k in range(60)], "class": ["yes" if k % 7 > 3 else "no" for k in range(60)]})
+    frame.loc[[4, 9, 30], "class"] = None
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model, source = tmp_path / "m.json", tmp_path / "t.csv"
+    assert run("fit", source, "--label", "class", "--rounds", 3, "-o", model).code == 0
+    new, every = (
+        pd.DataFrame(json.loads(run("predict", model, source, "--json", *only).out)).set_index("row")
+        for only in (["--unlabelled"], [])
+    )
+    assert list(new.index) == [5, 10, 31]
+    assert new.equals(every.loc[[5, 10, 31]])
+
+
 def test_fit_says_what_mining_left_out(run: Any, folder: Path, tmp_path: Path) -> None:
     few = ["--estimator", "mlynx", "--set", "max_length=2", "--set", "max_patterns=5"]
     result = run("fit", folder, "-o", tmp_path / "m.json", *few)

@@ -170,6 +170,8 @@ def load_with_examples(
             "leave out --unlabelled"
         )
     keys = _keys(database, X, saved.target.key)
+    if unlabelled and "row" in keys.columns and "row" not in X.columns:  # by its number among all rows, as elsewhere
+        keys["row"] = np.flatnonzero(database.examples(labelled=None, as_of=as_of)[1].isna()) + 1
     if saved.is_relational:
         return fitted(saved, database), X, keys
     return fitted(saved), X, keys
