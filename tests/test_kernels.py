@@ -15,7 +15,7 @@ import pytest
 from hornboost.engine import age_kernels, join_kernels, key_kernels, pair_kernels, sampling_kernels
 from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.sampling import splitmix64
-from hornboost.mining import query_kernels, selection_kernels
+from hornboost.mining import query_kernels, row_kernels, selection_kernels
 
 SOURCE = Path(join_kernels.__file__).parents[2]
 NO_CODES = np.empty((0, 0), np.int32)
@@ -182,7 +182,7 @@ def test_entries_die_with_their_parents_and_are_renumbered() -> None:
     assert (example.tolist(), rows.tolist(), up.tolist()) == ([2], [8], [1])
 
 
-HELD = query_kernels.HeldRows(np.array([[1], [1], [2], [2], [1], [1]], np.int32))
+HELD = row_kernels.HeldRows(np.array([[1], [1], [2], [2], [1], [1]], np.int32))
 """Bonds of two kinds."""
 
 

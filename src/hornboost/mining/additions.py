@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hornboost.data.index import KeyIndex
 from hornboost.mining import query_kernels as kernels
 from hornboost.mining.language import Language
+from hornboost.mining.row_kernels import Cutoffs
 from hornboost.mining.structure import Skeleton, Structure
 
 Shape = tuple[int, tuple[int, ...]]
@@ -48,7 +49,7 @@ def _addition(language: Language, skeleton: Skeleton, shape: Shape) -> Addition:
     return Addition(shape, prepared, (*skeleton, (shape[0], variables)), float((rows**2).sum() / max(rows.sum(), 1.0)))
 
 
-def _rows_by_key(prepared: kernels.Prepared, cutoffs: kernels.Cutoffs) -> NDArray[np.float64]:
+def _rows_by_key(prepared: kernels.Prepared, cutoffs: Cutoffs) -> NDArray[np.float64]:
     """How many rows each key leads to; rows that come after all cutoffs count for nobody."""
     if cutoffs is None or prepared.times is None or not prepared.times.size:
         return np.diff(prepared.offsets).astype(np.float64)

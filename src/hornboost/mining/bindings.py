@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hornboost.engine.join_kernels import cuts
 from hornboost.engine.reach import AT_ONCE, NO_OFFSETS
 from hornboost.mining import query_kernels as kernels
+from hornboost.mining.row_kernels import Cutoffs, HeldRows
 from hornboost.stopping import check
 
 Codes = NDArray[np.int32]
@@ -31,10 +32,10 @@ class Bindings:
     example: Codes
     variables: Codes
     rows: Codes
-    cutoffs: kernels.Cutoffs = None
+    cutoffs: Cutoffs = None
 
     @classmethod
-    def of_examples(cls, keys: Codes, cutoffs: kernels.Cutoffs = None) -> Bindings:
+    def of_examples(cls, keys: Codes, cutoffs: Cutoffs = None) -> Bindings:
         """Each example with its own keys."""
         everyone = np.arange(len(keys), dtype=np.int32)
         return cls(everyone, np.ascontiguousarray(keys), everyone, cutoffs)
@@ -54,7 +55,7 @@ class Bindings:
             )
         )
 
-    def reach(self, literal: kernels.Prepared, slots: kernels.Slots, rows: kernels.HeldRows, known: Words) -> Words:
+    def reach(self, literal: kernels.Prepared, slots: kernels.Slots, rows: HeldRows, known: Words) -> Words:
         """The conditions of a new literal that each example reaches under each slot (see `kernels.reach_literal`)."""
         first, *others = (
             kernels.reach_literal(part.example, part.variables, part.rows, slots, literal, rows, known, self.cutoffs)
@@ -65,7 +66,7 @@ class Bindings:
         return first
 
     def extended(
-        self, literal: kernels.Prepared, rows: kernels.HeldRows, attribute: int, condition: int, limit: int
+        self, literal: kernels.Prepared, rows: HeldRows, attribute: int, condition: int, limit: int
     ) -> Bindings:
         """The bindings that a new literal gives, one more than `limit` at most.
 
@@ -82,7 +83,7 @@ class Bindings:
         example, variables, last = made[0] if len(made) == 1 else map(np.concatenate, zip(*made, strict=True))
         return Bindings(example, variables, last, self.cutoffs)
 
-    def with_condition(self, rows: kernels.HeldRows, attribute: int, condition: int) -> Bindings:
+    def with_condition(self, rows: HeldRows, attribute: int, condition: int) -> Bindings:
         """The bindings whose last row holds a condition."""
         found = kernels.select(self.example, self.variables, self.rows, rows, attribute, condition, self.cutoffs)
         return Bindings(*found, self.cutoffs)

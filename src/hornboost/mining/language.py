@@ -16,8 +16,8 @@ from hornboost.data.table import Table
 from hornboost.engine.dependencies import value_of_key
 from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.logic.names import variable_name
-from hornboost.mining.query_kernels import Cutoffs
 from hornboost.mining.relation import Relation, relation_of, row_numbers, undated
+from hornboost.mining.row_kernels import Cutoffs
 from hornboost.mining.sight import latest_cutoffs
 from hornboost.mining.structure import Body, Skeleton, Structure, canonical, skeleton_of
 

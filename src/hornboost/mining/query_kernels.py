@@ -9,35 +9,28 @@ leaves out what asks for it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine.key_kernels import distinct, leads, same
 from hornboost.jit import inner, jit
-
-Codes = NDArray[np.int32]
-Places = NDArray[np.uint32]
-Words = NDArray[np.uint64]
-Floats = NDArray[np.float64]
-Cutoffs = Floats | None
-"""Up to when each example sees rows and values; None where everything counts for everybody."""
-
-
-class HeldRows(NamedTuple):
-    """The conditions that rows hold, an attribute a column (0 is none), and which of them depend on the example.
-
-    A condition counts for examples whose cutoff is after `since`, where that has rows. The conditions from `first_age`
-    on, one for each row of `ages`, are intervals of the time from the row's own of `times` to the cutoff; both ends
-    belong to an interval, so that neighbours may share one.
-    """
-
-    held: Codes
-    since: Floats | None = None
-    times: Floats | None = None
-    ages: Floats | None = None
-    first_age: int = 0
+from hornboost.mining.row_kernels import (
+    Codes,
+    Cutoffs,
+    Floats,
+    HeldRows,
+    Places,
+    Words,
+    cutoff_of,
+    fits,
+    holds,
+    is_aged,
+    is_known,
+    is_like_the_one_before,
+    seen_end,
+)
 
 
 class Prepared(NamedTuple):
@@ -98,94 +91,6 @@ def _first_bit(word: np.uint64) -> tuple[np.uint64, int]:
     return lowest, _FIRST_BIT[(lowest * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
 
 
-@inner
-def _fits(
-    keys: Codes, equal: Places, unequal: Places, apart: Places, variables: Codes, b: int, row: int | np.uint32
-) -> bool:
-    """Whether a row fits a binding: `engine.key_kernels.fits` for keys that lie side by side."""
-    for p in range(equal.shape[0]):
-        if not same(keys[row, equal[p, 0]], variables[b, equal[p, 1]]):
-            return False
-    for p in range(unequal.shape[0]):
-        if not distinct(keys[row, unequal[p, 0]], variables[b, unequal[p, 1]]):
-            return False
-    for p in range(apart.shape[0]):  # noqa: SIM110
-        if not distinct(keys[row, apart[p, 0]], keys[row, apart[p, 1]]):
-            return False
-    return True
-
-
-@inner
-def _is_like_the_one_before(example: Codes, variables: Codes, b: int, used: Places) -> bool:
-    if b == 0 or example[b] != example[b - 1]:
-        return False
-    for k in range(used.size):  # noqa: SIM110
-        if variables[b, used[k]] != variables[b - 1, used[k]]:
-            return False
-    return True
-
-
-@inner
-def _is_known(since: Floats | None, row: Any, a: int, cutoff: float) -> bool:
-    """Whether what a row holds of an attribute, some of which are late, counts up to a cutoff."""
-    if since is not None:
-        return bool(since[row, a] < cutoff)
-    return True
-
-
-@inner
-def _is_aged(times: Floats | None, ages: Floats | None, k: Any, row: Any, cutoff: float) -> bool:
-    """Whether the age of a row, seen from a cutoff, lies in an interval."""
-    if times is not None and ages is not None:
-        return bool(ages[k, 0] <= cutoff - times[row] <= ages[k, 1])
-    return False
-
-
-@inner
-def _holds(
-    held: Codes,
-    since: Floats | None,
-    times: Floats | None,
-    ages: Floats | None,
-    first_age: int,
-    row: Any,
-    attribute: int,
-    condition: int,
-    e: Any,
-    cutoffs: Cutoffs,
-) -> bool:
-    """Whether a row holds a condition, of which the attribute is given, for an example."""
-    if cutoffs is not None and since is not None and ages is not None:
-        if first_age <= condition < first_age + ages.shape[0]:
-            return _is_aged(times, ages, condition - first_age, row, cutoffs[e])
-        if since.shape[0] > 0 and not _is_known(since, row, attribute, cutoffs[e]):
-            return False
-    return bool(held[row, attribute] == condition)
-
-
-@inner
-def _end(offsets: NDArray[np.int64], times: Floats | None, code: Any, cutoff: float) -> Any:
-    """Where the rows of a key end that may be seen: times rise, and those that are missing come last."""
-    stop = offsets[code + 1]
-    if times is not None and times.size > 0:
-        low = offsets[code]
-        while low < stop:
-            middle = (low + stop) >> 1
-            if times[middle] < cutoff:
-                low = middle + 1
-            else:
-                stop = middle
-    return stop
-
-
-@inner
-def _cutoff(cutoffs: Cutoffs, e: Any) -> float:
-    """Up to when an example sees rows; anything where nothing has a time."""
-    if cutoffs is not None:
-        return float(cutoffs[e])
-    return 0.0
-
-
 @jit
 def count_reached(
     example: Codes,
@@ -200,7 +105,7 @@ def count_reached(
     for b in range(variables.shape[0]):
         code = variables[b, variable]
         if leads(code, offsets):
-            total += _end(offsets, times, code, _cutoff(cutoffs, example[b])) - offsets[code]
+            total += seen_end(offsets, times, code, cutoff_of(cutoffs, example[b])) - offsets[code]
     return total
 
 
@@ -272,17 +177,17 @@ def _reach_literal(
     # written out, and indexed without signs: with a call to `_fits` this loop measures a quarter slower
     for b in range(example.size):
         e = np.uint32(example[b])
-        is_told = repeats and is_told and _is_like_the_one_before(example, variables, b, used)
+        is_told = repeats and is_told and is_like_the_one_before(example, variables, b, used)
         n_own = first
-        cutoff = _cutoff(cutoffs, e)
+        cutoff = cutoff_of(cutoffs, e)
         for a in range(last_held.shape[1]):
             slot = slots[np.uint32(last_held[np.uint32(last[b]), a])]
-            if slot >= 0 and (not some_last_late or _is_known(last_since, np.uint32(last[b]), a, cutoff)):
+            if slot >= 0 and (not some_last_late or is_known(last_since, np.uint32(last[b]), a, cutoff)):
                 own[n_own] = slot
                 n_own += 1
         for k in range(n_last_ages):
             slot = slots[last_first_age + k]
-            if slot >= 0 and _is_aged(last_times, last_ages, k, np.uint32(last[b]), cutoff):
+            if slot >= 0 and is_aged(last_times, last_ages, k, np.uint32(last[b]), cutoff):
                 own[n_own] = slot
                 n_own += 1
         wanting = False
@@ -308,7 +213,7 @@ def _reach_literal(
                     words[w], touched[w] = told[code, w], w
                 n_touched = n_words
             else:
-                for at in range(offsets[code], _end(offsets, row_times, code, cutoff)):
+                for at in range(offsets[code], seen_end(offsets, row_times, code, cutoff)):
                     row = np.uint32(rows[at])
                     fits = True
                     for p in range(equal.shape[0]):
@@ -335,7 +240,7 @@ def _reach_literal(
                     words[0] |= np.uint64(1)
                     for a in range(held.shape[1]):
                         condition = np.uint64(held[row, a])
-                        if some_late and not _is_known(since, row, a, cutoff):
+                        if some_late and not is_known(since, row, a, cutoff):
                             condition = np.uint64(0)
                         word = np.uint32(condition >> np.uint64(6))
                         if words[word] == 0:
@@ -343,7 +248,7 @@ def _reach_literal(
                             n_touched += 1
                         words[word] |= np.uint64(1) << (condition & np.uint64(63))
                     for k in range(n_ages):
-                        if _is_aged(times, ages, k, row, cutoff):
+                        if is_aged(times, ages, k, row, cutoff):
                             condition = np.uint64(first_age + k)
                             word = np.uint32(condition >> np.uint64(6))
                             if words[word] == 0:
@@ -398,13 +303,13 @@ def _reach_tests(
     for b in range(example.size):
         found[0] = 0
         n = 1
-        cutoff = _cutoff(cutoffs, example[b])
+        cutoff = cutoff_of(cutoffs, example[b])
         for a in range(held.shape[1]):
-            if not some_late or _is_known(since, last[b], a, cutoff):
+            if not some_late or is_known(since, last[b], a, cutoff):
                 found[n] = held[last[b], a]
                 n += 1
         for k in range(n_ages):
-            if _is_aged(times, ages, k, last[b], cutoff):
+            if is_aged(times, ages, k, last[b], cutoff):
                 found[n] = first_age + k
                 n += 1
         if whole >= 0:
@@ -501,11 +406,11 @@ def _select(
 ) -> tuple[Codes, Codes, Codes]:
     n = 0
     for b in range(rows.size):
-        n += _holds(held, since, times, ages, first_age, rows[b], attribute, condition, example[b], cutoffs)
+        n += holds(held, since, times, ages, first_age, rows[b], attribute, condition, example[b], cutoffs)
     examples, kept, found = np.empty(n, np.int32), np.empty((n, variables.shape[1]), np.int32), np.empty(n, np.int32)
     n = 0
     for b in range(rows.size):
-        if _holds(held, since, times, ages, first_age, rows[b], attribute, condition, example[b], cutoffs):
+        if holds(held, since, times, ages, first_age, rows[b], attribute, condition, example[b], cutoffs):
             examples[n], found[n] = example[b], rows[b]
             for v in range(variables.shape[1]):
                 kept[n, v] = variables[b, v]
@@ -559,7 +464,7 @@ def _extend(
     for b in range(example.size):
         code = variables[b, variable]
         if leads(code, offsets):
-            room += _end(offsets, row_times, code, _cutoff(cutoffs, example[b])) - offsets[code]
+            room += seen_end(offsets, row_times, code, cutoff_of(cutoffs, example[b])) - offsets[code]
     room, n, before = min(room, limit + 1), 0, variables.shape[1]
     examples, longer, found = (
         np.empty(room, np.int32),
@@ -570,12 +475,12 @@ def _extend(
         code = variables[b, variable]
         if not leads(code, offsets):
             continue
-        for at in range(offsets[code], _end(offsets, row_times, code, _cutoff(cutoffs, example[b]))):
+        for at in range(offsets[code], seen_end(offsets, row_times, code, cutoff_of(cutoffs, example[b]))):
             row = np.uint32(rows[at])
             if (
                 attribute < 0
-                or _holds(held, since, times, ages, first_age, row, attribute, condition, example[b], cutoffs)
-            ) and _fits(keys, equal, unequal, apart, variables, b, row):
+                or holds(held, since, times, ages, first_age, row, attribute, condition, example[b], cutoffs)
+            ) and fits(keys, equal, unequal, apart, variables, b, row):
                 if n == room:  # the limit
                     return examples, longer, found
                 examples[n], found[n] = example[b], row

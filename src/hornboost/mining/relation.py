@@ -14,7 +14,7 @@ from hornboost.data.index import KeyIndex
 from hornboost.data.table import Table
 from hornboost.engine.dependencies import is_unique
 from hornboost.mining.binning import Condition, ages_of, conditions_of
-from hornboost.mining.query_kernels import HeldRows
+from hornboost.mining.row_kernels import HeldRows
 from hornboost.mining.sight import known_since
 
 if TYPE_CHECKING:
