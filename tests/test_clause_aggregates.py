@@ -18,7 +18,7 @@ import naive
 from hornboost import Clause
 from hornboost.aggregates.meaning import Paths
 from hornboost.aggregates.paths import find_paths
-from hornboost.data.build import Target
+from hornboost.data.built import Target
 from hornboost.data.describe import type_name
 from hornboost.engine import Coverage
 from hornboost.errors import ClauseError

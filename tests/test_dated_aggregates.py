@@ -21,7 +21,7 @@ from dated import DAY, EPOCH, LENGTHS, DatedCase, DatedTable, TimeColumn, dated_
 from hornboost.aggregates.attach import computed
 from hornboost.aggregates.meaning import Paths
 from hornboost.aggregates.paths import find_paths
-from hornboost.data.build import Target
+from hornboost.data.built import Target
 from hornboost.data.describe import type_name
 from hornboost.data.table import Column
 from hornboost.engine import Coverage

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
-from hornboost.data.build import Target
+from hornboost.data.built import Target
 from hornboost.logic.clause import Clause
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.file import from_bytes, to_bytes

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hornboost as hb
-from hornboost.data.build import Target
+from hornboost.data.built import Target
 from hornboost.data.describe import type_name
 from hornboost.errors import ModelError
 from hornboost.logic.clause import Clause, Literal

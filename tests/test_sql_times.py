@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dated import EPOCH, DatedCase, DatedTable, is_number, seeded_case
-from hornboost.data.build import Target
+from hornboost.data.built import Target
 from hornboost.data.describe import type_name
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.sql import ensemble_to_sql

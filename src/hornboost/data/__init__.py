@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hornboost.data.build import Target
+from hornboost.data.built import Target
 from hornboost.data.database import Database
 from hornboost.data.describe import Link
 from hornboost.data.domain import Domain

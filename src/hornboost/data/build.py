@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.built import Built, FoldValues, Labelled, Target
 from hornboost.data.convert import encode_nominal, factorize, factorize_keys, to_moments, to_numbers
 from hornboost.data.domain import Domain
-from hornboost.data.labels import MANY, LabelKind, column_kind, goes_by_text
+from hornboost.data.labels import MANY, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
@@ -27,67 +28,6 @@ if TYPE_CHECKING:
 
 OR = " or "
 """Between the values of a class that stands for several."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is predicted: the label of a table's rows.
-
-    `positive` and `negative` are values of `y` as text (None with more than two classes, or without a label), `classes`
-    all of them.
-    """
-
-    table: str
-    key: tuple[str, ...] = ()
-    label: str | None = None
-    positive: str | None = None
-    negative: str | None = None
-    classes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class FoldValues:
-    """The fold of each example: a position in `values`, -1 for none; `problem` says why there are none."""
-
-    values: tuple[str, ...] = ()
-    of_example: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    problem: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """The target's rows that are examples, with their labels: classes as text, or numbers.
-
-    All rows and None when there is no label.
-
-    `relabelled` says whether `labels` are other than the column: classes were put together under a new name, or values
-    that no classifier takes are classes by their text.
-    """
-
-    target: Target
-    rows: NDArray[np.int64]
-    labels: NDArray[Any] | None = None
-    relabelled: bool = False
-    kind: LabelKind | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Built:
-    """What `Database` keeps.
-
-    `unlabelled` are the target's rows that would be examples if they had a label; `whatever_time` has both kinds with
-    those that have no cutoff, if there are any.
-    """
-
-    tables: dict[str, Table]
-    domains: dict[str, Domain]
-    labelled: Labelled
-    unlabelled: NDArray[np.int64]
-    folds: dict[str, FoldValues]
-    warnings: tuple[str, ...]
-    whatever_time: tuple[Labelled, NDArray[np.int64]] | None = None
-    hidden: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
-    """The target's columns that the task excludes, as codes: folds may go by what no rule may see."""
 
 
 def hidden_columns(schema: Schema, task: Task) -> set[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,33 +12,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.build import Target, build, hidden_columns
+from hornboost.data.build import build, hidden_columns
+from hornboost.data.built import Target
 from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text, type_name
 from hornboost.data.domain import Domain
 from hornboost.data.frames import encode_rows, examples_frame, with_cutoff
+from hornboost.data.groups import folds_by_group
 from hornboost.data.index import KeyIndex
+from hornboost.data.known_folds import known_folds
 from hornboost.data.labels import LabelKind
-from hornboost.data.places import Places
+from hornboost.data.partitionable import Partitionable
 from hornboost.data.readable import Readable
 from hornboost.data.schema import Schema, Task
 from hornboost.data.schema_file import format_schema, write_schema
 from hornboost.data.source import Source
-from hornboost.data.table import Column, Table
-from hornboost.data.times import about_times, first_time, time_text
+from hornboost.data.splits import splits_in_time
+from hornboost.data.table import Table
+from hornboost.data.times import about_times, first_time, warn_of_blindness
 from hornboost.errors import DataError, did_you_mean
-from hornboost.memory import bytes_of
 from hornboost.stopping import working
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hornboost.audit import Audit
-    from hornboost.data.partitions import PartitionStore
     from hornboost.data.readers.inferred import ModelColumn
     from hornboost.logic import Clause
 
 
-class Database(Readable):
+class Database(Partitionable, Readable):
     """The tables that rules are learned from, with the rows to predict. It never changes, so copies of it are itself.
 
     Make one by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`,
@@ -91,33 +92,6 @@ class Database(Readable):
         self._frame = frame
         self._start_caches()
 
-    _store: PartitionStore | None = None
-    _part: int | None = None
-    _parts: Any = None
-    _memory_limit: int | str | None = None
-    _places: Callable[[Table], Places] | None = None
-
-    @classmethod
-    def stored_as(cls, store: PartitionStore, state: Mapping[str, Any], part: int | None = None) -> Database:
-        """The database with what a folder of partitions says of it, or one of its parts."""
-        nothing = ("_inferred", "_left_out", "_warnings")
-        made = object.__new__(cls)
-        made.__dict__.update(dict.fromkeys(("_folder", "_again", "_frame")), **dict.fromkeys(nothing, ()))
-        made.__dict__.update(_allow_outside=False, _store=store, _part=part)
-        made._start_caches()
-        made.__dict__.update(state)
-        return made
-
-    @property
-    def stored(self) -> PartitionStore | None:
-        """The folder that holds the rows of all tables but the target, where they are not here."""
-        return self._store if self._part is None else None
-
-    @property
-    def given_facts(self) -> PartitionStore | None:
-        """What knows facts about whole tables where the rows here are only some: `is_unique` and `determines`."""
-        return self._store
-
     def _start_caches(self) -> None:
         self._lock = threading.Lock()
         self._indexes: dict[tuple[str, str], KeyIndex] = {}
@@ -125,7 +99,7 @@ class Database(Readable):
         self._time_warnings: tuple[str, ...] | None = None
         self._first_time: float | None = None
         self._examples: dict[bool | None, tuple[Any, Any]] = {}
-        self._on: tuple[Any, Database] | None = None
+        self._on = None
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = {"_lock", "_indexes", "_examples", "_on"}
@@ -169,74 +143,6 @@ class Database(Readable):
     def domains(self) -> Mapping[str, Domain]:
         """The dictionaries of the key columns."""
         return MappingProxyType(self._built.domains)
-
-    @property
-    def parts(self) -> Any:
-        """Who works on the partitions (`engine.parts.Parts`) where the rows lie in some; None where they are here."""
-        if self._parts is None and self.stored is not None:
-            from hornboost.engine.parts import LocalParts, StoredOpener
-
-            openers = [StoredOpener(self.stored, part) for part in range(self.stored.n)]
-            self._parts = LocalParts(openers, bytes_of(self._memory_limit))
-        return self._parts
-
-    def places(self, examples: Table) -> Places:
-        """Which partition each of some encoded rows of the target lies in, and where it is there."""
-        if self._places is not None:
-            return self._places(examples)
-        assert self.stored is not None
-        return Places(*self.stored.locate(self, examples))
-
-    def in_parts(self, parts: Any, places: Callable[[Table], Places] | None = None) -> Database:
-        """The same database with its rows in partitions, which `parts` work on and `places` finds examples in.
-
-        A database that was read from partitions knows the places itself.
-        """
-        changed: Database = object.__new__(type(self))
-        changed.__setstate__(self.__getstate__() | {"_parts": parts, "_places": places})
-        return changed
-
-    def key_counts(self, table: str, column: str) -> tuple[int, int]:
-        """How many rows have a key in a column, and the squares of how many have each, added up; of all partitions."""
-        if self._store is not None:
-            entry = self._store.manifest.table(table)
-            found = next(known for known in entry.columns if known.name == column)
-            return entry.rows - found.missing, found.squares
-        codes = self._built.tables[table].columns[column].codes
-        counts = np.bincount(codes[codes >= 0])
-        return int(counts.sum()), int((counts * counts).sum())
-
-    def n_identifiers(self, domain: str) -> int:
-        """How many identifiers key columns share, also where most of them are in partitions."""
-        return self._built.domains[domain].size if self._store is None else self._store.n_identifiers(domain)
-
-    def on(self, client: Any) -> Database:
-        """The same database, with the workers of a Dask client at work on its partitions.
-
-        Parameters
-        ----------
-        client : dask.distributed.Client
-            The client of any cluster whose workers can read the folder of the partitions.
-
-        Returns
-        -------
-        Database
-            One that all learn and predict with as before, to the same models; the workers keep its partitions open
-            until it, or the client, is closed.
-        """
-        from hornboost.engine.dask_parts import DaskParts, checked_client
-
-        checked_client(client)
-        parts = self.parts
-        if parts is None:
-            raise DataError(
-                "the rows of this database are not in partitions, which workers could work on; write it with "
-                "db.partition(DIR, partitions=N) or 'hornboost partition', and read Database.from_partitions(DIR)"
-            )
-        with self._lock:
-            if self._on is None or self._on[0] is not client:
-                self._on = client, self.in_parts(DaskParts(client, parts.openers), self._places)
-            return self._on[1]
 
     @property
     def target(self) -> Target:
@@ -349,35 +255,13 @@ class Database(Readable):
             return self._held_out(held_out).examples(labelled=labelled, as_of=as_of)
         if labelled in self._examples and as_of is None:
             return self._examples[labelled]
-        chosen = self._chosen(labelled, whatever_time=as_of is not None)
+        chosen = self._built.chosen(labelled, self._schema.location, whatever_time=as_of is not None)
         found = examples_frame(self._built, self._hidden, self._frame, *chosen)
         if as_of is not None:
             return with_cutoff(found[0], self._built.tables[self.target.table], as_of), found[1]
         if self._frame is not None:
             self._examples[labelled] = found
         return found
-
-    def _chosen(
-        self, labelled: bool | None, whatever_time: bool = False
-    ) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
-        """The rows of the target that are asked for, and their labels; also those without a cutoff, if that is said."""
-        among, unlabelled = self._built.labelled, self._built.unlabelled
-        if whatever_time and self._built.whatever_time is not None:
-            among, unlabelled = self._built.whatever_time
-        rows, labels = among.rows, among.labels
-        if labels is None or (labelled and rows.size):
-            return rows, labels
-        if labelled:
-            place = f"{self._schema.location}: table '{self.target.table}'"
-            raise DataError(
-                f"{place}: none of {unlabelled.size} rows has a value of '{self.target.label}', so nothing "
-                "can be learned"
-            )
-        if labelled is False:
-            return unlabelled, None
-        order = np.argsort(np.concatenate([rows, unlabelled]), kind="stable")
-        missing = np.full(unlabelled.size, None if labels.dtype == object else np.nan, labels.dtype)
-        return np.concatenate([rows, unlabelled])[order], np.concatenate([labels, missing])[order]
 
     def _held_out(self, name: str) -> Database:
         from hornboost.data.readers.folder import read_held_out
@@ -475,72 +359,22 @@ class Database(Readable):
         >>> [(train.tolist(), test.tolist()) for train, test in db.folds(time=[30, 40], horizon=5)]
         [([0, 1], [2]), ([0, 1, 2], [3])]
         """
-        if groups is not None or n_splits is not None:
-            return self._folds_by_group(name, groups, n_splits, (time, rolling, horizon))
-        if name is None and (time is not None or rolling is not None or horizon is not None):
-            from hornboost.data.splits import splits_in_time
-
-            return [(split.train, split.test) for split in splits_in_time(self, time, rolling, horizon)]
-        if time is not None or rolling is not None or horizon is not None:
-            raise DataError(f"the folds '{name}' are known, not made in time; leave out time, rolling and horizon")
-        known = [folds.name for folds in self._schema.folds]
-        if not known:
-            raise DataError(
-                f"{self._schema.location}: the schema names no folds; use the splitters of sklearn.model_selection"
-            )
-        name = self._first_folds() if name is None else name
-        if name not in known:
-            raise DataError(f"{self._schema.location}: there are no folds '{name}'{did_you_mean(name, known)}")
-        if name not in self._built.folds:
-            raise DataError(
-                f"{self._schema.location}: the folds '{name}' are a file of their own; use examples(held_out='{name}')"
-            )
-        folds = self._built.folds[name]
-        if folds.problem is not None:
-            raise DataError(f"{self._schema.location}: {folds.problem}")
-        is_one_split = set(folds.values) in ({"train", "test"}, {"train", "val"})
-        tests = [1 - folds.values.index("train")] if is_one_split else list(range(len(folds.values)))
-        found = []
-        for test in tests:
-            parts = (
-                np.flatnonzero((folds.of_example >= 0) & (folds.of_example != test)),
-                np.flatnonzero(folds.of_example == test),
-            )
-            for what, part in zip(("train on", "test on"), parts, strict=True):
-                if part.size == 0:
-                    problem = f"the folds '{name}' leave no example to {what} where '{folds.values[test]}' is held out"
-                    raise DataError(
-                        f"{self._schema.location}: {problem}; correct the folds, or split with sklearn.model_selection"
-                    )
-            found.append(parts)
-        return found
-
-    def _folds_by_group(
-        self, name: str | None, groups: Any, n_splits: int | None, others: tuple[Any, ...]
-    ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        from hornboost.data.groups import folds_by_group
-
-        if groups is None:
+        in_time = any(value is not None for value in (time, rolling, horizon))
+        if groups is not None:
+            if name is not None or in_time:
+                raise DataError(
+                    f"{self._schema.location}: folds are known, in time or by group; ask for one kind at a time"
+                )
+            return folds_by_group(self, groups, n_splits)
+        if n_splits is not None:
             raise DataError(
                 f"{self._schema.location}: n_splits is the number of folds by group; name a column as groups"
             )
-        if name is not None or any(value is not None for value in others):
-            raise DataError(
-                f"{self._schema.location}: folds are known, in time or by group; ask for one kind at a time"
-            )
-        return folds_by_group(self, groups, n_splits)
-
-    def _first_folds(self) -> str:
-        fitting = [
-            folds.name
-            for folds in self._schema.folds
-            if folds.file is None and self._built.folds[folds.name].problem is None
-        ]
-        if not fitting:
-            others = ", ".join(f"'{folds.name}'" for folds in self._schema.folds)
-            problem = f"none of the folds {others} belong to the rows of table '{self.target.table}'"
-            raise DataError(f"{self._schema.location}: {problem}; use the splitters of sklearn.model_selection")
-        return fitting[0]
+        if not in_time:
+            return known_folds(self._schema, self._built, name)
+        if name is not None:
+            raise DataError(f"the folds '{name}' are known, not made in time; leave out time, rolling and horizon")
+        return [(split.train, split.test) for split in splits_in_time(self, time, rolling, horizon)]
 
     @property
     def is_single_table(self) -> bool:
@@ -575,19 +409,8 @@ class Database(Readable):
         table = self._built.tables[self.target.table]
         encoded = encode_rows(X, table, self._built.domains, self._hidden, columns)
         if encoded.times is not None and encoded.n_rows:
-            self._warn_of_blindness(encoded.times)
+            warn_of_blindness(encoded.times, self.first_time)
         return encoded
-
-    def _warn_of_blindness(self, cutoffs: Column) -> None:
-        """Say so if none of the examples sees any row that has a time."""
-        last = float(cutoffs.numbers.max())
-        if last <= self.first_time < np.inf:
-            shown = [time_text(moment, cutoffs.is_date) for moment in (last, self.first_time)]
-            warnings.warn(
-                f"the examples see no row that has a time: the last cutoff is {shown[0]}, and the first row is of "
-                f"{shown[1]}; check the column '{cutoffs.name}'",
-                stacklevel=4,
-            )
 
     @property
     def first_time(self) -> float:
@@ -598,7 +421,7 @@ class Database(Readable):
 
     def encoded_examples(self) -> Table:
         """What `encode` would make of `examples()`, whose rows are encoded already."""
-        table, (rows, _) = self._built.tables[self.target.table], self._chosen(True)
+        table, (rows, _) = self._built.tables[self.target.table], self._built.chosen(True, self._schema.location)
         return table if rows.size == table.n_rows else table.take(rows)
 
     def index(self, table: str, column: str) -> KeyIndex:
@@ -620,16 +443,6 @@ class Database(Readable):
             with self._lock:
                 found = self._indexes.setdefault(place, built)
         return found
-
-    def check_here(self, table: str) -> None:
-        """Refuse to look at the rows of a table where they are in partitions."""
-        if self.stored is not None:
-            raise DataError(
-                f"{self.stored.folder.name}: the rows of table '{table}' are in {self.stored.n} partitions and not "
-                "here; read the source itself for this"
-            )
-        if self._parts is not None:
-            raise DataError(f"the rows of table '{table}' are in partitions and not here; read all of it for this")
 
     @working()
     def covers(self, clause: Clause) -> NDArray[np.bool_]:
@@ -668,55 +481,6 @@ class Database(Readable):
 
         return audit(self, folds=folds)
 
-    def partition(
-        self,
-        folder: str | Path,
-        partitions: int,
-        *,
-        depth: int = 2,
-        small_table: int = 10_000,
-        max_bins: int = 65_536,
-        overwrite: bool = False,
-    ) -> Database:
-        """Write the database in partitions: some of the examples each, with every row that they reach.
-
-        A model that is learned from partitions is the one that is learned from the database. `hornboost partition` does
-        the same for sources that are larger than memory.
-
-        Parameters
-        ----------
-        folder : path
-            The folder to write, all of it or nothing.
-        partitions : int
-            The number of parts.
-        depth : int
-            How many joins away from an example the rows are that its part holds; a learner goes no further.
-        small_table : int
-            Tables of at most so many rows are whole in every part.
-        max_bins : int
-            Distinct values of a numeric column up to which each is a threshold; beyond, they are put together in bins.
-        overwrite : bool
-            Whether a folder of partitions that exists is replaced.
-
-        Returns
-        -------
-        Database
-            What `from_partitions` reads there.
-
-        Examples
-        --------
-        >>> import tempfile, hornboost as hb
-        >>> db = hb.datasets.bank(100, transactions=5).database()
-        >>> parts = db.partition(tempfile.mkdtemp() + "/bank", 4, small_table=0)
-        >>> parts.stored.n, len(parts.examples()[0]), parts.tables["trans"].n_rows
-        (4, 100, 0)
-        """
-        from hornboost.data.partitions.loaded import partition_loaded
-
-        sizes = {"partitions": partitions, "depth": depth, "small_table": small_table, "max_bins": max_bins}
-        partition_loaded(self, Path(folder), overwrite=overwrite, **sizes)
-        return type(self).from_partitions(folder)
-
     def describe(self) -> Any:
         """Return a DataFrame with a row per column: table, rows, type, domain, distinct and missing values, links."""
         return describe_frame(self)
@@ -734,21 +498,3 @@ class Database(Readable):
 
     def _repr_html_(self) -> str:
         return summary_html(self)
-
-    @classmethod
-    def from_partitions(cls, folder: str | Path, memory_limit: int | str | None = None) -> Database:
-        """Read a folder that `partition` wrote: the examples now, the rows behind them a part at a time.
-
-        Parameters
-        ----------
-        folder : path
-            The folder.
-        memory_limit : int, str or None
-            The memory within which parts stay open, in bytes or as in "4GB"; None is 80 % of what there is. A fit that
-            has its own uses that.
-        """
-        from hornboost.data.partitions import PartitionStore
-
-        made = PartitionStore(Path(folder)).driver()
-        made._memory_limit = memory_limit
-        return made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornboost.data.build import Built
+from hornboost.data.built import Built
 from hornboost.data.domain import Domain
 from hornboost.data.readers.options import with_times
 from hornboost.data.table import Column, Table

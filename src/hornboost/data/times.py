@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -210,3 +211,15 @@ def one_time(value: Any, is_date: bool, place: str) -> float:
     if encoded.missing[0] or encoded.is_date != is_date:
         raise DataError(f"{place}: {str(value)!r} is no time where cutoffs are {kind}; write one such as {example}")
     return float(encoded.numbers[0])
+
+
+def warn_of_blindness(cutoffs: Column, first: float) -> None:
+    """Say so if none of the examples sees any row that has a time, of which the first is given."""
+    last = float(cutoffs.numbers.max())
+    if last <= first < np.inf:
+        shown = [time_text(moment, cutoffs.is_date) for moment in (last, first)]
+        warnings.warn(
+            f"the examples see no row that has a time: the last cutoff is {shown[0]}, and the first row is of "
+            f"{shown[1]}; check the column '{cutoffs.name}'",
+            stacklevel=4,
+        )

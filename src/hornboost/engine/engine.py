@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +17,18 @@ from hornboost.engine import join_kernels, pair_kernels
 from hornboost.engine.attributes import Attributes, Inputs
 from hornboost.engine.blocks import Block, build_block, pass_over, zeros
 from hornboost.engine.cache import Cache
+from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts, writable
-from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted
+from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted, refined_specs
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
 from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, Needs
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
 from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, NO_TIMES, Codes, Floats, Reach, cutoffs_of, follow, gathered
-from hornboost.engine.row_conditions import NO_CONDITIONS, Conditions, conditions_of
+from hornboost.engine.row_conditions import conditions_of
 from hornboost.engine.seen import depends_on_cutoff, seen_satisfies
 from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
-from hornboost.engine.tree import Join, Ref, Spec, path_text, with_test
+from hornboost.engine.tree import Join, Ref, path_text
 from hornboost.engine.united import Told, told_of
 from hornboost.errors import LimitError
 from hornboost.logic.aggregate import Operand
@@ -225,7 +225,7 @@ class Engine:
             reach = self.checked_reach(state, node, joins, at_once)
             if len(state.entries[0]) > 1 and reach.count_rows() > at_once:
                 raise TooManyAtOnceError(f"the join {path_text(joins)} reaches more than {at_once:,} rows")
-            known = _expanded(reach, NO_MASK)
+            known = expanded(reach, NO_MASK)
             if state.entries[node].number != OF_PIECE:
                 self.cache.put(key, known, known.nbytes)
         return known
@@ -466,10 +466,10 @@ class Engine:
         codes = np.where(gathered(state.covered, reach.example), reach.codes, CODE(-1))
         reach, table = reach._replace(codes=codes), self.database.tables[joins[-1].table]
         if test is None:
-            return _expanded(reach, NO_MASK)
+            return expanded(reach, NO_MASK)
         if depends_on_cutoff(table, test):
-            return _expanded(reach, NO_MASK, conditions_of(table, test, self.facts))
-        return _expanded(reach, self.passes(table.name, test, None, False))
+            return expanded(reach, NO_MASK, conditions_of(table, test, self.facts))
+        return expanded(reach, self.passes(table.name, test, None, False))
 
     def _alive(self, state: State, table: str, test: Test, entries: Entries, is_root: bool) -> NDArray[np.bool_]:
         """Which entries pass a test on the rows of their table."""
@@ -482,50 +482,3 @@ class Engine:
     def passes(self, table: str, test: Test, rows: Codes | None, is_root: bool) -> NDArray[np.bool_]:
         """Which rows of a table pass a test that says the same of them for all examples."""
         return satisfies(self.column(table, test.column, is_root), test, self.facts, rows)
-
-
-def _expanded(reach: Reach, allowed: NDArray[np.bool_], conditions: Conditions = NO_CONDITIONS) -> Entries:
-    """The entries behind a join, part by part where they are many."""
-    cuts = reach.cuts()
-    if len(cuts) == 2:
-        rows, up = join_kernels.expand(*reach.edges, allowed, *conditions)
-        return Entries(gathered(reach.example, up), rows, up)
-    room = reach.count_rows()
-    columns = np.empty((2, room), CODE)
-    n = 0
-    for lo, hi in pairwise(cuts):
-        check()
-        rows, up = join_kernels.expand(*reach.part(lo, hi).edges, allowed, *conditions)
-        up += lo
-        columns[0, n : n + rows.size], columns[1, n : n + rows.size] = rows, up
-        n += rows.size
-    rows, up = columns if n == room else columns[:, :n].copy()
-    return Entries(gathered(reach.example, up), rows, up)
-
-
-def refined_specs(specs: tuple[Spec, ...], refinement: Refinement) -> tuple[Spec, ...]:
-    """The structure of a clause after a step."""
-    node, test, joins, n = refinement.node, refinement.test, refinement.joins, len(specs)
-    if not joins:
-        assert test is not None
-        return with_test(specs, node, test)
-    new = []
-    for k, join in enumerate(joins):
-        tests = () if test is None or k < len(joins) - 1 else (test,)
-        new.append(Spec(join.table, node if k == 0 else n + k - 1, _placed(join, n), tests))
-    return (*specs, *new)
-
-
-def _placed(join: Join, n: int) -> Join:
-    """A join of a chain with its new literals numbered as nodes of the tree."""
-
-    def place(ref: Ref) -> Ref:
-        return ref if ref.node >= 0 else Ref(n + FIRST_NEW - ref.node, ref.column)
-
-    return Join(
-        join.table,
-        join.column,
-        None if join.source is None else place(join.source),
-        tuple((column, place(ref)) for column, ref in join.equal),
-        tuple((column, place(ref)) for column, ref in join.unequal),
-    )

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from hornboost.engine.attributes import Attributes
 from hornboost.engine.blocks import Block, Pairs
-from hornboost.engine.joins import Chain
+from hornboost.engine.joins import FIRST_NEW, Chain
 from hornboost.engine.state import State
-from hornboost.engine.tree import Join
+from hornboost.engine.tree import Join, Ref, Spec, with_test
 from hornboost.logic.clause import Test
 
 MERGE_LIMIT = 4_000_000
@@ -154,3 +154,31 @@ class Frontier:
         g, o, condition = self.place(candidate)
         option = self.groups[g].options[o]
         return (len(option.chain.joins), g, self.groups[g].ranks[o], *option.block.locate(condition))
+
+
+def refined_specs(specs: tuple[Spec, ...], refinement: Refinement) -> tuple[Spec, ...]:
+    """The structure of a clause after a step."""
+    node, test, joins, n = refinement.node, refinement.test, refinement.joins, len(specs)
+    if not joins:
+        assert test is not None
+        return with_test(specs, node, test)
+    new = []
+    for k, join in enumerate(joins):
+        tests = () if test is None or k < len(joins) - 1 else (test,)
+        new.append(Spec(join.table, node if k == 0 else n + k - 1, _placed(join, n), tests))
+    return (*specs, *new)
+
+
+def _placed(join: Join, n: int) -> Join:
+    """A join of a chain with its new literals numbered as nodes of the tree."""
+
+    def place(ref: Ref) -> Ref:
+        return ref if ref.node >= 0 else Ref(n + FIRST_NEW - ref.node, ref.column)
+
+    return Join(
+        join.table,
+        join.column,
+        None if join.source is None else place(join.source),
+        tuple((column, place(ref)) for column, ref in join.equal),
+        tuple((column, place(ref)) for column, ref in join.unequal),
+    )

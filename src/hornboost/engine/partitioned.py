@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from hornboost.data.table import Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import part as work
-from hornboost.engine.engine import Engine, refined_specs
+from hornboost.engine.engine import Engine
 from hornboost.engine.facts import writable
-from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted
+from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted, refined_specs
 from hornboost.engine.joins import Chain
 from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.pair_kernels import cumulate

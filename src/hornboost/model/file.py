@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.build import Target
+from hornboost.data.built import Target
 from hornboost.data.describe import type_name
 from hornboost.data.schema import Home
 from hornboost.data.values import is_stored_type

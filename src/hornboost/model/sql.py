@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hornboost.data.build import Target
+from hornboost.data.built import Target
 from hornboost.data.schema import Home
 from hornboost.data.times import one_time
 from hornboost.engine.plan import JoinGroup, JoinPlan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.build import Built, FoldValues, Labelled, Target
+from hornboost.data.built import Built, FoldValues, Labelled, Target
 from hornboost.data.domain import Domain
 from hornboost.data.table import Table
 

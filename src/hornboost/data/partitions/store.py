@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.bins import Bins
-from hornboost.data.build import Built, Labelled, Target
+from hornboost.data.built import Built, Labelled, Target
 from hornboost.data.convert import factorize
 from hornboost.data.describe import Link
 from hornboost.data.domain import Domain
