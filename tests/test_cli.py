@@ -226,6 +226,10 @@ def test_predict_needs_no_label(run: Any, model: Path, tmp_path: Path) -> None:
     result = run("predict", model, tmp_path)
     assert result.code == 0, result.err
     assert len(result.out.splitlines()) == 151
+    unlabelled = run("predict", model, tmp_path, "--unlabelled")
+    assert (unlabelled.code, unlabelled.out) == (0, result.out)
+    assert "'loan' has no column 'risky', so that all of its rows are predicted" in unlabelled.err
+    assert "no column 'riski'" in run("predict", model, tmp_path, "--unlabelled", "--label", "riski").err
 
 
 def test_predict_names_what_a_source_lacks(run: Any, model: Path, tmp_path: Path) -> None:
@@ -254,6 +258,20 @@ def test_rules_prints_votes_and_rules_in_three_forms(run: Any, model: Path) -> N
     assert content["training"]["estimator"] == "C2RIBClassifier"
 
 
+def test_the_votes_that_rules_prints_add_up_to_the_score(run: Any, folder: Path, tmp_path: Path) -> None:
+    path, database = tmp_path / "m.json", hb.Database.from_folder(folder)
+    X, y = database.examples()
+    clf = hb.HornBoostClassifier(database, rounds=4, max_literals=2, corrective=True, random_state=0).fit(X, y)
+    clf.save(path)
+    *printed, start = run("rules", path).out.splitlines()
+    total = np.full(len(X), float(start.split()[0]))
+    for line in printed:
+        vote, text, otherwise = re.fullmatch(r"(\S+)  (.*\.)  % .*; (\S+) otherwise", line).groups()  # type: ignore[union-attr]
+        sign = 1 if text.startswith('risky="1"') else -1
+        total += sign * np.where(database.covers(hb.Clause.parse(text)), float(vote), float(otherwise))
+    np.testing.assert_allclose(total, clf.decision_function(X), atol=1e-3)
+
+
 def test_explain_shows_a_witness_and_what_others_lacked(run: Any, model: Path, folder: Path) -> None:
     wanted = expected_scores(model, folder)
     key = int(wanted["loan_id"][int(np.argmax(wanted["score_of_1"]))])
@@ -268,7 +286,7 @@ def test_explain_shows_a_witness_and_what_others_lacked(run: Any, model: Path, f
     assert "there is no example with loan_id = '9999999'" in result.err
 
 
-def test_the_printed_sql_scores_in_duckdb_as_predict_does(run: Any, model: Path, folder: Path) -> None:
+def test_the_printed_sql_scores_in_duckdb_as_predict_does(run: Any, model: Path, folder: Path, tmp_path: Path) -> None:
     text = run("sql", model).out
     with duckdb.connect() as connection:
         for name, frame in TABLES.items():
@@ -277,6 +295,9 @@ def test_the_printed_sql_scores_in_duckdb_as_predict_does(run: Any, model: Path,
     assert [row[1] for row in rows] == expected_scores(model, folder).sort_values("loan_id")["score_of_1"].tolist()
     assert "DOUBLE PRECISION" in run("sql", model, "--dialect", "postgres").out
     assert run("sql", model, "--dialect", "oracle").code == 1
+    written = run("sql", model, "-o", tmp_path / "score.sql")
+    assert (written.out, (tmp_path / "score.sql").read_text()) == ("", text)
+    assert written.err == f"wrote the statement for duckdb to {tmp_path / 'score.sql'}\n"
 
 
 def test_inspect_shows_tables_links_classes_and_warnings(run: Any, folder: Path, tmp_path: Path) -> None:
@@ -288,6 +309,14 @@ def test_inspect_shows_tables_links_classes_and_warnings(run: Any, folder: Path,
     assert content["target"] == {"table": "loan", "key": ["loan_id"], "label": "risky", "positive": "1"}
     assert sum(content["classes"].values()) == 150
     assert "[tables.loan]" in run("inspect", folder, "--toml").out
+
+
+def test_inspect_says_first_that_it_chose_the_target_itself(run: Any, tmp_path: Path) -> None:
+    for name, frame in TABLES.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    said = "no target was named, so 'account' is taken, the first table; choose with --target TABLE --label COLUMN"
+    assert run("inspect", tmp_path).out.splitlines()[1] == said
+    assert "no target was named" not in run("inspect", tmp_path, "--target", "loan").out
 
 
 def test_evaluate_reports_every_fold_and_the_mean(run: Any, folder: Path) -> None:
@@ -452,6 +481,7 @@ def test_the_demo_shows_the_whole(run: Any) -> None:
         "WITH ",
         "DuckDB scored 400 loans",
         "is 0.",
+        "hornboost fit FOLDER --target TABLE --label COLUMN -o model.json",
     ):
         assert part in result.out
     assert result.out.count("(100% the same loans)") == 3

@@ -4,14 +4,18 @@ and a word when they are compiled.
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hornboost import jit
 from hornboost.engine import age_kernels, join_kernels, key_kernels, pair_kernels, sampling_kernels
 from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.sampling import splitmix64
@@ -337,7 +341,9 @@ def test_no_kernel_is_compiled_for_two_kinds_of_arrays(tmp_path: Path) -> None:
     assert python(MIXED, NUMBA_CACHE_DIR=str(tmp_path)).stdout.strip().splitlines()[-1] == "{}"
 
 
-COMPILING = "hornboost: compiling kernels, once, which no time limit counts; later runs load them from disk\n"
+COMPILING = (
+    "hornboost: compiling what is used for the first time, which no time limit counts; later runs load it from disk\n"
+)
 BUILD = "import numpy as np; from hornboost.data.index import KeyIndex; KeyIndex.build(np.zeros(1, np.int32), 1)"
 
 
@@ -359,6 +365,27 @@ def test_the_command_line_says_that_kernels_are_compiled(tmp_path: Path) -> None
     shown = f"from hornboost.cli.output import show_log; show_log()\n{BUILD}"
     run = python(shown, NUMBA_CACHE_DIR=str(tmp_path))
     assert run.stderr == COMPILING
+
+
+def test_threads_that_compile_at_once_say_so_once() -> None:
+    heard: list[str] = []
+
+    class Slow(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            time.sleep(0.05)
+            heard.append(record.getMessage())
+
+    logger, handler = logging.getLogger("hornboost"), Slow()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(jit._log_once, ["told by four threads"] * 4))
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    assert heard == ["told by four threads"]
 
 
 def test_importing_the_package_registers_no_listener() -> None:

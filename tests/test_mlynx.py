@@ -14,6 +14,7 @@ from sklearn.naive_bayes import BernoulliNB
 
 import hornboost as hb
 from hornboost.engine import Coverage
+from hornboost.errors import DataError
 from hornboost.estimators.mlynx import MLynxClassifier
 
 
@@ -53,6 +54,12 @@ def test_averaged_scores_are_the_mean_over_the_selections(trains: tuple[hb.Datab
     assert frame["share"].min() >= 1 / 7
     name, size = str(model.classes_[1]), (y == model.classes_[1]).sum()
     np.testing.assert_allclose(frame[f"p(q|{name})"], (frame[f"covered {name}"] + 1) / (size + 2))
+
+
+def test_an_eval_set_is_refused_in_a_sentence(trains: tuple[hb.Database, pd.DataFrame, pd.Series]) -> None:
+    db, X, y = trains
+    with pytest.raises(DataError, match=r"eval_set: MLynxClassifier learns in one go.*leave it out"):
+        MLynxClassifier(db).fit(X, y, eval_set=(X, y))
 
 
 def test_rules_show_probabilities_and_log_odds(trains: tuple[hb.Database, pd.DataFrame, pd.Series]) -> None:

@@ -15,6 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 
 import hornboost as hb
+from hornboost import stopping
 from hornboost.jit import jit
 from hornboost.model.diagnosis import NothingLearnedWarning
 from hornboost.stopping import (
@@ -399,3 +400,16 @@ def test_a_time_limit_holds_at_depth_3(bank: Any) -> None:
     model = hb.C2RIBClassifier(database, rounds=FOREVER, max_depth=3, time_limit=0.5, random_state=0).fit(X, y)
     assert time.monotonic() - started < 2.0
     assert model.stopped_ == OUT_OF_TIME
+
+
+def test_tuning_that_the_time_limit_cut_short_is_told(monkeypatch: Any) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(stopping, "now", lambda: float(next(ticks)))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
+    cut = hb.HornBoostClassifier(random_state=0, time_limit=200).fit(X, y)
+    assert 0 < len(cut.tuning_) < len(hb.HornBoostClassifier(random_state=0, time_limit=1e9).fit(X, y).tuning_)
+    assert "before they were tried" in cut.left_out_["further settings"]
+    whole = hb.HornBoostClassifier(random_state=0, rounds=2, time_limit=1e9).fit(X, y)
+    assert "further settings" not in whole.left_out_

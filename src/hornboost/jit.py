@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable
-from functools import cache
 from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
@@ -96,11 +96,23 @@ class _Cache(FunctionCache):
             self.flush()  # type: ignore[no-untyped-call]
             found = None
         if found is None:
-            _log_once("compiling kernels, once, which no time limit counts; later runs load them from disk")
+            _log_once(
+                "compiling what is used for the first time, which no time limit counts; later runs load it from disk"
+            )
         return found
 
 
-@cache
+_logged: set[str] = set()
+_logging = threading.Lock()
+
+
 def _log_once(message: str) -> None:
-    """A library prints nothing: the command line shows what is logged."""
-    logging.getLogger("hornboost").info(message)
+    """A library prints nothing: the command line shows what is logged.
+
+    Threads compile at the same time, and one of them tells of it.
+    """
+    with _logging:
+        is_new = message not in _logged
+        _logged.add(message)
+    if is_new:
+        logging.getLogger("hornboost").info(message)

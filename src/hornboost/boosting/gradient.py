@@ -47,7 +47,7 @@ from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
 from hornboost.model.checkpoint import Checkpoint
 from hornboost.model.votes import Round, Vote
-from hornboost.stopping import in_part_of_the_time, learning
+from hornboost.stopping import OUT_OF_TIME, check, in_part_of_the_time, learning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,10 +249,21 @@ class GradientBooster(Booster):
 
                 return tried(training, setting, descent, held_outs, most_rounds, best)
 
-            return kept.trial(setting, len(held_outs), of_folds) if held_outs else None
+            trial = kept.trial(setting, len(held_outs), of_folds) if held_outs else None
+            if held_outs and (trial is None or not trial.is_whole):
+                self._note_end_of_trials()
+            return trial
 
         self._evidence["folds"] = len(held_outs)
         return attempt
+
+    def _note_end_of_trials(self) -> None:
+        with learning() as ending:
+            check()
+        if ending.reason == OUT_OF_TIME:
+            self.left_out_["further settings"] = (
+                f"the time for tuning, {TRIALS:.0%} of what the limit leaves, ended before they were tried"
+            )
 
     def _choices(self, training: Training) -> Choices:
         """The values that may be taken for what is left to be chosen, and those that are given."""

@@ -179,6 +179,7 @@ class KBSClassifier(BaseLearnerBooster):
             {
                 "rule": text,
                 "confidence": float(votes.max()),
+                "otherwise": 0.0,
                 **{f"covered {name}": float(weight) for name, weight in zip(ensemble.classes, count, strict=True)},
                 "precision": float(count[votes.argmax()] / count.sum()),
                 "literals": 1,

@@ -158,4 +158,6 @@ def _show_sql(data: Generated, model: Any, X: Any) -> None:
     )
     say(f"DuckDB scored {len(scored):,} loans; the largest difference from Python is {difference:.1g}.")
     say()
-    say("Next: hornboost inspect YOUR_DATA, then hornboost fit YOUR_DATA -o model.json")
+    say("Next, with your own folder of CSV files, the table to predict and its column:")
+    say("  hornboost inspect FOLDER --target TABLE --label COLUMN")
+    say("  hornboost fit FOLDER --target TABLE --label COLUMN -o model.json")

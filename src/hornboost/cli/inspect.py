@@ -34,7 +34,7 @@ def inspect(
     elif as_json:
         show_json(_as_json(database))
     else:
-        _show(database)
+        _show(database, is_target_guessed=options.target is None)
 
 
 @shared.gathers(options=shared.task_options)
@@ -58,12 +58,15 @@ def convert(
     note(f"wrote {counted(len(database.tables), 'table')} and schema.toml to {folder}")
 
 
-def _show(database: Database) -> None:
+def _show(database: Database, *, is_target_guessed: bool) -> None:
     from hornboost.cli.source import likely_identifiers
     from hornboost.data.describe import headline
     from hornboost.data.distances import FARTHEST, about_unreached
 
     say(headline(database))
+    if is_target_guessed and database.target.label is None and len(database.tables) > 1:
+        first = database.target.table
+        say(f"no target was named, so '{first}' is taken, the first table; choose with --target TABLE --label COLUMN")
     described = database.describe()
     for table, columns in described.groupby("table", sort=False):
         say()

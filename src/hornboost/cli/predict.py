@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from hornboost.data import Database
     from hornboost.estimators.fitted import FittedModel, FittedRegressor
+    from hornboost.model.file import SavedModel
 
 
 @shared.gathers(options=shared.reading_options, cluster=shared.cluster_options)
@@ -34,7 +35,9 @@ def predict(
     *,
     options: TaskOptions,
     as_of: shared.AsOf = None,
-    unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Only rows whose label is missing.")] = False,
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="Only rows whose label is missing; all, if there is no such column.")
+    ] = False,
     label: shared.Label = None,
     cluster: Cluster,
     memory: Annotated[
@@ -149,8 +152,10 @@ def load_with_examples(
 
     saved = file.load(model)
     if unlabelled and options.label is None:
-        options = replace(options, label=saved.target.label)
-    database = on_workers(open_for_model(source, saved, options))
+        opened, unlabelled = _open_unlabelled(source, saved, options)
+    else:
+        opened = open_for_model(source, saved, options)
+    database = on_workers(opened)
     if unlabelled and database.target.label is None:
         raise DataError(
             f"{model}: the model does not know the name of its label; "
@@ -175,6 +180,25 @@ def load_with_examples(
     if saved.is_relational:
         return fitted(saved, database), X, keys
     return fitted(saved), X, keys
+
+
+def _open_unlabelled(source: str, saved: SavedModel, options: TaskOptions) -> tuple[Database, bool]:
+    """The source with the label that the model predicts, and whether it has that column; without it no row has one."""
+    from hornboost.cli.source import open_for_model
+
+    label = saved.target.label
+    try:
+        return open_for_model(source, saved, replace(options, label=label)), True
+    except DataError:
+        try:
+            database = open_for_model(source, saved, options)
+        except DataError:
+            database = None
+        target = None if database is None else database.tables.get(database.target.table)
+        if database is None or target is None or label in target.columns or database.target.label is not None:
+            raise
+    note(f"'{target.name}' has no column '{label}', so that all of its rows are predicted")
+    return database, False
 
 
 def _keys(database: Database, X: Any, wanted: Sequence[str]) -> pd.DataFrame:

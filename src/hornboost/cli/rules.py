@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornboost.cli import options as shared
-from hornboost.cli.output import check_output, say, show_json, write_text
+from hornboost.cli.output import check_output, note, say, show_json, write_text
 
 if TYPE_CHECKING:
     from hornboost.estimators.fitted import FittedModel, FittedRegressor
@@ -20,7 +20,7 @@ def rules(
     as_json: shared.Json = False,
 ) -> None:
     """Print the rules of MODEL with their votes, how many training examples they cover,
-    and how many of those are of the class, or the mean of their label.
+    and how many of those are of the class, or the mean of their label; then the vote where a rule does not hold.
 
     Those that move the scores of the training examples most come first: a large vote for a handful of them has little
     influence.
@@ -60,10 +60,9 @@ def rules(
     for row in frame.to_dict("records"):
         covered = [float(row[f"covered {name}"]) for name in ensemble.classes if f"covered {name}" in row]
         known = sum(covered) if covered and all(value == value for value in covered) else None
-        say(
-            f"{row['confidence']:+.4f}  {row['rule']}"
-            + (f"  % {known:g} covered, {row['precision']:.0%} right" if known else "")
-        )
+        told = [f"{known:g} covered, {row['precision']:.0%} right"] if known else []
+        told += [f"{row['otherwise']:+.4f} otherwise"] if row["otherwise"] else []
+        say(f"{row['confidence']:+.4f}  {row['rule']}" + (f"  % {'; '.join(told)}" if told else ""))
     for name, value in start.items():
         say(f'{value:+.4f}  for "{name}", before any rule fires')
     _say_what_counts(fitted)
@@ -135,3 +134,5 @@ def sql(
     fitted = load(model)
     text = fitted.to_sql(dialect, table=table, key=key or None, schema=schema, probability=probability, as_of=as_of)
     write_text(output, text + ";\n")
+    if output is not None:
+        note(f"wrote the statement for {dialect} to {output}")

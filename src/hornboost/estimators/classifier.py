@@ -56,6 +56,8 @@ class RelationalClassifier(ClassifierMixin, RelationalModel):  # type: ignore[mi
     def rules_frame(self, sort: str | None = None) -> pd.DataFrame:
         """Return the rules as a table: text, confidence, coverage by class, precision, literals, influence, origin.
 
+        The confidence is the vote for the class in the rule's head where it holds; `otherwise` where it does not.
+
         The influence is the standard deviation of what a rule adds to the score of a training example: a large vote
         for a handful of examples has little. Where rows have times, `attrs["what counts"]` says which count.
 
@@ -73,11 +75,12 @@ class RelationalClassifier(ClassifierMixin, RelationalModel):  # type: ignore[mi
             covered = dict(zip(classes, rule.coverage, strict=False))
             total = sum(rule.coverage)
             row: dict[str, Any] = {"rule": str(rule.clause), "confidence": rule.confidence(classes)}
+            row["otherwise"] = rule.elsewhere(classes)
             row |= {f"covered {name}": value for name, value in covered.items()}
             row["precision"] = covered.get(rule.clause.head.value, 0.0) / total if total else float("nan")
             row["literals"] = rule.clause.length
             row |= {"influence": float(influence), "origin": rule.origin}
             rows.append(row)
         about = ["precision", "literals", "influence", "origin"]
-        columns = ["rule", "confidence", *(f"covered {name}" for name in classes), *about]
+        columns = ["rule", "confidence", "otherwise", *(f"covered {name}" for name in classes), *about]
         return in_order(self._with_times(pd.DataFrame(rows, columns=columns)), sort)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar, cast
 
+from hornboost.errors import DataError
 from hornboost.stopping import INTERRUPTED, OUT_OF_TIME, fitting
 
 FitMethod = TypeVar("FitMethod", bound=Callable[..., Any])
@@ -20,9 +22,15 @@ def ends_early(fit: FitMethod) -> FitMethod:
     Ctrl-C is raised as KeyboardInterrupt when the model is in place; before the first rule, or where Ctrl-C was pressed
     again and the fit broken off, the estimator is left as one that was not fitted.
     """
+    knows_rounds = "eval_set" in signature(fit).parameters
 
     @wraps(fit)
     def wrapped(self: Any, *arguments: Any, **options: Any) -> Any:
+        if "eval_set" in options and not knows_rounds:
+            raise DataError(
+                f"eval_set: {type(self).__name__} learns in one go, so that there are no rounds whose figures could be "
+                "shown; leave it out, and score the other examples with score(X, y)"
+            )
         is_whole = False
         try:
             with fitting(getattr(self, "time_limit", None)):

@@ -39,12 +39,24 @@ class Rule:
 
     def confidence(self, classes: Sequence[str]) -> float:
         """The vote for the class in the clause's head; where there are no classes, what it adds to the score."""
+        return self._for_head(self.votes, classes)
+
+    def elsewhere(self, classes: Sequence[str]) -> float:
+        """The same where the clause does not hold."""
+        return self._for_head(self.otherwise, classes) if self.otherwise else 0.0
+
+    def _for_head(self, votes: tuple[float, ...], classes: Sequence[str]) -> float:
         if not classes:
-            return self.votes[0]
+            return votes[0]
         k = list(classes).index(self.clause.head.value)
-        if len(self.votes) == 1:
-            return self.votes[0] if k == 1 else -self.votes[0]
-        return self.votes[k]
+        if len(votes) == 1:
+            return votes[0] if k == 1 else -votes[0]
+        return votes[k]
+
+    def __str__(self) -> str:
+        from hornboost.model.rule_list import rule_text
+
+        return rule_text(self)
 
     def _repr_html_(self) -> str:
         from hornboost.model.rule_list import rule_html

@@ -44,8 +44,23 @@ class Rules(list[Rule]):
         return [f"{rule.confidence(self.classes):+.3f}", code(rule.clause), *figures]
 
 
+def rule_text(rule: Rule) -> str:
+    """One rule as it prints: its clause, and after the sign of a comment its votes and the weight that it covers.
+
+    >>> from hornboost.logic.clause import Clause
+    >>> print(Rule(Clause.parse('east="1" :- train(cars>=3).'), (1.5,), (-0.25,), (2.0, 8.0)))
+    east="1" :- train(cars>=3).  % votes +1.500, or -0.250 where it does not hold; covers 2, 8
+    """
+    return f"{rule.clause}  % {_figures(rule)}"
+
+
 def rule_html(rule: Rule) -> str:
-    """One rule for a notebook: its clause, its votes, and the weight that it covers."""
-    votes = ", ".join(f"{vote:+.3f}" for vote in rule.votes)
+    """The same for a notebook."""
+    return f"<div>{code(rule.clause)}<br>{_figures(rule)}</div>"
+
+
+def _figures(rule: Rule) -> str:
+    votes, otherwise = (", ".join(f"{vote:+.3f}" for vote in cell) for cell in (rule.votes, rule.otherwise))
+    beside = f", or {otherwise} where it does not hold" if any(rule.otherwise) else ""
     covered = ", ".join(f"{weight:,.6g}" for weight in rule.coverage)
-    return f"<div>{code(rule.clause)}<br>votes {votes}" + (f"; covers {covered}" if covered else "") + "</div>"
+    return f"votes {votes}{beside}" + (f"; covers {covered}" if covered else "")
