@@ -20,15 +20,15 @@ import time
 from pathlib import Path
 
 import hornboost as hb
-from hornboost.cli.options import make_estimator
+from hornboost.cli.learner import Learner, make_estimator
 
 SCRIPT = """
 import json, sys
 import hornboost as hb
-from hornboost.cli.options import make_estimator
+from hornboost.cli.learner import Learner, make_estimator
 db = hb.Database.from_folder(sys.argv[1])
 X, y = db.examples()
-learner = make_estimator(sys.argv[2], db, 100000, None, None, None, 0, json.loads(sys.argv[3]))
+learner = make_estimator(Learner(sys.argv[2], rounds=100000, settings=json.loads(sys.argv[3])), db)
 sys.stderr.write("learning\\n")
 sys.stderr.flush()
 try:
@@ -75,7 +75,7 @@ def main() -> None:
 def _compile(folder: Path, asked: argparse.Namespace) -> None:
     """Learn a few rules once, so that no run ends while kernels are compiled."""
     database = hb.Database.from_folder(folder)
-    make_estimator(asked.estimator, database, 3, None, None, None, 0, asked.set).fit(*database.examples())
+    make_estimator(Learner(asked.estimator, rounds=3, settings=asked.set), database).fit(*database.examples())
 
 
 def _interrupted(folder: Path, model: Path, asked: argparse.Namespace, after: float) -> tuple[int | None, float]:

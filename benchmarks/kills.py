@@ -30,7 +30,7 @@ from hornboost.model.seal import unsealed
 SCRIPT = """
 import json, math, sys, time
 import hornboost as hb
-from hornboost.cli.options import make_estimator
+from hornboost.cli.learner import Learner, make_estimator
 from hornboost.model import checkpoint
 folder, model, kept, estimator, settings, seconds = json.loads(sys.argv[1])
 checkpoint.SECONDS, checkpoint.SHARE = seconds, math.inf
@@ -38,7 +38,7 @@ db = hb.Database.from_folder(folder)
 X, y = db.examples()
 def tell(row):
     print(time.time(), row["round"], flush=True)
-learner = make_estimator(estimator, db, None, None, None, None, 0, settings)
+learner = make_estimator(Learner(estimator, settings=settings), db)
 if kept is not None:
     learner.set_params(checkpoint=kept)
 print("learning", file=sys.stderr, flush=True)

@@ -9,14 +9,11 @@ from 10⁴ dated transactions to 10⁶ with times declared, `--most 7` to 10⁷,
 from __future__ import annotations
 
 import argparse
-import json
-import resource
-import subprocess
-import sys
 import time
 from typing import Any
 
 from benchmarks.papers.markdown import markdown_table
+from benchmarks.powers import add_powers, most_memory, table, told_one
 
 GIVEN: dict[str, Any] = {"rounds": 100, "max_literals": 3, "max_depth": 2, "random_state": 0}
 LEAK = "reminder"
@@ -88,16 +85,17 @@ def grow(power: int, n_jobs: int) -> dict[str, float]:
     model = models(n_jobs)["HornBoostClassifier"]
     fit_seconds(model.set_params(rounds=2), databases(200)[0])
     database, _ = databases(10 ** (power - 1))
-    before = _memory()
+    before = most_memory()
     processor, seconds, accuracy = fit_seconds(model.set_params(rounds=GIVEN["rounds"]), database)
     rows = sum(table.n_rows for table in database.tables.values() if table.times is not None)
-    figures = {"dated": float(rows), "processor": processor, "seconds": seconds, "accuracy": accuracy}
-    return {**figures, "data": before, "memory": _memory()}
-
-
-def _memory() -> float:
-    """The most memory that this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    figures = {
+        "examples": 10.0 ** (power - 1),
+        "rows": float(rows),
+        "processor": processor,
+        "seconds": seconds,
+        "accuracy": accuracy,
+    }
+    return {**figures, "data": before, "memory": most_memory()}
 
 
 def main() -> None:
@@ -105,30 +103,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.times", description=__doc__)
     parser.add_argument("--loans", type=int, default=20_000, help="examples of the comparison; 0 leaves it out")
     parser.add_argument("--repeats", type=int, default=3, help="turns of the comparison")
-    parser.add_argument("--least", type=int, default=4, help="ten to this power transactions at first")
-    parser.add_argument("--most", type=int, default=6, help="ten to this power transactions at last")
-    parser.add_argument("--jobs", type=int, default=1, help="threads")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    add_powers(parser, "transactions")
     given = parser.parse_args()
-    if given.one is not None:
-        print(json.dumps(grow(given.one, given.jobs)))
+    if told_one(given, grow):
         return
     if given.loans:
         columns = ["estimator", "processor s without times", "with", "ratio", "accuracy without", "with"]
         print(markdown_table(columns, compare(given.loans, given.repeats, given.jobs)))
         print()
-    found: list[dict[str, float]] = []
-    rows = []
-    for power in range(given.least, given.most + 1):
-        command = [sys.executable, "-m", "benchmarks.times", "--one", str(power), "--jobs", str(given.jobs)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        found.append(json.loads(done.stdout.splitlines()[-1]))
-        one = found[-1]
-        growth = "" if len(found) == 1 else f"{one['processor'] / found[-2]['processor']:.1f}x"
-        figures = [f"{10 ** (power - 1):,}", f"{one['dated']:,.0f}", f"{one['processor']:.1f}", f"{one['seconds']:.1f}"]
-        rows.append([*figures, growth, *(f"{one[name]:,.0f}" for name in ("data", "memory")), f"{one['accuracy']:.3f}"])
-    columns = ["examples", "dated rows", "processor s", "seconds", "growth", "MB before", "MB at most", "accuracy"]
-    print(markdown_table(columns, rows))
+    print(table("benchmarks.times", given, "dated rows"))
 
 
 if __name__ == "__main__":

@@ -554,15 +554,15 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(folder: Path, tmp_path
 
 
 def test_rounds_are_the_estimators_own_unless_they_are_given_and_refused_where_there_are_none() -> None:
-    from hornboost.cli.options import ESTIMATORS, make_estimator
+    from hornboost.cli.learner import ESTIMATORS, Learner, make_estimator
     from hornboost.errors import DataError
 
     for name, (class_name, _) in ESTIMATORS.items():
         own = getattr(hb, class_name)().get_params().get("rounds")
-        assert make_estimator(name, None, None, None, None, None, 0, None).get_params().get("rounds") == own
-    assert make_estimator("kbs", None, 7, None, None, None, 0, None).rounds == 7
+        assert make_estimator(Learner(name), None).get_params().get("rounds") == own
+    assert make_estimator(Learner("kbs", rounds=7), None).rounds == 7
     with pytest.raises(DataError, match="the estimator 'mlynx' has no parameter 'rounds'; leave it out"):
-        make_estimator("mlynx", None, 7, None, None, None, 0, None)
+        make_estimator(Learner("mlynx", rounds=7), None)
 
 
 def test_the_label_may_be_a_group_of_values_in_every_verb(run: Any, tmp_path: Path) -> None:

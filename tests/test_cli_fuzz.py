@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -19,7 +19,6 @@ import pytest
 
 import hornboost as hb
 from fuzzing import ARFF, BACKGROUND, CSV, FACTS, MODES, OTHER, SCHEMA, cases, forged, mutated
-from hornboost import cli
 from hornboost.model import file, seal
 
 HOSTILE = [
@@ -37,30 +36,17 @@ HOSTILE = [
 ]
 
 
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+def run(run: Any) -> Any:
     """Run `hornboost`; whatever the input, it ends with a code and without a traceback,
     and an error is one short line.
     """
 
-    def call(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
-        capfd.readouterr()
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        result = Result(code, *capfd.readouterr())
+    def call(*arguments: object) -> Any:
+        result = run(*arguments)
         assert "Traceback" not in result.err
         assert "\x1b[2J" not in result.out + result.err
-        if code == 1:
+        if result.code == 1:
             assert result.err.splitlines()[-1].startswith("hornboost: ")
             assert len(result.err.splitlines()[-1]) < 2000
         return result

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import hornboost as hb
-from hornboost import cli
 from hornboost.engine.needs import ENTRY_BYTES, Needs
 
 LATER = [0.0, 0.2, 0.8]
@@ -57,23 +56,6 @@ def interrupted(process: subprocess.Popen[str], seconds: float = 0.0) -> tuple[i
     out, err = process.communicate(timeout=120)
     assert "Traceback" not in err
     return process.returncode, out, err
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run `hornboost` with arguments in this process; gives exit code and output."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
-        capfd.readouterr()
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return code, *capfd.readouterr()
-
-    return call
 
 
 def line(process: subprocess.Popen[str]) -> str:

@@ -19,7 +19,6 @@ import pytest
 from sklearn.base import clone
 
 import hornboost as hb
-from hornboost import cli
 from hornboost.cli.cluster import local_client
 from hornboost.engine.dask_parts import DaskParts
 from hornboost.engine.part import Part
@@ -219,21 +218,6 @@ def test_what_cannot_work_is_refused_in_a_sentence(
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(DataError, match=r"pip install 'hornboost\[dask\]'"):
         fitted(hb.C2RIBClassifier(), divided, client=client)
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
-        capfd.readouterr()
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return code, *capfd.readouterr()
-
-    return call
 
 
 def test_the_command_line_works_on_a_cluster_or_on_processes_of_its_own(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import hornboost as hb
-from hornboost import cli
 from hornboost.data import Database
 from hornboost.errors import DataError
 
@@ -37,18 +35,11 @@ CODES = [
 
 
 @pytest.fixture
-def run(capfd, monkeypatch):
+def told(run):
     """Run `hornboost` with arguments, and give what it prints."""
 
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
-        capfd.readouterr()
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code
-        out, err = capfd.readouterr()
+        code, out, err = run(*arguments)
         assert not code, err
         return out
 
@@ -74,7 +65,7 @@ def written(text):
 
 @pytest.mark.parametrize("own", [False, True], ids=["related", "own"])
 @pytest.mark.parametrize("code", CODES)
-def test_a_part_of_the_training_rows_gets_the_same_predictions(code, own, tmp_path, run):
+def test_a_part_of_the_training_rows_gets_the_same_predictions(code, own, tmp_path, told):
     codes = [(code, "x", "y")[i % 3] for i in range(N)]
     full = Database.from_folder(write(tmp_path / "full", codes, range(N), own), **TASK)
     X, y = full.examples()
@@ -86,14 +77,14 @@ def test_a_part_of_the_training_rows_gets_the_same_predictions(code, own, tmp_pa
     rows, _ = loaded.database.examples()
     assert set(loaded.predict(rows)) == {"yes"}
     assert loaded.decision_function(rows).tolist() == model.decision_function(X.iloc[::3]).tolist()
-    from_command = written(run("predict", tmp_path / "m.json", part, "--link", "c.ref=t.id"))
+    from_command = written(told("predict", tmp_path / "m.json", part, "--link", "c.ref=t.id"))
     assert set(from_command) == {"yes"}
-    explained = run("explain", tmp_path / "m.json", part, "--key", "3", "--link", "c.ref=t.id")
+    explained = told("explain", tmp_path / "m.json", part, "--key", "3", "--link", "c.ref=t.id")
     assert f'code="{code}"' in explained
 
 
 @pytest.mark.parametrize("token", ["NA", "?", "None", ""])
-def test_a_batch_whose_numbers_and_dates_are_all_missing_is_read(token, tmp_path, run):
+def test_a_batch_whose_numbers_and_dates_are_all_missing_is_read(token, tmp_path, told):
     rng = np.random.default_rng(0)
     size = rng.normal(size=N).round(3)
     t = pd.DataFrame({"id": range(N), "size": size, "day": "2020-01-02", "label": np.where(size > 0, "yes", "no")})
@@ -106,21 +97,21 @@ def test_a_batch_whose_numbers_and_dates_are_all_missing_is_read(token, tmp_path
         c.iloc[rows].assign(**({} if name == "full" else {"weight": token})).to_csv(
             tmp_path / name / "c.csv", index=False
         )
-    run("fit", tmp_path / "full", *OPTIONS, "--rounds", "5", "-o", tmp_path / "m.json")
-    predicted = written(run("predict", tmp_path / "m.json", tmp_path / "part", "--link", "c.ref=t.id"))
+    told("fit", tmp_path / "full", *OPTIONS, "--rounds", "5", "-o", tmp_path / "m.json")
+    predicted = written(told("predict", tmp_path / "m.json", tmp_path / "part", "--link", "c.ref=t.id"))
     assert len(predicted) == 5
     assert predicted.nunique() == 1
 
 
 @pytest.mark.parametrize("code", ["1.50", "NA", "2020-01-01"])
-def test_a_single_table_is_read_with_the_types_of_the_model_too(code, tmp_path, run):
+def test_a_single_table_is_read_with_the_types_of_the_model_too(code, tmp_path, told):
     codes = [(code, "x", "y")[i % 3] for i in range(N)]
     table = pd.DataFrame(
         {"id": range(N), "code": codes, "label": ["yes" if value == code else "no" for value in codes]}
     )
     table.to_csv(tmp_path / "t.csv", index=False)
     table.iloc[::3].to_csv(tmp_path / "part.csv", index=False)
-    run(
+    told(
         "fit",
         tmp_path / "t.csv",
         "--key",
@@ -134,7 +125,7 @@ def test_a_single_table_is_read_with_the_types_of_the_model_too(code, tmp_path, 
         "-o",
         tmp_path / "m.json",
     )
-    assert set(pd.read_csv(io.StringIO(run("predict", tmp_path / "m.json", tmp_path / "part.csv")))["prediction"]) == {
+    assert set(pd.read_csv(io.StringIO(told("predict", tmp_path / "m.json", tmp_path / "part.csv")))["prediction"]) == {
         "yes"
     }
 
@@ -157,7 +148,7 @@ def test_numbers_passed_for_text_whose_spelling_is_lost_are_refused():
     ]
 
 
-def test_values_stored_otherwise_are_spelled_as_the_model_spells_them(tmp_path, run):
+def test_values_stored_otherwise_are_spelled_as_the_model_spells_them(tmp_path, told):
     import duckdb
 
     connection = duckdb.connect()
@@ -177,7 +168,7 @@ def test_values_stored_otherwise_are_spelled_as_the_model_spells_them(tmp_path, 
         hidden = [name for name in written if name != column]
         database = Database.from_duckdb(connection, **TASK, types={f"c.{column}": "nominal"}, exclude_columns=hidden)
         hb.C2RIBClassifier(database, rounds=2, random_state=0).fit(X, y).save(tmp_path / "m.json")
-        predicted = run("predict", tmp_path / "m.json", tmp_path / "part", "--link", "c.ref=t.id")
+        predicted = told("predict", tmp_path / "m.json", tmp_path / "part", "--link", "c.ref=t.id")
         assert set(pd.read_csv(io.StringIO(predicted))["prediction"]) == {"yes"}, column
 
 
@@ -197,13 +188,13 @@ def test_declared_columns_of_text_keep_their_spelling(tmp_path):
     assert database.examples()[0]["ref"].tolist() == ["10", ""]
 
 
-def test_keys_that_are_missing_are_null_in_json(tmp_path, run):
+def test_keys_that_are_missing_are_null_in_json(tmp_path, told):
     (tmp_path / "t.csv").write_text(
         "a,b,x,label\n" + "".join(f"{i},{i if i % 2 else ''},{i % 4},{'yn'[i % 2]}\n" for i in range(40))
     )
     (tmp_path / "c.csv").write_text("ref\n" + "".join(f"{i}\n" for i in range(40)))
     link = ["--link", "c.ref=t.a"]
     options = ["--target", "t", "--key", "a", "--key", "b", "--label", "label", "--rounds", "2", *link]
-    run("fit", tmp_path, *options, "-o", tmp_path / "m.json")
-    rows = json.loads(run("predict", tmp_path / "m.json", tmp_path, *link, "--json"))
+    told("fit", tmp_path, *options, "-o", tmp_path / "m.json")
+    rows = json.loads(told("predict", tmp_path / "m.json", tmp_path, *link, "--json"))
     assert [(row["a"], row["b"]) for row in rows[:2]] == [(0, None), (1, 1)]

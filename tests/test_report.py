@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import hornboost as hb
 from hornboost.cli.app import app
-from hornboost.cli.options import ESTIMATORS, make_estimator
+from hornboost.cli.learner import ESTIMATORS, Learner, make_estimator
 from hornboost.errors import ModelError
 from hornboost.report import report_html
 from hornboost.report.evaluation import bounded_folds, reliability, stratified_folds
@@ -220,7 +220,7 @@ def test_every_estimator_of_rules_can_be_reported(name: str) -> None:
     db = hb.datasets.trains(80, seed=2).database()
     X, y = db.examples()
     rounds = None if name == "mlynx" else 3
-    estimator = make_estimator(name, db, rounds, None, None, None, 0, None)
+    estimator = make_estimator(Learner(name, rounds=rounds), db)
     text = report_html(estimator.fit(X, y), X, y, cv=2)
     assert Page(text).open == []
     assert "ROC area" in text

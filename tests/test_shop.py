@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
-from hornboost import cli
 from hornboost.errors import DataError
 from postgres import start_postgres
 
@@ -124,23 +122,6 @@ def postgres_shop(server: Any) -> Shop:
 
     execute("DROP SCHEMA public CASCADE", "DROP SCHEMA IF EXISTS other CASCADE", "CREATE SCHEMA public", *statements())
     return Shop("postgres", uri, execute)
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run `hornboost` with arguments, as the shell would."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["hornboost", *map(str, arguments)])
-        capfd.readouterr()
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        return code, *capfd.readouterr()
-
-    return call
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.cluster import Cluster, working_on
+from hornboost.cli.learner import Learner, make_estimator
 from hornboost.cli.output import note, say, show_json, show_table
 from hornboost.cli.source import TaskOptions
 from hornboost.stopping import holding
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 
-@shared.gathers(options=shared.task_options, cluster=shared.cluster_options)
+@shared.gathers(options=shared.task_options, wanted=shared.learner_options, cluster=shared.cluster_options)
 def evaluate(
     source: shared.Source,
     cv: Annotated[
@@ -39,17 +40,8 @@ def evaluate(
     horizon: shared.Horizon = None,
     *,
     options: TaskOptions,
-    estimator: shared.Estimator = "hornboost",
-    features: shared.Features = None,
-    rounds: shared.Rounds = None,
-    max_depth: shared.Depth = None,
-    max_rules: shared.MaxRules = None,
-    max_bins: shared.MaxBins = None,
-    memory: shared.Memory = None,
-    time_limit: shared.TimeLimit = None,
+    wanted: Learner,
     cluster: Cluster,
-    seed: shared.Seed = 0,
-    settings: shared.Set = None,
     as_json: shared.Json = False,
 ) -> None:
     """Estimate by cross-validation, or by splits in time, how well rules learned from SOURCE predict."""
@@ -59,20 +51,8 @@ def evaluate(
 
     with working_on(open_task(source, options), cluster) as database:
         X, y, behind = examples(database)
-        learner = shared.make_estimator(
-            estimator,
-            behind,
-            rounds,
-            features,
-            max_depth,
-            time_limit,
-            seed,
-            settings,
-            max_rules,
-            max_bins,
-            memory=memory,
-        )
-        asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, seed)
+        learner = make_estimator(wanted, behind)
+        asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, wanted.seed)
         evaluated = [
             _Evaluated(of, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked
         ]

@@ -13,6 +13,7 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.cluster import Cluster, working_on
+from hornboost.cli.learner import Learner, make_estimator
 from hornboost.cli.output import check_output, note, show_json, show_rounds
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import HornBoostError, ModelError, counted
@@ -26,49 +27,27 @@ SHOWN = 5
 """Joins that were left out to name; there may be dozens."""
 
 
-@shared.gathers(options=shared.task_options, cluster=shared.cluster_options)
+@shared.gathers(options=shared.task_options, wanted=shared.learner_options, cluster=shared.cluster_options)
 def fit(
     source: shared.Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path("model.json"),
     *,
     options: TaskOptions,
-    estimator: shared.Estimator = "hornboost",
-    features: shared.Features = None,
-    rounds: shared.Rounds = None,
-    max_depth: shared.Depth = None,
-    max_rules: shared.MaxRules = None,
-    max_bins: shared.MaxBins = None,
-    memory: shared.Memory = None,
-    time_limit: shared.TimeLimit = None,
+    wanted: Learner,
     checkpoint: shared.Checkpoint = None,
     cluster: Cluster,
-    seed: shared.Seed = 0,
-    settings: shared.Set = None,
     as_json: shared.Json = False,
 ) -> None:
     """Learn rules from SOURCE and write them as a model file. Ctrl-C keeps what was learned so far."""
     from hornboost.cli.source import likely_identifiers, open_task
 
-    check_output(output, source, *([] if checkpoint is None else [checkpoint]), *_checkpoint(settings))
+    check_output(output, source, *([] if checkpoint is None else [checkpoint]), *_checkpoint(wanted.settings))
     with ExitStack() as closing:
         with _nothing_written():
             database = closing.enter_context(working_on(open_task(source, options), cluster))
             show_rounds(database.parts is not None)
             X, y, behind = examples(database)
-            learner = shared.make_estimator(
-                estimator,
-                behind,
-                rounds,
-                features,
-                max_depth,
-                time_limit,
-                seed,
-                settings,
-                max_rules,
-                max_bins,
-                checkpoint,
-                memory,
-            )
+            learner = make_estimator(wanted, behind, checkpoint)
             if not getattr(learner, "_learns_clauses", True):
                 raise ModelError(
                     f"with this base {type(learner).__name__} learns no rules that a file can hold; "
@@ -129,8 +108,8 @@ def _fit_and_save(learner: Any, X: Any, y: Any, output: Path) -> bool:
     return interrupted
 
 
-def _checkpoint(settings: Sequence[str] | None) -> list[str]:
-    return [text.partition("=")[2] for text in settings or () if text.startswith("checkpoint=")]
+def _checkpoint(settings: Sequence[str]) -> list[str]:
+    return [text.partition("=")[2] for text in settings if text.startswith("checkpoint=")]
 
 
 def examples(database: Database) -> tuple[Any, Any, Database]:

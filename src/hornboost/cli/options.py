@@ -1,41 +1,20 @@
-"""Options that several verbs share, and the estimator that they describe."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
 from hornboost.cli.cluster import Cluster
+from hornboost.cli.learner import ESTIMATORS, Learner
 from hornboost.cli.source import TaskOptions
-from hornboost.errors import DataError, did_you_mean
-
-if TYPE_CHECKING:
-    from hornboost.data import Database
-
-ESTIMATORS = {
-    "hornboost": ("HornBoostClassifier", {}),
-    "c2rib": ("C2RIBClassifier", {}),
-    "rankboost": ("RankBoostClassifier", {}),
-    "prankboost": ("PRankBoostClassifier", {}),
-    "kbs": ("KBSClassifier", {"base": "clause"}),
-    "adaboost": ("AdaBoostM1Classifier", {"base": "clause"}),
-    "logitboost": ("LogitBoostClassifier", {"base": "clause"}),
-    "mlynx": ("MLynxClassifier", {}),
-}
-"""What `--estimator` names: the class, and the parameters that make it learn rules."""
-
-REGRESSORS = {"hornboost": "HornBoostRegressor"}
-"""What it names where the label is of numbers."""
-
-NOT_SETTABLE = ("database", "callbacks", "client")
-"""Parameters that hold objects, which no text states."""
+from hornboost.errors import DataError
 
 
 def _complete_estimator(incomplete: str) -> list[str]:
@@ -290,6 +269,24 @@ def reading_options(
     )
 
 
+def learner_options(
+    estimator: Estimator = "hornboost",
+    features: Features = None,
+    rounds: Rounds = None,
+    max_depth: Depth = None,
+    max_rules: MaxRules = None,
+    max_bins: MaxBins = None,
+    memory: Memory = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = 0,
+    settings: Set = None,
+) -> Learner:
+    """The estimator that a verb learns with."""
+    return Learner(
+        estimator, features, rounds, max_depth, max_rules, max_bins, memory, time_limit, seed, settings or ()
+    )
+
+
 def cluster_options(dask: DaskAddress = None, workers: Workers = None) -> Cluster:
     """Who works on partitions."""
     return Cluster(dask, workers)
@@ -383,80 +380,3 @@ def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:
             )
         found.setdefault(column.strip(), []).append(value.strip())
     return found
-
-
-def make_estimator(
-    name: str,
-    database: Database | None,
-    rounds: int | None,
-    features: str | None,
-    max_depth: int | None,
-    time_limit: float | None,
-    seed: int,
-    settings: Sequence[str] | None,
-    max_rules: int | None = None,
-    max_bins: int | None = None,
-    checkpoint: Path | None = None,
-    memory: str | None = None,
-) -> Any:
-    """The unfitted estimator, with the parameters it has."""
-    import hornboost
-
-    if name not in ESTIMATORS:
-        raise DataError(f"there is no estimator '{name}'{did_you_mean(name, ESTIMATORS)}")
-    class_name, fixed = _class_of(name, database)
-    try:
-        estimator = getattr(hornboost, class_name)()
-    except AttributeError:
-        raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
-    known = estimator.get_params(deep=False)
-    wanted: dict[str, Any] = {**fixed, "database": database, "random_state": seed}
-    asked = {
-        "rounds": rounds,
-        "features": None if features == "none" else features,
-        "max_depth": max_depth,
-        "max_rules": max_rules,
-        "max_bins": max_bins,
-        "memory_limit": memory,
-        "time_limit": time_limit,
-        "checkpoint": checkpoint,
-    }
-    wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
-    for parameter, value in asked.items():
-        if value is not None and parameter not in known:
-            way_out = "take --estimator c2rib, or leave it out" if parameter == "features" else "leave it out"
-            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'; {way_out}")
-    for text in settings or ():
-        parameter, equals, value = text.partition("=")
-        if not equals:
-            raise DataError(f"--set: '{text}' is not of the form name=value")
-        if parameter not in known:
-            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'{did_you_mean(parameter, known)}")
-        if parameter in NOT_SETTABLE:
-            raise DataError(f"--set: the parameter '{parameter}' has no value that can be written; leave it out")
-        wanted[parameter] = _value(value)
-    estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
-    try:
-        estimator._validate_params()
-    except ValueError as error:
-        raise DataError(" ".join(str(error).split())) from None
-    return estimator
-
-
-def _class_of(name: str, database: Database | None) -> tuple[str, dict[str, Any]]:
-    """The class of an estimator for the label at hand."""
-    if database is None or database.label_kind != "numbers":
-        return ESTIMATORS[name]
-    if name not in REGRESSORS:
-        raise DataError(
-            f"the label '{database.target.label}' holds numbers, and the estimator '{name}' predicts classes; take "
-            "--estimator hornboost, name one value with --positive, or say --predicts classes"
-        )
-    return REGRESSORS[name], {}
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

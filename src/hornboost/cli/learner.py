@@ -1,0 +1,111 @@
+"""The estimator that a command line describes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hornboost.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+ESTIMATORS = {
+    "hornboost": ("HornBoostClassifier", {}),
+    "c2rib": ("C2RIBClassifier", {}),
+    "rankboost": ("RankBoostClassifier", {}),
+    "prankboost": ("PRankBoostClassifier", {}),
+    "kbs": ("KBSClassifier", {"base": "clause"}),
+    "adaboost": ("AdaBoostM1Classifier", {"base": "clause"}),
+    "logitboost": ("LogitBoostClassifier", {"base": "clause"}),
+    "mlynx": ("MLynxClassifier", {}),
+}
+"""What `--estimator` names: the class, and the parameters that make it learn rules."""
+
+REGRESSORS = {"hornboost": "HornBoostRegressor"}
+"""What it names where the label is of numbers."""
+
+NOT_SETTABLE = ("database", "callbacks", "client")
+"""Parameters that hold objects, which no text states."""
+
+
+class Learner(NamedTuple):
+    """An estimator by its name, the parameters that have options of their own, and others as `name=value`."""
+
+    name: str = "hornboost"
+    features: str | None = None
+    rounds: int | None = None
+    max_depth: int | None = None
+    max_rules: int | None = None
+    max_bins: int | None = None
+    memory: str | None = None
+    time_limit: float | None = None
+    seed: int = 0
+    settings: Sequence[str] = ()
+
+
+def make_estimator(learner: Learner, database: Database | None, checkpoint: Path | None = None) -> Any:
+    """The unfitted estimator, with the parameters it has."""
+    import hornboost
+
+    name = learner.name
+    if name not in ESTIMATORS:
+        raise DataError(f"there is no estimator '{name}'{did_you_mean(name, ESTIMATORS)}")
+    class_name, fixed = _class_of(name, database)
+    try:
+        estimator = getattr(hornboost, class_name)()
+    except AttributeError:
+        raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
+    known = estimator.get_params(deep=False)
+    wanted: dict[str, Any] = {**fixed, "database": database, "random_state": learner.seed}
+    asked = {
+        "rounds": learner.rounds,
+        "features": None if learner.features == "none" else learner.features,
+        "max_depth": learner.max_depth,
+        "max_rules": learner.max_rules,
+        "max_bins": learner.max_bins,
+        "memory_limit": learner.memory,
+        "time_limit": learner.time_limit,
+        "checkpoint": checkpoint,
+    }
+    wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
+    for parameter, value in asked.items():
+        if value is not None and parameter not in known:
+            way_out = "take --estimator c2rib, or leave it out" if parameter == "features" else "leave it out"
+            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'; {way_out}")
+    for text in learner.settings:
+        parameter, equals, value = text.partition("=")
+        if not equals:
+            raise DataError(f"--set: '{text}' is not of the form name=value")
+        if parameter not in known:
+            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'{did_you_mean(parameter, known)}")
+        if parameter in NOT_SETTABLE:
+            raise DataError(f"--set: the parameter '{parameter}' has no value that can be written; leave it out")
+        wanted[parameter] = _value(value)
+    estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
+    try:
+        estimator._validate_params()
+    except ValueError as error:
+        raise DataError(" ".join(str(error).split())) from None
+    return estimator
+
+
+def _class_of(name: str, database: Database | None) -> tuple[str, dict[str, Any]]:
+    """The class of an estimator for the label at hand."""
+    if database is None or database.label_kind != "numbers":
+        return ESTIMATORS[name]
+    if name not in REGRESSORS:
+        raise DataError(
+            f"the label '{database.target.label}' holds numbers, and the estimator '{name}' predicts classes; take "
+            "--estimator hornboost, name one value with --positive, or say --predicts classes"
+        )
+    return REGRESSORS[name], {}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
