@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
+from hornboost.errors import DataError
 
 
 @pytest.fixture
@@ -47,3 +50,97 @@ def test_what_convert_writes_is_loaded_by_duckdb_with_the_types_of_the_model(
     expected = pd.read_csv(tmp_path / "scores.csv").sort_values("person_id")
     np.testing.assert_allclose(scored["score_of_yes"], expected["score_of_yes"])
     assert hb.Database.from_folder(people, target="people", label="left").target.classes == ("no", "yes")
+
+
+def test_a_bad_cell_among_numbers_is_named_with_the_option_that_helps(run: Any, people: Path, tmp_path: Path) -> None:
+    visits = (people / "visits.csv").read_text().splitlines()
+    visits[7] = visits[7].rsplit(",", 1)[0] + ",12 EUR"
+    (people / "visits.csv").write_text("\n".join(visits))
+    (said,) = hb.Database.from_folder(people, target="people", label="left").warnings
+    assert said.startswith("visits.cost is read as text, because row 7 holds '12 EUR', where ")
+    assert "values are numbers; --type visits.cost=numeric reads it as numbers" in said
+    fitted = [*TASK, "--estimator", "c2rib", "--rounds", 2, "-o", tmp_path / "m.json"]
+    assert said in run("fit", people, *fitted).err
+    assert said in run("inspect", people, *TASK).out
+    done = run("fit", people, *fitted, "--type", "visits.cost=numeric")
+    assert re.search(
+        r"visits.cost: 1 of \d+ values is no number and counts as missing, such as '12 EUR' in row 7", done.err
+    )
+    assert "cost>=" in run("rules", tmp_path / "m.json").out
+    predicted = run("predict", tmp_path / "m.json", people)
+    assert (predicted.code, predicted.err.count("counts as missing")) == (0, 1)
+    frames = {name: pd.read_csv(people / f"{name}.csv") for name in ("people", "visits")}
+    db = hb.Database.from_frames(frames, "people", label="left", types={"visits.cost": "numeric"})
+    assert db.tables["visits"].columns["cost"].missing.sum() == (
+        pd.to_numeric(frames["visits"]["cost"], "coerce").isna().sum()
+    )
+
+
+def test_a_bad_cell_in_rows_of_a_frame_is_missing_where_the_column_is_declared_numeric() -> None:
+    frame = pd.DataFrame({"x": ["1", "2", "x", "4"], "y": ["a", "b", "a", "b"]})
+    db = hb.Database.from_frames({"t": frame}, "t", label="y", types={"t.x": "numeric"})
+    assert db.encode(db.examples()[0]).columns["x"].missing.tolist() == [False, False, True, False]
+    with pytest.raises(DataError, match="row 1 holds 'a', which is not a number"):
+        hb.Database.from_frames({"t": frame.assign(z=frame["y"])}, "t", label="y", types={"t.z": "numeric"})
+
+
+@pytest.mark.parametrize("reader", ["folder", "frames"])
+def test_a_key_that_two_repeated_rows_spoil_is_named(run: Any, people: Path, reader: str) -> None:
+    table = pd.read_csv(people / "people.csv").rename(columns={"person_id": "id"})
+    table = pd.concat([table, table.iloc[[3, 8]]])
+    table.to_csv(people / "people.csv", index=False)
+    said = (
+        "people.id would be the primary key, but 2 of its values stand in several of 62 rows, such as '4': no other "
+        "table is linked to it; remove those rows, or name each link as in --link TABLE.COLUMN=people.id"
+    )
+    if reader == "frames":
+        visits = pd.read_csv(people / "visits.csv")
+        db = hb.Database.from_frames({"people": table, "visits": visits}, "people", label="left")
+    else:
+        db = hb.Database.from_folder(people, target="people", label="left")
+        assert said in run("fit", people, *TASK, "--estimator", "c2rib", "--rounds", 1, "-o", people / "m.json").err
+        linked = run("inspect", people, *TASK, "--link", "visits.person_id=people.id").out
+        assert "visits.person_id" not in linked.split("warnings:")[-1]
+        assert re.search(r"person_id +key .* people.id", linked)
+    assert said in db.warnings
+
+
+def test_a_missing_key_spoils_it_too_and_a_foreign_key_is_none(people: Path) -> None:
+    table = pd.read_csv(people / "people.csv", dtype=str).rename(columns={"person_id": "id"})
+    table.loc[5, "id"] = None
+    pairs = pd.DataFrame({"person_id": [*range(1, 40), 39], "weight": 1.5})  # refers to people: not a key of its own
+    frames = {"people": table, "visits": pd.read_csv(people / "visits.csv"), "pairs": pairs}
+    (said,) = [one for one in hb.Database.from_frames(frames, "people").warnings if "would be" in one]
+    assert "people.id would be the primary key, but 1 of 60 rows has none" in said
+    frames["people"] = pd.read_csv(people / "people.csv")
+    assert not any("would be" in one for one in hb.Database.from_frames(frames, "people").warnings)
+
+
+def test_a_link_that_is_named_leaves_the_others_to_be_found(run: Any, people: Path) -> None:
+    pd.DataFrame({"place_id": [1, 2], "town": ["a", "b"]}).to_csv(people / "places.csv", index=False)
+    visits = pd.read_csv(people / "visits.csv").assign(shop=lambda frame: frame["visit_id"] % 2 + 1)
+    visits.to_csv(people / "visits.csv", index=False)
+    found = json.loads(run("inspect", people, *TASK, "--link", "visits.shop=places.place_id", "--json").out)["links"]
+    assert {(link["from"], link["to"]) for link in found} == {
+        ("visits.shop", "places.place_id"),
+        ("visits.person_id", "people.person_id"),
+    }
+    only = [("visits.shop", "places.place_id")]
+    frames = {name: pd.read_csv(people / f"{name}.csv") for name in ("people", "visits", "places")}
+    assert len(hb.Database.from_frames(frames, "people", links=only).links) == 2
+    assert len(hb.Database.from_frames(frames, "people", foreign_keys=only).links) == 1
+
+
+def test_inspect_and_python_warn_of_the_same(run: Any, people: Path) -> None:
+    pd.DataFrame({"x": range(3)}).to_csv(people / "alone.csv", index=False)
+    table = pd.read_csv(people / "people.csv")
+    names = table.assign(note=[f"note {k % 55}" for k in range(len(table))])
+    pd.concat([names] * 3).assign(person_id=range(180), note=[f"n{k % 120}" for k in range(180)]).to_csv(
+        people / "people.csv", index=False
+    )
+    warnings = hb.Database.from_folder(people, target="people", label="left").warnings
+    assert any("people.note (120 distinct values in 180 rows) looks like an identifier" in one for one in warnings)
+    assert any("no link leads from people to alone" in one for one in warnings)
+    shown = run("inspect", people, *TASK).out.split("warnings:\n")[1].splitlines()
+    assert [line.strip() for line in shown] == list(warnings)
+    assert json.loads(run("inspect", people, *TASK, "--json").out)["warnings"] == list(warnings)

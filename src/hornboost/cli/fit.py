@@ -39,7 +39,8 @@ def fit(
     as_json: shared.Json = False,
 ) -> None:
     """Learn rules from SOURCE and write them as a model file. Ctrl-C keeps what was learned so far."""
-    from hornboost.cli.source import likely_identifiers, open_task
+    from hornboost.cli.source import open_task
+    from hornboost.data.doubts import likely_identifiers
 
     check_output(output, source, *([] if checkpoint is None else [checkpoint]), *_checkpoint(wanted.settings))
     with ExitStack() as closing:
@@ -54,11 +55,8 @@ def fit(
                     "leave --set base=… out"
                 )
             note(_about(database, len(X), learner))
-            for column in likely_identifiers(database):
-                note(
-                    f"{column} looks like an identifier; if rules should not name single values, leave it out "
-                    "with --exclude"
-                )
+            for sentence in likely_identifiers(database.tables.values()):
+                note(sentence)
             started = time.monotonic()
             interrupted = _fit_and_save(learner, X, y, output)
         seconds = time.monotonic() - started

@@ -59,9 +59,7 @@ def convert(
 
 
 def _show(database: Database, *, is_target_guessed: bool) -> None:
-    from hornboost.cli.source import likely_identifiers
     from hornboost.data.describe import headline
-    from hornboost.data.distances import FARTHEST, about_unreached
 
     say(headline(database))
     if is_target_guessed and database.target.label is None and len(database.tables) > 1:
@@ -92,15 +90,10 @@ def _show(database: Database, *, is_target_guessed: bool) -> None:
             they_have, they = ("it has", "it") if n == 1 else ("they have", "they")
             say(f"left out, as {they_have} no label: {counted(n, 'row')} ({they} can be predicted)")
     _show_times(database)
-    identifiers = [
-        f"{column} looks like an identifier: rules may learn it by heart" for column in likely_identifiers(database)
-    ]
     if database.left_out:
         say()
         say(f"not read: {', '.join(database.left_out)} (choose with --tables and --exclude-table)")
-    hidden = about_unreached(_unreached(database), database.target.table, FARTHEST)
-    warnings = [*database.warnings, *hidden, *identifiers]
-    for title, lines in (("inferred", database.inferred), ("warnings", warnings)):
+    for title, lines in (("inferred", database.inferred), ("warnings", database.warnings)):
         if lines:
             say()
             say(f"{title}:")

@@ -75,7 +75,7 @@ Types = Annotated[
 ]
 Link = Annotated[
     list[str] | None,
-    typer.Option("--link", help="A foreign key, as table.column=table.column; none are inferred then."),
+    typer.Option("--link", help="A foreign key, as table.column=table.column, beside those that are found."),
 ]
 Tables = Annotated[
     list[str] | None,

@@ -161,6 +161,8 @@ def load_with_examples(
             f"{model}: the model does not know the name of its label; "
             "name it with --label, so that rows without one are known"
         )
+    for sentence in database.reading_warnings:
+        note(sentence)
     say_what_is_undated(database)
     X, _ = database.examples(labelled=False if unlabelled else None, as_of=as_of)
     cutoff = database.times.get(database.target.table)

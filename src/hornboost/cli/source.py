@@ -26,9 +26,6 @@ OPTION_NAMES = {
 }
 """What options of the readers are called on the command line, where it is something else."""
 
-MANY = 100
-"""Distinct values from which on a column may be an identifier in disguise."""
-
 
 @dataclass(frozen=True)
 class TaskOptions:
@@ -84,7 +81,7 @@ class TaskOptions:
 
     def inferring(self) -> dict[str, Any]:
         """The options of a reader that finds links and types by itself."""
-        links = {"foreign_keys": [_link(text) for text in self.links]} if self.links else {}
+        links = {"links": [_link(text) for text in self.links]} if self.links else {}
         return {**self.hints, **self.reader(), **links}
 
 
@@ -156,7 +153,8 @@ def say_what_was_read(database: Database) -> None:
     from hornboost.cli.output import note
 
     say_which_tables(database)
-    say_what_is_undated(database)
+    for sentence in (*database.reading_warnings, *database.time_warnings):
+        note(sentence)
     if database.unlabelled_rows.size:
         n, rows = database.unlabelled_rows.size, database.tables[database.target.table].n_rows
         note(f"left out {n:,} of {rows:,} rows of '{database.target.table}' whose '{database.target.label}' is missing")
@@ -198,26 +196,6 @@ def as_read_by(model: SavedModel, database: Database) -> Database:
     keys = {column.name for column in table.keys}
     columns = {place: column for place, column in model.columns(table.name).items() if column.name not in keys}
     return dated_by(model, database.read_as(columns))
-
-
-def likely_identifiers(database: Database) -> list[str]:
-    """Columns whose values are nearly all different: rules about them learn names by heart.
-
-    Columns whose rows lie in partitions are not looked at.
-    """
-    import numpy as np
-
-    from hornboost.data.partitions.store import AbsentColumn
-
-    found = []
-    for table in database.tables.values():
-        for column in table.columns.values():
-            if column.kind == "nominal" and not isinstance(column, AbsentColumn):
-                known = column.codes[column.codes >= 0]
-                distinct = int(np.count_nonzero(np.bincount(known))) if known.size else 0
-                if distinct >= MANY and 2 * distinct > known.size:
-                    found.append(f"{table.name}.{column.name} ({distinct:,} distinct values in {known.size:,} rows)")
-    return found
 
 
 def _open_folder(path: Path, options: TaskOptions) -> Database:

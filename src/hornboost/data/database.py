@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from hornboost.data.build import build, hidden_columns
 from hornboost.data.built import Target
 from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text, type_name
+from hornboost.data.distances import FARTHEST, about_unreached, unreached
 from hornboost.data.domain import Domain
+from hornboost.data.doubts import likely_identifiers
 from hornboost.data.frames import encode_rows, examples_frame, with_cutoff
 from hornboost.data.groups import folds_by_group
 from hornboost.data.index import KeyIndex
@@ -70,12 +72,14 @@ class Database(Partitionable, Readable):
         allow_outside: bool = False,
         inferred: Sequence[str] = (),
         warnings: Sequence[str] = (),
+        doubts: Sequence[str] = (),
         left_out: Sequence[str] = (),
         again: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         """Encode the tables of a reader; `frame` is the target as it came in, where it came in as a frame.
 
-        `again` reads the same tables with the types of a model's columns, where types are a matter of inference.
+        `doubts` are warnings about the rows of the source, which partitions of it do not repeat. `again` reads the same
+        tables with the types of a model's columns, where types are a matter of inference.
         """
         built = build(schema, task, sources)
         self._schema = schema
@@ -89,6 +93,7 @@ class Database(Partitionable, Readable):
         self._inferred = tuple(inferred)
         self._left_out = tuple(left_out)
         self._warnings = (*warnings, *built.warnings)
+        self._doubts = tuple(doubts)
         self._frame = frame
         self._start_caches()
 
@@ -203,14 +208,22 @@ class Database(Partitionable, Readable):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know about the data, a sentence each."""
+        """What a user should know about the data, a sentence each; `hornboost inspect` lists the same."""
         dangling = [
             f"{link.dangling} of {link.rows} rows of {link.table}.{link.column} refer to no row of "
             f"{link.to_table}.{link.to_column}"
             for link in self.links
             if link.dangling
         ]
-        return (*self._warnings, *self.time_warnings, *dangling)
+        target = self.target.table
+        hidden = about_unreached(unreached(self._built.tables, target, FARTHEST), target, FARTHEST)
+        identifiers = likely_identifiers(self._built.tables.values())
+        return (*self.reading_warnings, *self.time_warnings, *dangling, *hidden, *identifiers)
+
+    @property
+    def reading_warnings(self) -> tuple[str, ...]:
+        """Those of them that are about what was read, and how."""
+        return (*self._warnings, *self._doubts)
 
     @property
     def time_warnings(self) -> tuple[str, ...]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 INCLUSION = 0.9
 """The share of distinct values that must be found in the referenced column for a link to be inferred."""
 
+SPOILT = 0.1
+"""The share of the rows of a table that may repeat a value, or lack one, where a column is a key that was spoilt."""
+
 GENERIC = frozenset(["id", "key", "code", "name", "nr", "no", "number", "uid", "uuid", "pk"])
 ENDINGS = ("", "id", "key", "code", "nr", "no", "uid", "pk")
 
@@ -33,11 +36,15 @@ ENDINGS = ("", "id", "key", "code", "nr", "no", "uid", "pk")
 class Profile:
     """What inference looks at in a column that could be a key.
 
-    Its distinct values as identifiers, and whether it is unique.
+    Its distinct values as identifiers, whether it is unique, and in how many rows it is not: those without a value, and
+    values that stand in several, one of which is `example`.
     """
 
     values: pa.Array
     unique: bool
+    missing: int = 0
+    repeated: int = 0
+    example: str = ""
 
 
 @dataclass(eq=False)
@@ -54,8 +61,10 @@ class Hints:
     times: Sequence[tuple[str, str]] = ()
 
 
-def infer_schema(sources: Mapping[str, Source], hints: Hints, location: str) -> tuple[Schema, list[str], list[str]]:
-    """The schema, the notes on what was inferred, and warnings about columns that cannot be used."""
+def infer_schema(
+    sources: Mapping[str, Source], hints: Hints, location: str
+) -> tuple[Schema, list[str], list[str], list[str]]:
+    """The schema, the notes on what was inferred, warnings about columns that cannot be used, and about spoilt keys."""
     return _Inference(sources, hints, location).run()
 
 
@@ -66,6 +75,7 @@ class _Inference:
         self.location = location
         self.notes: list[str] = []
         self.warnings: list[str] = []
+        self.doubts: list[str] = []
         self.types: dict[tuple[str, str], str] = {}
         self.given: set[tuple[str, str]] = set()
         self.domains: dict[tuple[str, str], str | None] = {}
@@ -74,13 +84,14 @@ class _Inference:
         self.primary: dict[str, tuple[str, ...]] = dict(hints.primary_keys)
         self.links: list[ForeignKey] = list(hints.foreign_keys)
 
-    def run(self) -> tuple[Schema, list[str], list[str]]:
+    def run(self) -> tuple[Schema, list[str], list[str], list[str]]:
         self._natural_types()
         for place in self.profiles:
             self.named.setdefault(_plain(place[1]), []).append(place)
         self._given_keys()
         self._primary_keys()
         self._foreign_keys()
+        self._warn_of_spoilt_keys()
         self._shared_names()
         tables = {
             name: TableSchema(
@@ -94,7 +105,8 @@ class _Inference:
             )
             for name, source in self.sources.items()
         }
-        return Schema(tables, tuple(self.links), location=self.location), self.notes, self.warnings
+        schema = Schema(tables, tuple(self.links), location=self.location)
+        return schema, self.notes, self.warnings, self.doubts
 
     def _natural_types(self) -> None:
         columns = {name: source.columns for name, source in self.sources.items()}
@@ -140,7 +152,13 @@ class _Inference:
     def _profile(self, place: tuple[str, str], values: pa.ChunkedArray, n_rows: int) -> None:
         codes, distinct = factorize(values)
         unique = n_rows > 0 and len(distinct) == n_rows and bool((codes >= 0).all())
-        self.profiles[place] = Profile(to_key_values(distinct), unique)
+        keys = to_key_values(distinct)
+        if unique or codes.size != n_rows or n_rows == 0:  # of rows that stay on disk each value is there once
+            self.profiles[place] = Profile(keys, unique)
+            return
+        counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
+        example = str(keys[int(np.argmax(counts > 1))].as_py()) if (counts > 1).any() else ""
+        self.profiles[place] = Profile(keys, unique, int((codes < 0).sum()), int((counts > 1).sum()), example)
 
     @staticmethod
     def _could_be_key(values: pa.ChunkedArray) -> bool:
@@ -216,6 +234,26 @@ class _Inference:
                     self._make_key((name, column))
                     self.notes.append(f"{name}.{column} is the primary key: its values are unique")
 
+    def _warn_of_spoilt_keys(self) -> None:
+        """Say of tables without a key which column would be it, but for a few rows, and what that costs."""
+        linked = {(link.table, link.column) for link in self.links}
+        for name, source in self.sources.items():
+            if name in self.primary:
+                continue
+            named = [column for column in source.columns if _plain(column) in _names_of(name) | {"id"}]
+            first = [
+                column
+                for column in source.columns[:1]
+                if _is_id(column) and len(self.named.get(_plain(column), ())) == 1
+            ]
+            for column in [*named, *first]:
+                profile = self.profiles.get((name, column))
+                if (name, column) in linked or profile is None or not self._free((name, column)):
+                    continue
+                if 0 < profile.repeated + profile.missing <= SPOILT * source.n_rows and len(profile.values) > 1:
+                    self.doubts.append(_spoilt((name, column), profile, source.n_rows))
+                    break
+
     def _is_shared(self, place: tuple[str, str]) -> bool:
         """Whether a text column also stands, with the same name and values, in another table."""
         import pyarrow as pa
@@ -233,6 +271,8 @@ class _Inference:
         }
         for place in self.profiles:
             if place[0] not in self.hints.infer_links or not self._free(place) or len(self.profiles[place].values) == 0:
+                continue
+            if any((link.table, link.column) == place for link in self.hints.foreign_keys):
                 continue
             found = [
                 (match, _plain(parent[1]) not in _names_of(parent[0]), -self._inclusion(place, parent), parent)
@@ -301,6 +341,20 @@ class _Inference:
 
         values = to_text(self.profiles[one].values), to_text(self.profiles[other].values)
         return one == other or bool(pc.any(pc.is_in(values[0], value_set=values[1])).as_py())
+
+
+def _spoilt(place: tuple[str, str], profile: Profile, n_rows: int) -> str:
+    reasons = []
+    if profile.repeated:
+        several = f"{profile.repeated:,} of its values stand" if profile.repeated > 1 else "1 of its values stands"
+        reasons.append(f"{several} in several of {n_rows:,} rows, such as '{profile.example}'")
+    if profile.missing:
+        reasons.append(f"{profile.missing:,} of {n_rows:,} rows {'has' if profile.missing == 1 else 'have'} none")
+    column = ".".join(place)
+    return (
+        f"{column} would be the primary key, but {' and '.join(reasons)}: no other table is linked to it; remove those "
+        f"rows, or name each link as in --link TABLE.COLUMN={column}"
+    )
 
 
 def _plain(name: str) -> str:

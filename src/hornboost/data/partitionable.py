@@ -43,7 +43,7 @@ class Partitionable:
     @classmethod
     def stored_as(cls, store: PartitionStore, state: Mapping[str, Any], part: int | None = None) -> Self:
         """The database with what a folder of partitions says of it, or one of its parts."""
-        nothing = ("_inferred", "_left_out", "_warnings")
+        nothing = ("_inferred", "_left_out", "_warnings", "_doubts")
         made = object.__new__(cls)
         made.__dict__.update(dict.fromkeys(("_folder", "_again", "_frame")), **dict.fromkeys(nothing, ()))
         made.__dict__.update(_allow_outside=False, _store=store, _part=part)

@@ -83,7 +83,9 @@ class Readable:
         tables, exclude_tables : list of str
             The tables to read, or not to read.
         foreign_keys : list of pairs of str
-            Links, as pairs of `"table.column"`; links that are not given are inferred.
+            Links, as pairs of `"table.column"`; no others are inferred.
+        links : list of pairs of str
+            Links beside those that are inferred.
         keys : dict
             Further key columns, as `{table: {column: domain}}`.
         types : dict

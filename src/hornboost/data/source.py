@@ -44,7 +44,10 @@ class Source(Protocol):
 
 
 class DatedSource:
-    """A table some of whose columns are dates that came as text; `stored` says as what they are stored elsewhere."""
+    """A table some of whose columns came as text and are dates, or numbers.
+
+    `stored` says as what they are stored elsewhere.
+    """
 
     whole = True
 

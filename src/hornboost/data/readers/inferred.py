@@ -5,12 +5,13 @@ Folders that have no schema are read here, too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hornboost.data.doubts import about_text
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.labels import as_label_kind, column_kind
 from hornboost.data.readers.csv import table_name
@@ -24,15 +25,15 @@ from hornboost.data.readers.options import (
     with_times,
 )
 from hornboost.data.readers.selection import select_tables
-from hornboost.data.readers.typed import Declared, dated_source, typed_source
-from hornboost.data.schema import ForeignKey, split_reference
+from hornboost.data.readers.typed import Declared, dated_source, typed_source, with_numbers
+from hornboost.data.schema import ForeignKey, Schema, split_reference
 from hornboost.data.source import ArrowSource, Source
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     from hornboost.data.partitions.spool import Spool
 
-SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "keys", "types", "model")
+SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "links", "keys", "types", "model")
 
 
 class ModelColumn(Protocol):
@@ -57,8 +58,13 @@ def infer_task(
     options: Mapping[str, Any],
     primary_keys: Mapping[str, tuple[str, ...]] | None = None,
     foreign_keys: tuple[ForeignKey, ...] = (),
+    *,
+    is_for_model: bool = False,
 ) -> dict[str, Any]:
-    """The arguments of `Database` from tables, the user's options, and the constraints that a catalogue states."""
+    """The arguments of `Database` from tables, the user's options, and the constraints that a catalogue states.
+
+    A model has said what it looks at, so that there is nothing to say about the types of other columns.
+    """
     check_options(options, SCHEMA_OPTIONS)
     options = {name: value for name, value in options.items() if value is not None}
     selection = select_tables(sources, options, location)
@@ -76,6 +82,11 @@ def infer_task(
     keys = {table: _key_domains(columns) for table, columns in dict(options.get("keys") or {}).items()}
     for column in key or ():
         keys.setdefault(target, {}).setdefault(column, None)
+    types = {split_reference(reference, sources): str(kind) for reference, kind in (options.get("types") or {}).items()}
+    spoilt: list[str] = []
+    for (table, column), kind in types.items():
+        if kind == "numeric" and table in sources and column in sources[table].columns:
+            sources[table] = with_numbers(sources[table], column, spoilt)
     hints = Hints(
         foreign_keys=(*foreign_keys, *_given_links(options, sources)),
         infer_links=frozenset()
@@ -90,7 +101,9 @@ def infer_task(
         label=(target, str(options["label"])) if "label" in options else None,
         times=time_columns(options),
     )
-    schema, found, warnings = infer_schema(sources, hints, location)
+    schema, found, warnings, doubts = infer_schema(sources, hints, location)
+    if not is_for_model:
+        doubts += _about_text(schema, sources, types)
     schema = with_times(schema, options)
     task_options = {name: value for name, value in options.items() if name in TASK_OPTIONS} | {"target": target}
     if key is None:
@@ -98,8 +111,23 @@ def infer_task(
         task_options["key"] = [name for name in schema.tables[target].primary_key if name in columns]
     task = task_from_options(schema, None, task_options)
     schema = replace(schema, target=task).validate()
-    noted = {"inferred": [*notes, *found], "warnings": warnings, "left_out": selection.left_out}
+    noted = {
+        "inferred": [*notes, *found],
+        "warnings": warnings,
+        "doubts": [*spoilt, *doubts],
+        "left_out": selection.left_out,
+    }
     return {"schema": schema, "task": task, "sources": sources, **noted}
+
+
+def _about_text(schema: Schema, sources: Mapping[str, Source], stated: Collection[tuple[str, str]]) -> Iterator[str]:
+    """What there is to say of columns that were taken for text, where nobody said that they are."""
+    for table in schema.tables.values():
+        for column in table.columns:
+            if column.type == "nominal" and (table.name, column.name) not in stated:
+                said = about_text(sources[table.name].read(column.name), f"{table.name}.{column.name}")
+                if said is not None:
+                    yield said
 
 
 def time_columns(options: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -132,10 +160,11 @@ def _constrained(primary_keys: Mapping[str, tuple[str, ...]], foreign_keys: tupl
 
 def _given_links(options: Mapping[str, Any], sources: Mapping[str, Any]) -> list[ForeignKey]:
     links = []
-    for pair in options.get("foreign_keys") or ():
-        if len(pair) != 2:
-            raise DataError(f"foreign_keys: {pair!r} is no pair; write ('table.column', 'table.column')")
-        links.append(ForeignKey(*split_reference(pair[0], sources), *split_reference(pair[1], sources)))
+    for name in ("foreign_keys", "links"):
+        for pair in options.get(name) or ():
+            if len(pair) != 2:
+                raise DataError(f"{name}: {pair!r} is no pair; write ('table.column', 'table.column')")
+            links.append(ForeignKey(*split_reference(pair[0], sources), *split_reference(pair[1], sources)))
     return links
 
 
@@ -212,7 +241,7 @@ def infer_files(
             sources[name] = spool.typed(source, notes, kinds)
         else:
             sources[name] = dated_source(source, notes, kinds)
-    arguments = infer_task(sources, location, chosen)
+    arguments = infer_task(sources, location, chosen, is_for_model=bool(options.get("model")))
     schema = arguments["schema"]
     tables = {name: replace(table, file=paths[name].name) for name, table in schema.tables.items()}
     arguments |= {"inferred": [*notes, *arguments["inferred"]], "left_out": selection.left_out}

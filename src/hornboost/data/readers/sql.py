@@ -340,7 +340,8 @@ def _read(
     keys += [end for link in links for end in ((link.table, link.column), (link.to_table, link.to_column))]
     notes: list[str] = []
     sources = with_dates(sources, chosen, notes, keys)
-    arguments = infer_task(sources, known.location, chosen, primary, tuple(links))
+    is_for_model = bool(options.get("model"))
+    arguments = infer_task(sources, known.location, chosen, primary, tuple(links), is_for_model=is_for_model)
     found = replace(arguments["schema"], home=known.home)
     return arguments | {
         "schema": found,

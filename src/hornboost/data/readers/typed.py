@@ -14,6 +14,7 @@ from hornboost.data.convert import factorize, parse_moments
 from hornboost.data.partitions.spool import StreamedSource
 from hornboost.data.source import ArrowSource, DatedSource, Source
 from hornboost.data.text_dates import as_dates, taken, tokens_in, without_tokens
+from hornboost.data.text_numbers import among_numbers, only_numbers
 from hornboost.data.times import check_zones
 from hornboost.data.values import as_integers, to_text
 
@@ -65,6 +66,32 @@ def dated_source(source: Source, notes: list[str], declared: Collection[str], is
     if dates and isinstance(source, StreamedSource):
         return source.typed({name: TextType(values.type) for name, values in dates.items()}, stored)
     return DatedSource(source, dates, stored) if dates else source
+
+
+def with_numbers(source: Source, column: str, warnings: list[str]) -> Source:
+    """A table of which a column is declared numeric: where most of its text is numbers, the rest is missing.
+
+    Other text is left for the error that names it.
+    """
+    values = source.read(column)
+    found = among_numbers(values)
+    if found is None or 2 * found.bad >= found.known:
+        return source
+    are = "is no number and counts" if found.bad == 1 else "are no numbers and count"
+    where = f" in row {found.row + 1}" if source.whole else ""
+    which = f"{found.bad:,} of {found.known:,} values {are} as missing, such as '{found.value}'{where}"
+    warnings.append(f"{source.name}.{column}: {which}")
+    if isinstance(source, StreamedSource):
+        return source.typed({column: OnlyNumbers()}, source.stored)
+    return DatedSource(source, {column: only_numbers(values)}, {})
+
+
+class OnlyNumbers:
+    """Text of numbers, in which all else is missing."""
+
+    def convert(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Some of the texts."""
+        return only_numbers(values)
 
 
 def _note_tokens(tokens: Sequence[str], place: str, notes: list[str]) -> None:

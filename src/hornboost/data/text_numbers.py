@@ -1,0 +1,80 @@
+"""Text that spells numbers, and what stands among them that is none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.data.convert import factorize
+from hornboost.data.text_dates import MISSING_TOKENS, taken
+from hornboost.data.values import stored_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
+_CODE = re.compile(r"[-+]?0[0-9]+", re.ASCII)
+
+
+def is_number(word: str) -> bool:
+    """Whether a text is a number, and no code with zeros in front.
+
+    >>> [is_number(word) for word in ("1.5", "-3e4", "007", "3 kg")]
+    [True, True, False, False]
+    """
+    return _NUMBER.fullmatch(word.strip()) is not None and not is_code(word)
+
+
+def is_code(word: str) -> bool:
+    """Whether a text has zeros in front, as numbers have not."""
+    return _CODE.fullmatch(word.strip()) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class AmongNumbers:
+    """What stands among the numbers of a column of text: its first row and value, in how many cells, of how many."""
+
+    row: int
+    value: str
+    bad: int
+    known: int
+
+
+def among_numbers(values: pa.ChunkedArray) -> AmongNumbers | None:
+    """The values of a column that are no numbers; None if all are, or if it is no text, or holds codes."""
+    if stored_type(values.type) != "text":
+        return None
+    codes, words = words_of(values)
+    if any(is_code(word) for word in words):
+        return None
+    is_bad = np.append(np.array([not is_number(word) for word in words], bool), False)[codes]
+    if not is_bad.any():
+        return None
+    row = int(is_bad.argmax())
+    return AmongNumbers(row, words[codes[row]], int(is_bad.sum()), int((codes >= 0).sum()))
+
+
+def only_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same text without what is no number.
+
+    >>> import pyarrow as pa
+    >>> only_numbers(pa.chunked_array([["1", "x", "2.5", None]])).to_pylist()
+    ['1', None, '2.5', None]
+    """
+    import pyarrow as pa
+
+    codes, distinct = factorize(values)
+    words = [word if word is not None and is_number(word) else None for word in distinct.to_pylist()]
+    return taken(codes, pa.array(words, pa.string()))
+
+
+def words_of(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
+    """Codes and distinct texts of a column; the code is -1 also for what stands for a missing value."""
+    codes, distinct = factorize(values)
+    words = [str(word) for word in distinct.to_pylist()]
+    missing = [word in MISSING_TOKENS or not word.strip() for word in words]
+    return np.where(np.append(np.array(missing, bool), True)[codes], -1, codes).astype(np.int32), words
