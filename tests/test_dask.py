@@ -35,6 +35,7 @@ ESTIMATORS = [
     hb.KBSClassifier(rounds=3, random_state=0),
     hb.AdaBoostM1Classifier(rounds=3, random_state=0),
     hb.LogitBoostClassifier(rounds=3, random_state=0),
+    hb.MLynxClassifier(max_length=2, restarts=3, random_state=0),
 ]
 
 
@@ -79,7 +80,11 @@ def kill_one(client: Any, rng: random.Random) -> None:
 def test_models_are_the_same_bytes(
     estimator: Any, client: Any, whole: hb.Database, divided: hb.Database, tmp_path: Path
 ) -> None:
-    assert saved(fitted(estimator, divided, client=client), tmp_path) == saved(fitted(estimator, whole), tmp_path)
+    if "client" in estimator.get_params():
+        there = fitted(estimator, divided, client=client)
+    else:
+        there = fitted(estimator, divided.on(client))
+    assert saved(there, tmp_path) == saved(fitted(estimator, whole), tmp_path)
 
 
 @pytest.mark.parametrize("n_workers", [1, 4])

@@ -18,6 +18,7 @@ from hornboost.mining.language import Language
 from hornboost.mining.limits import Limits
 from hornboost.mining.miner import Mined, Miner, thresholds
 from hornboost.mining.patterns import LeftOutWarning
+from hornboost.mining.relation_rows import RelationRows
 
 
 def bags(n: int = 92, n_columns: int = 166, seed: int = 0) -> hb.Database:
@@ -83,13 +84,11 @@ def test_the_columns_that_tell_most_are_kept_in_their_order() -> None:
     language, classes, weights = language_of(bags(n_columns=20))
     fewer = within_columns(language, 2, classes, weights, 2, 1000)
     assert {test.column for tests in fewer.relations[1].conditions for test in tests} == {"f10", "f17"}
-    assert fewer.relations[1].rows.held.max() == fewer.relations[1].n_conditions - 1
+    before, after = language.relations[1], fewer.relations[1]
+    held = [RelationRows(language.source.database.tables["row"], one, False).held.held for one in (before, after)]
+    assert held[1].max() == after.n_conditions - 1
     for old, new, column in ((10, 0, "f10"), (17, 1, "f17")):
-        before, after = language.relations[1], fewer.relations[1]
-        names = (
-            [before.conditions[c] for c in before.rows.held[:, old]],
-            [after.conditions[c] for c in after.rows.held[:, new]],
-        )
+        names = [before.conditions[c] for c in held[0][:, old]], [after.conditions[c] for c in held[1][:, new]]
         assert names[0] == names[1], column
     assert within_columns(language, 20, classes, weights, 2, 1000) is language
 

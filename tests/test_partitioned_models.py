@@ -146,6 +146,9 @@ def test_clauses_that_reach_beyond_the_partitions_are_refused(tasks: dict[str, A
     )
     near, far, apart = (f'risky="1" :- loan(account_id=A), {rest}.' for rest in behind)
     np.testing.assert_array_equal(stored.covers(near), database.covers(near))
+    # what differs from another row hangs below it in the plan, and is no farther away
+    pair = 'risky="1" :- loan(account_id=A), disp(account_id=A, client_id=C), disp(account_id=A, client_id=D), C != D.'
+    np.testing.assert_array_equal(stored.covers(pair), database.covers(pair))
     for clause, reason in ((far, "2 joins away"), (apart, "shares no variable")):
         with pytest.raises(DataError, match=reason):
             stored.covers(clause)

@@ -186,7 +186,7 @@ def test_what_is_not_as_it_was_written_is_refused_by_name(school: hb.Database, t
             hb.Database.from_partitions(folder)
     elif damage == "version":
         manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
-        with pytest.raises(DataError, match="format version 99, and this HornBoost reads 1"):
+        with pytest.raises(DataError, match="format version 99, and this HornBoost reads 2"):
             hb.Database.from_partitions(folder)
     elif damage == "unknown":
         X = school.examples()[0].head(1).assign(student="nobody")

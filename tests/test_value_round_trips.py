@@ -12,9 +12,10 @@ import pytest
 
 import hornboost as hb
 from hornboost.data import Database
+from hornboost.data.bins import numbered
 from hornboost.errors import DataError
 from hornboost.logic.moment import exact_moment
-from hornboost.mining.binning import conditions_of
+from hornboost.mining.binning import cut_of
 from hornboost.model import seal
 
 BIG = 2**60
@@ -158,7 +159,10 @@ def test_infinite_thresholds_are_kept_by_models_and_checkpoints(tmp_path):
 @pytest.mark.parametrize("step", ["1 microsecond", "1 hour", "1 day", "5 days"])
 def test_intervals_of_times_leave_no_time_out(step):
     _, database = times("TIMESTAMP", f"TIMESTAMP '2024-02-01 22:00:00' + i * INTERVAL {step}")
-    codes, conditions = conditions_of("t", database.tables["t"].columns["w"], np.ones(100), 4, [])
+    column = database.tables["t"].columns["w"]
+    levels, ranks = numbered(column.numbers, 100)
+    cut, conditions = cut_of("t", column, levels, np.bincount(ranks).astype(float), 4, 1, [])
+    codes = cut.held(column) - 1
     assert len(conditions) == 4
     assert np.bincount(codes, minlength=4).min() >= 12
     for code, tests in enumerate(conditions):

@@ -29,6 +29,11 @@ def mirrored(database: Database, symmetric: Mapping[str, tuple[str, str]]) -> Da
     >>> mirrored(db, {"bond": ("one", "two")}).tables["bond"].n_rows
     4
     """
+    if symmetric and database.parts is not None:
+        raise DataError(
+            f"symmetric: the rows of '{next(iter(symmetric))}' are in partitions and cannot be turned round there; add "
+            "both directions to the source and partition it again, or read the source itself"
+        )
     tables = dict(database.tables)
     for name, (left, right) in symmetric.items():
         if name not in tables:

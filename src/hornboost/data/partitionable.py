@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hornboost.data.built import Built
-from hornboost.data.places import Places
+from hornboost.data.places import Places, SharedRows
 from hornboost.data.table import Table
 from hornboost.errors import DataError
 from hornboost.memory import bytes_of
@@ -39,6 +39,7 @@ class Partitionable:
     _on: tuple[Any, Any] | None = None
     _memory_limit: int | str | None = None
     _places: Callable[[Table], Places] | None = None
+    _sharing: Mapping[str, SharedRows] | None = None
 
     @classmethod
     def stored_as(cls, store: PartitionStore, state: Mapping[str, Any], part: int | None = None) -> Self:
@@ -60,6 +61,15 @@ class Partitionable:
     def given_facts(self) -> PartitionStore | None:
         """What knows facts about whole tables where the rows here are only some: `is_unique` and `determines`."""
         return self._store
+
+    def shared_rows(self, table: str, part: int) -> SharedRows:
+        """Which rows of a table others of the partitions have as well, of which this is one.
+
+        Partitions that are in no folder have all rows.
+        """
+        if self._sharing is not None:
+            return self._sharing[table]
+        return SharedRows.all(self._built.tables[table].n_rows, is_first=part == 0)
 
     @classmethod
     def from_partitions(cls, folder: str | Path, memory_limit: int | str | None = None) -> Database:

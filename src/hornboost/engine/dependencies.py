@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,17 +22,6 @@ def is_unique(keys: Codes) -> bool:
     return bool(known.size == 0 or np.bincount(known).max() == 1)
 
 
-def value_of_key(keys: Codes, values: Codes) -> Codes | None:
-    """The value that stands beside each key, -1 where there is none; None where some key has two. Null says nothing.
-
-    >>> value_of_key(np.array([2, 0, 2]), np.array([5, 7, 5]))
-    array([ 7, -1,  5], dtype=int32)
-    """
-    known = (keys >= 0) & (values >= 0)
-    least, most = _extremes(keys[known], values[known], int(keys[known].max(initial=-1)) + 1)
-    return most if bool(((least == most) | (most < 0)).all()) else None
-
-
 def determines(keys: Codes, values: Codes, reached_by: Codes, found: Codes) -> bool:
     """Whether rows with a key that other rows have always hold what those hold beside it.
 
@@ -45,6 +36,40 @@ def determines(keys: Codes, values: Codes, reached_by: Codes, found: Codes) -> b
     target, shared = found[reached_by >= 0], most[reached] >= 0
     reached, target = reached[shared], target[shared]
     return bool(np.all((least[reached] == target) & (most[reached] == target)))
+
+
+def are_unique(keys: Sequence[Codes]) -> bool:
+    """Whether no two rows have the same keys in some columns, of which null is one.
+
+    >>> are_unique([np.array([1, 1, -1]), np.array([0, 1, 1])]), are_unique([np.array([-1, -1])])
+    (True, False)
+    """
+    numbers = _numbers(keys)
+    return len(np.unique(numbers)) == len(numbers)
+
+
+def is_included(keys: Sequence[Codes], others: Sequence[Codes]) -> bool:
+    """Whether rows without a null among their keys have others with the same keys.
+
+    >>> is_included([np.array([1, -1]), np.array([2, 5])], [np.array([3, 1]), np.array([0, 2])])
+    True
+    """
+    known = np.logical_and.reduce([column >= 0 for column in keys])
+    both = [np.concatenate([other, column[known]]) for other, column in zip(others, keys, strict=True)]
+    numbers, n = _numbers(both), len(others[0])
+    return bool(np.isin(numbers[n:], numbers[:n]).all())
+
+
+def _numbers(keys: Sequence[Codes]) -> NDArray[np.int64]:
+    """A number for each row, the same for equal rows only."""
+    numbers = np.zeros(len(keys[0]), np.int64)
+    for column in keys:
+        least = int(column.min(initial=0))
+        width = int(column.max(initial=0)) - least + 1
+        if int(numbers.max(initial=0)) >= 2**62 // width:
+            numbers = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+        numbers = numbers * width + (column - least)
+    return numbers
 
 
 def _extremes(keys: Codes, values: Codes, size: int) -> tuple[Codes, Codes]:

@@ -16,7 +16,7 @@ from hornboost.data.index import KeyIndex
 from hornboost.data.table import Table
 from hornboost.dtypes import CODE
 from hornboost.engine.attributes import Attributes
-from hornboost.engine.dependencies import determines, is_unique
+from hornboost.engine.dependencies import are_unique, determines, is_included, is_unique
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -117,6 +117,21 @@ class Facts:
             columns = self.key(table, out), self.key(table, carried), self.key(other, joined), self.key(other, column)
             self._determined[at] = determines(*columns)
         return self._determined[at]
+
+    def rows_are_unique(self, table: str) -> bool:
+        """Whether no two rows have the same keys in all key columns."""
+        if self._given is not None:
+            return self._given.rows_are_unique(table)
+        return are_unique([column.codes for column in self.tables[table].keys])
+
+    def includes(self, table: str, other: str, columns: Sequence[str]) -> bool:
+        """Whether each row of the other table, unless it lacks one of these columns, has a row here whose keys,
+        in their order, are these.
+        """
+        if self._given is not None:
+            return self._given.includes(table, other, columns)
+        there = self.tables[other].columns
+        return is_included([there[name].codes for name in columns], [key.codes for key in self.tables[table].keys])
 
 
 def writable(array: NDArray[Any], dtype: type[Number]) -> NDArray[Number]:

@@ -27,7 +27,7 @@ class PartitionedCoverage(Coverage):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_held(self.plan.root, 0, self)
+        _check_held(self.plan.root, (), self)
 
     def blocks(self, examples: Table) -> Iterator[tuple[int, Flags]]:
         placement, parts = Placement.of(self.database, examples), self.database.parts
@@ -54,11 +54,17 @@ class PartitionedCoverage(Coverage):
         return replace(known, columns=columns, aggregates=aggregates, late={})
 
 
-def _check_held(group: JoinGroup, depth: int, coverage: Coverage) -> None:
-    """Refuse clauses that reach farther than partitions hold rows."""
-    store = coverage.database.stored
-    if store is not None and group.join is not None and not store.is_whole(group.table):
-        if group.join.source is None:
+def _check_held(group: JoinGroup, above: tuple[int, ...], coverage: Coverage) -> None:
+    """Refuse clauses that reach farther than partitions hold rows; `above` are the distances of the rows above.
+
+    A row is as near as the nearest that it shares a key with: what differs from others hangs below them in the plan.
+    """
+    store, join, depth = coverage.database.stored, group.join, 0
+    if join is not None:
+        shared = [ref for ref in (join.source, *(ref for _, ref in join.equal)) if ref is not None]
+        depth = 1 + min((above[-ref.node] for ref in shared), default=0)
+    if store is not None and join is not None and not store.is_whole(group.table):
+        if join.source is None:
             raise DataError(
                 f"{store.folder.name}: a literal of '{group.table}' shares no variable with the others, and no "
                 "partition holds all rows of that table; read the source itself for this"
@@ -69,4 +75,4 @@ def _check_held(group: JoinGroup, depth: int, coverage: Coverage) -> None:
                 f"partitions hold rows up to {store.depth}; partition the source again with a larger depth"
             )
     for below in group.groups:
-        _check_held(below, depth + 1, coverage)
+        _check_held(below, (*above, depth), coverage)

@@ -56,7 +56,7 @@ class MLynxClassifier(RelationalClassifier):
         Seconds after which mining and selection end; what was found until then makes the model.
     random_state : int, RandomState or None
         The seed of the selection.
-    database, min_support, max_length, oi, connected, symmetric, bins, support
+    database, min_support, max_length, max_depth, oi, connected, symmetric, bins, support
         As in `RelationalPatterns`.
     max_columns, max_rows, max_patterns, max_bindings, cache_bytes
         Limits of the mining, as in `RelationalPatterns`.
@@ -104,6 +104,7 @@ class MLynxClassifier(RelationalClassifier):
         *,
         min_support: float = 0.125,
         max_length: int = 4,
+        max_depth: int | None = None,
         alpha: float = 1e-2,
         restarts: int = 100,
         walk_probability: float = 0.05,
@@ -128,6 +129,7 @@ class MLynxClassifier(RelationalClassifier):
         self.database = database
         self.min_support = min_support
         self.max_length = max_length
+        self.max_depth = max_depth
         self.alpha = alpha
         self.restarts = restarts
         self.walk_probability = walk_probability

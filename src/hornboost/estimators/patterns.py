@@ -27,6 +27,7 @@ MINING_CONSTRAINTS: dict[str, Any] = {
     "database": "no_validation",
     "min_support": [Interval(Real, 0, 1, closed="right")],
     "max_length": [Interval(Integral, 1, None, closed="left")],
+    "max_depth": [Interval(Integral, 1, None, closed="left"), None],
     "oi": ["boolean"],
     "connected": ["boolean"],
     "symmetric": [dict, None],
@@ -64,6 +65,9 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         The smallest share of examples for which a query holds.
     max_length : int
         The most conditions of a query; a literal without conditions counts as one.
+    max_depth : int or None
+        How many joins away from the example literals are at most; None is as many as `max_length` allows, and with a
+        database in partitions as many as these hold.
     oi : bool
         Object identity: distinct variables stand for distinct objects.
     connected : bool
@@ -124,6 +128,7 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         *,
         min_support: float = 0.1,
         max_length: int = 3,
+        max_depth: int | None = None,
         oi: bool = True,
         connected: bool = True,
         symmetric: Mapping[str, tuple[str, str]] | None = None,
@@ -140,6 +145,7 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         self.database = database
         self.min_support = min_support
         self.max_length = max_length
+        self.max_depth = max_depth
         self.oi = oi
         self.connected = connected
         self.symmetric = symmetric

@@ -4,56 +4,69 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.mining.additions import Addition, Shape
 from hornboost.mining.bindings import Bindings
-from hornboost.mining.language import Language
 from hornboost.mining.limits import Limits
-from hornboost.mining.query import Counts, Query
+from hornboost.mining.paths import Path, Shape
+
+if TYPE_CHECKING:
+    from hornboost.mining.counter import Counter
+
+Words = NDArray[np.uint64]
 
 
 class BindingCache:
     """The bindings of queries, made from those of their parents, and what their literals reach."""
 
-    def __init__(self, language: Language, limits: Limits) -> None:
-        self._language = language
+    def __init__(self, counter: Counter, limits: Limits) -> None:
+        self._counter = counter
         self._limits = limits
-        self._kept: OrderedDict[Query | tuple[Query, Addition], Bindings] = OrderedDict()
+        self._kept: OrderedDict[Path | tuple[Path, Shape], Bindings] = OrderedDict()
         self._bytes = 0
+        self._reached: dict[Path, dict[Shape, Words]] = {}
         self._reached_bytes = 0
+        self._length = 0
 
-    def remember(self, counts: Counts, shape: Shape, reached: NDArray[np.uint64]) -> None:
-        """For more special queries, which reach no more; within the memory bound."""
-        if self._bytes + self._reached_bytes + reached.nbytes <= self._limits.cache_bytes:
-            counts.reached[shape] = reached
-            self._reached_bytes += reached.nbytes
+    @property
+    def nbytes(self) -> int:
+        return self._bytes + self._reached_bytes
 
-    def forget(self, query: Query | None) -> None:
-        """Drop what is known of the literals of a query that nobody refines any more."""
-        if query is not None and query.counts is not None:
-            self._reached_bytes -= sum(reached.nbytes for reached in query.counts.reached.values())
-            query.counts = None
+    def remember(self, path: Path, shape: Shape, reached: Words) -> None:
+        """What a literal reaches after a query, for more special ones, which reach no more; within the memory bound."""
+        if self.nbytes + reached.nbytes <= self._limits.cache_bytes:
+            known = self._reached.setdefault(path, {})
+            self._reached_bytes += reached.nbytes - (known[shape].nbytes if shape in known else 0)
+            known[shape] = reached
 
-    def bindings(self, query: Query) -> Bindings:
+    def known(self, path: Path | None, shape: Shape) -> Words | None:
+        """What a literal reaches after a query, if that is remembered. Of shorter queries nobody will ask any more."""
+        if path is None:
+            return None
+        if len(path) > self._length:
+            self._length = len(path)
+            for shorter in [other for other in self._reached if len(other) < len(path)]:
+                self._reached_bytes -= sum(reached.nbytes for reached in self._reached.pop(shorter).values())
+        return self._reached.get(path, {}).get(shape)
+
+    def bindings(self, path: Path) -> Bindings:
         """The bindings of a query: those of its family that hold its condition, where they are kept,
         otherwise from its parent's.
         """
-        if query.parent is not None and not query.condition:
-            return self.shared(query)
-        return self._cached(query, lambda: self._made(query))
+        if path and not path[-1][1]:
+            return self.shared(path[:-1], path[-1][0])
+        return self._cached(path, lambda: self._made(path))
 
-    def shared(self, query: Query) -> Bindings:
-        """The bindings of what a family shares: its parent, or its parent and a bare literal."""
-        parent, added = query.parent, query.added
-        assert parent is not None
-        if added is None:
-            return self.bindings(parent)
-        return self._cached((parent, added), lambda: self._extended(parent, added, 0))
+    def shared(self, path: Path, shape: Shape | None) -> Bindings:
+        """The bindings of what a family shares: a query, or a query and a bare literal."""
+        if shape is None:
+            return self.bindings(path)
+        return self._cached((path, shape), lambda: self._extended(path, shape, 0))
 
-    def _cached(self, key: Query | tuple[Query, Addition], make: Callable[[], Bindings]) -> Bindings:
+    def _cached(self, key: Path | tuple[Path, Shape], make: Callable[[], Bindings]) -> Bindings:
         """The last bindings are kept within the memory bound, unless a limit has cut them short."""
         known = self._kept.get(key)
         if known is not None:
@@ -63,23 +76,23 @@ class BindingCache:
         if len(made) <= self._limits.max_bindings:
             self._kept[key] = made
             self._bytes += made.nbytes
-            while self._bytes + self._reached_bytes > self._limits.cache_bytes and len(self._kept) > 1:
+            while self.nbytes > self._limits.cache_bytes and len(self._kept) > 1:
                 self._bytes -= self._kept.popitem(last=False)[1].nbytes
         return made
 
-    def _made(self, query: Query) -> Bindings:
-        parent, added = query.parent, query.added
-        if parent is None:
-            return Bindings.of_examples(self._language.relations[0].keys, self._language.cutoffs)
-        if added is not None and (parent, added) not in self._kept:
-            return self._extended(parent, added, query.condition)
-        shared = self.shared(query)
-        relation = self._language.relations[query.body[-1][0]]
-        return shared.with_condition(relation.rows, int(relation.attribute[query.condition]), query.condition)
+    def _made(self, path: Path) -> Bindings:
+        if not path:
+            return self._counter.of_examples()
+        parent, (shape, condition) = path[:-1], path[-1]
+        if shape is not None and (parent, shape) not in self._kept:
+            return self._extended(parent, shape, condition)
+        shared, number = self.shared(parent, shape), self._counter.skeleton(path)[-1][0]
+        attribute = int(self._counter.relations[number].attribute[condition])
+        return shared.with_condition(self._counter.held(number), attribute, condition)
 
-    def _extended(self, query: Query, added: Addition, condition: int) -> Bindings:
+    def _extended(self, path: Path, shape: Shape, condition: int) -> Bindings:
         """The bindings that a new literal gives, one more than `max_bindings` at most."""
-        before, relation = self.bindings(query), self._language.relations[added.shape[0]]
-        return before.extended(
-            added.prepared, relation.rows, int(relation.attribute[condition]), condition, self._limits.max_bindings
-        )
+        before, relation = self.bindings(path), self._counter.relations[shape[0]]
+        literal = self._counter.prepared(self._counter.skeleton(path), shape)
+        attribute, limit = int(relation.attribute[condition]), self._limits.max_bindings
+        return before.extended(literal, self._counter.held(shape[0]), attribute, condition, limit)

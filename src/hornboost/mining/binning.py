@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.bins import Bins, numbered
 from hornboost.data.table import Column, Table
 from hornboost.logic.clause import Op, Test
 from hornboost.logic.duration import UNITS, duration_text
@@ -16,40 +19,81 @@ MAX_VALUES = 1000
 """A nominal column of more values identifies rows rather than describes them; it is left out, and said to be."""
 
 
-def conditions_of(
-    table: str, column: Column, weights: NDArray[np.float64], bins: int, left_out: list[str]
-) -> tuple[NDArray[np.int32], list[Condition]]:
-    """For each row the number of the condition that it satisfies, -1 for none, and the conditions.
+@dataclass(frozen=True, eq=False, slots=True)
+class Cut:
+    """How the rows of a column are told apart: the numbers of its conditions, one for each category, or for each of
+    the intervals `bounds` of its numbers, both ends of which belong to it. One of no conditions tells nothing.
+    """
 
-    `weights` are those of training rows.
+    column: str
+    first: int
+    size: int
+    bounds: NDArray[np.float64] | None = None
+
+    def held(self, column: Column) -> NDArray[np.int32]:
+        """The condition that each row satisfies, 0 for none."""
+        if self.size == 0:
+            return np.zeros(len(column.values), np.int32)
+        if self.bounds is None:
+            return np.where(column.codes >= 0, column.codes + self.first, 0).astype(np.int32)
+        numbers = column.numbers
+        held = np.zeros(len(numbers), np.int32)
+        for number in range(self.size - 1, -1, -1):  # where two share an end, the first one has it
+            low, high = self.bounds[number]
+            held[(numbers >= low) & (numbers <= high)] = self.first + number
+        return held
+
+    def shares(self, bins: Bins | None, rows: NDArray[np.int64], n_rows: int) -> list[float]:
+        """About which share of so many rows satisfies each condition, if so many have each category or bin."""
+        if self.size == 0 or self.bounds is None or bins is None:
+            return [float(share) for share in rows[: self.size] / n_rows]
+        ends = np.append(0, np.cumsum(rows))
+        low = np.searchsorted(bins.low, self.bounds[:, 0], side="left")
+        high = np.searchsorted(bins.high, self.bounds[:, 1], side="right")
+        return [float(share) for share in (ends[np.maximum(high, low)] - ends[low]) / n_rows]
+
+    def renumbered(self, number: NDArray[np.int64]) -> Cut:
+        """The same with its conditions under other numbers, which follow one another as before."""
+        return replace(self, first=int(number[self.first]) if self.size else self.first)
+
+
+def cut_of(
+    table: str,
+    column: Column,
+    levels: Bins | None,
+    weights: NDArray[np.float64],
+    bins: int,
+    first: int,
+    left_out: list[str],
+) -> tuple[Cut, list[Condition]]:
+    """How a column is cut, and its conditions, which have numbers from `first` on.
+
+    `weights` are those of training rows with each category, or with a number in each of the `levels`.
     """
     if column.kind == "nominal":
         assert column.categories is not None
         values = [str(value) for value in column.categories]
         if len(values) > MAX_VALUES:
             left_out.append(f"{table}.{column.name} has {len(values)} values, more than {MAX_VALUES}, and was left out")
-            return np.full(len(column.values), -1, np.int32), []
-        return np.maximum(column.codes, -1), [(Test(column.name, "=", value),) for value in values]
-    numbers = column.numbers
-    intervals = _intervals(column, equal_frequency(numbers, weights, bins))
-    codes = np.full(len(numbers), -1, np.int32)
-    for number in range(len(intervals) - 1, -1, -1):
-        low, high, _ = intervals[number]
-        codes[(numbers >= low) & (numbers <= high)] = number
-    return codes, [tests for _, _, tests in intervals]
+            return Cut(column.name, first, 0), []
+        return Cut(column.name, first, len(values)), [(Test(column.name, "=", value),) for value in values]
+    assert levels is not None
+    intervals = _intervals(column, gaps_between(levels, weights, bins))
+    bounds = np.array([(low, high) for low, high, _ in intervals], np.float64).reshape(-1, 2)
+    return Cut(column.name, first, len(intervals), bounds), [tests for _, _, tests in intervals]
 
 
 def ages_of(
-    table: Table, ages: NDArray[np.float64], weights: NDArray[np.float64], bins: int
+    table: Table, ages: NDArray[np.float64], rows: NDArray[np.int64], bins: int
 ) -> tuple[NDArray[np.float64], list[Condition]]:
-    """The intervals of the ages of rows, both ends of each, and the conditions that say so."""
+    """The intervals of ages, both ends of each, and the conditions that say so; so many rows have each age."""
     assert table.times is not None
     assert table.age is not None
     is_date = table.times.is_date
     bounds, conditions = [], []
     gaps = [
         _units_apart(low, high) if is_date else _numbers_apart(low, high)
-        for low, high in equal_frequency(ages, weights, bins)
+        for low, high in gaps_between(Bins(ages, ages), rows.astype(np.float64), bins)
     ]
     lows, highs = [-np.inf, *(begin for _, begin in gaps)], [*(end for end, _ in gaps), np.inf]
     for low, high in zip(lows, highs, strict=True) if gaps else ():
@@ -91,14 +135,22 @@ def equal_frequency(numbers: NDArray[np.float64], weights: NDArray[np.float64], 
     >>> equal_frequency(np.array([1.0, 2.0, 3.0, 4.0, np.nan]), np.ones(5), 2)
     [(2.0, 3.0)]
     """
-    counted = ~np.isnan(numbers) & (weights > 0)
-    values, inverse = np.unique(numbers[counted], return_inverse=True)
-    if len(values) < 2:
+    levels, codes = numbered(numbers, len(numbers) + 1)
+    known = codes >= 0
+    return gaps_between(
+        levels, np.bincount(codes[known], weights[known], minlength=levels.size).astype(np.float64), bins
+    )
+
+
+def gaps_between(levels: Bins, weights: NDArray[np.float64], bins: int) -> list[tuple[float, float]]:
+    """The same where the weight at each level is known; those without any are as if they were not there."""
+    held = np.flatnonzero(weights > 0)
+    if len(held) < 2:
         return []
-    share = np.cumsum(np.bincount(inverse, weights[counted]))
+    share = np.cumsum(weights[held])
     share = share[:-1] / share[-1]
     gaps = dict.fromkeys(int(np.argmin(np.abs(share - k / bins))) for k in range(1, bins))
-    return [(float(values[gap]), float(values[gap + 1])) for gap in gaps]
+    return [(float(levels.high[held[gap]]), float(levels.low[held[gap + 1]])) for gap in gaps]
 
 
 def _intervals(column: Column, gaps: list[tuple[float, float]]) -> list[tuple[float, float, Condition]]:

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from hornboost.activation.information import entropy, mutual_information
 from hornboost.learners.objectives import comparable
-from hornboost.mining import query_kernels as kernels
-from hornboost.mining.additions import Addition, additions_to
-from hornboost.mining.bindings import Bindings, Words
+from hornboost.mining.additions import additions_to
 from hornboost.mining.language import Language
+from hornboost.mining.limits import Limits
+from hornboost.mining.paths import Family, Path
+from hornboost.mining.reachable import Passes
 from hornboost.mining.relation import Relation
 from hornboost.mining.structure import Skeleton
+
+Floats = NDArray[np.float64]
 
 
 def within_columns(
@@ -39,8 +42,10 @@ def within_columns(
     if max_columns is None or len(columns) <= max_columns:
         return language
     information = dict.fromkeys(columns, 0.0)
-    for number, reached in _reached(language, len(classes), steps, max_bindings):
-        for attribute, found in _by_attribute(language.relations[number], reached, classes, weights):
+    by_class = np.bincount(classes, weights).astype(np.float64)
+    passes = language.passes(classes, weights, len(by_class), Limits(max_bindings=max_bindings))
+    for number, support in _supports(language, passes, steps, max_bindings):
+        for attribute, found in _by_attribute(language.relations[number], support, by_class):
             information[number, attribute] = max(information[number, attribute], found)
     order = np.argsort(-comparable(np.array([information[column] for column in columns])), kind="stable")
     best = [columns[k] for k in order[:max_columns]]
@@ -56,52 +61,37 @@ def within_columns(
     return replace(language, relations=relations, left_out=[*language.left_out, left_out])
 
 
-def _by_attribute(
-    relation: Relation, reached: Words, classes: NDArray[np.int32], weights: NDArray[np.float64]
-) -> Iterator[tuple[int, float]]:
+def _by_attribute(relation: Relation, support: Floats, by_class: Floats) -> Iterator[tuple[int, float]]:
     """The attribute of each condition that some example reaches, and what the condition tells about the class.
 
     Of one class it tells nothing; there the conditions are best that hold for one half of the examples.
     """
-    by_class = np.bincount(classes, weights)
-    anything = np.append(np.full(len(by_class), np.inf), 0.0)
-    _, conditions, support, _ = kernels.tally(reached, relation.n_conditions, classes, weights, anything)
-    for condition, covered in zip(conditions, support, strict=True):
+    for condition in np.flatnonzero(support.sum(axis=1) > 0).tolist():
         if condition:
-            table = np.stack([covered, by_class - covered])
+            table = np.stack([support[condition], by_class - support[condition]])
             found = mutual_information(table) if np.count_nonzero(by_class) > 1 else entropy(table)
             yield int(relation.attribute[condition]), found
 
 
-def _reached(language: Language, n: int, steps: int, max_bindings: int) -> Iterator[tuple[int, Words]]:
-    """The conditions of each relation that each example reaches, as bits,
+def _supports(language: Language, passes: Passes, steps: int, max_bindings: int) -> Iterator[tuple[int, Floats]]:
+    """The weight by class of the examples that reach each condition of each relation,
     on each of the shortest ways there that are not too wide.
     """
-    root = language.relations[0]
-    everyone, nothing = np.arange(n, dtype=np.int32), np.full(root.n_conditions, -1, np.int32)
-    yield 0, kernels.reach_tests(everyone, everyone, kernels.Slots(root.rows, nothing, 0, 1), n, root.n_words)
-    themselves = Bindings.of_examples(root.keys, language.cutoffs)
-    ways: list[tuple[Skeleton, Bindings]] = [(((0, tuple(range(language.n_root))),), themselves)]
+    yield 0, next(passes.supports(Family(()), [None]))
+    root: Skeleton = ((0, tuple(range(language.n_root))),)
+    ways: list[tuple[Skeleton, Path]] = [(root, ())]
     known = {0}
     for _ in range(steps):
-        found: list[tuple[Addition, Bindings]] = []
-        for skeleton, bindings in ways:
-            for added in additions_to(language, skeleton, True):
-                if added.shape[0] not in known and bindings.count_reached(added.prepared) <= max_bindings:
-                    yield added.shape[0], _reach(language, skeleton, bindings, added)
-                    found.append((added, bindings))
-        known.update(added.shape[0] for added, _ in found)
+        found: list[tuple[Skeleton, Path]] = []
+        for skeleton, path in ways:
+            family = Family(path)
+            new = [added for added in additions_to(language, skeleton, True) if added.shape[0] not in known]
+            _, *reached = passes.measured(family, [added.shape for added in new])
+            chosen = [added for added, rows in zip(new, reached, strict=True) if rows <= max_bindings]
+            for added, support in zip(chosen, passes.supports(family, [a.shape for a in chosen]), strict=True):
+                yield added.shape[0], support
+                found.append((added.skeleton, (*path, (added.shape, 0))))
+        known.update(skeleton[-1][0] for skeleton, _ in found)
         if len(known) == len(language.relations):
             break
-        ways = [(added.skeleton, _extended(language, added, bindings, max_bindings)) for added, bindings in found]
-
-
-def _reach(language: Language, skeleton: Skeleton, bindings: Bindings, added: Addition) -> Words:
-    last, relation = language.relations[skeleton[-1][0]], language.relations[added.shape[0]]
-    slots = kernels.Slots(last.rows, np.full(last.n_conditions, -1, np.int32), 0, 1)
-    unknown = np.full((len(language.relations[0].keys), relation.n_words), np.iinfo(np.uint64).max, np.uint64)
-    return bindings.reach(added.prepared, slots, relation.rows, unknown)
-
-
-def _extended(language: Language, added: Addition, bindings: Bindings, max_bindings: int) -> Bindings:
-    return bindings.extended(added.prepared, language.relations[added.shape[0]].rows, -1, 0, max_bindings)
+        ways = found

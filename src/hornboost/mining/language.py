@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Table
-from hornboost.engine.dependencies import value_of_key
 from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.logic.names import variable_name
-from hornboost.mining.relation import Relation, relation_of, row_numbers, undated
-from hornboost.mining.row_kernels import Cutoffs
-from hornboost.mining.sight import latest_cutoffs
+from hornboost.mining.counter import CountSetup, domains_of
+from hornboost.mining.limits import Limits
+from hornboost.mining.reachable import Passes, Reachable, reachable_of
+from hornboost.mining.relation import Relation, relation_of, root_of
+from hornboost.mining.seen import rows_in, seen_examples
 from hornboost.mining.structure import Body, Skeleton, Structure, canonical, skeleton_of
 
 if TYPE_CHECKING:
@@ -33,15 +34,19 @@ NEW = 1 << 20
 
 @dataclass(eq=False)
 class Language:
-    """The relations, and what holds between them."""
+    """The relations, what holds between them, and where their rows are.
+
+    Literals are at most `max_depth` joins away from the example. What holds of examples is asked of `everyone`, also
+    where `source` has only some of them.
+    """
 
     relations: list[Relation]
     oi: bool
     left_out: list[str]
-    root_keys: NDArray[np.int32]
-    cutoffs: Cutoffs = None
-    _included: dict[tuple[int, tuple[int, ...], int, tuple[int, ...]], bool] = field(default_factory=dict)
-    _functions: dict[Place, NDArray[np.int32] | None] = field(default_factory=dict)
+    source: Reachable
+    everyone: Reachable
+    max_depth: int | None = None
+    _included: dict[tuple[int, int, tuple[int, ...]], bool] = field(default_factory=dict)
     _agreements: dict[tuple[Place, Place], bool] = field(default_factory=dict)
     _structures: dict[Skeleton, Structure] = field(default_factory=dict)
     _forms: dict[Skeleton, int] = field(default_factory=dict)
@@ -57,31 +62,28 @@ class Language:
         oi: bool,
         symmetric: Mapping[str, tuple[str, str]],
         steps: int,
+        max_depth: int | None = None,
     ) -> Language:
         """Cut the numbers of the rows that the examples reach within some steps, and number all conditions."""
         left_out: list[str] = []
-        cutoffs = None if examples.times is None else np.ascontiguousarray(examples.times.numbers)
-        seen = latest_cutoffs(database, examples, steps)
-        until = dict.fromkeys(seen) if cutoffs is None else seen
-        root = relation_of(examples.as_known(), None, weights, None, bins, left_out, ())
-        relations = [root if cutoffs is None else replace(root, rows=undated(root.rows.held))]
-        for name, table in database.tables.items():
-            # other rows of a target without attributes tell nothing, unless they have an age
-            tells_nothing = name == examples.name and not table.attributes and table.times is None
-            if not table.keys or not table.n_rows or tells_nothing:
-                continue
-            rows = (seen[name] > -np.inf).astype(np.float64)
-            pair = symmetric.get(name, ())
-            relations.append(relation_of(table, database, rows, until[name], bins, left_out, pair))
-        return cls(relations, oi, left_out, relations[0].keys, cutoffs)
+        source = reachable_of(database, examples)
+        relations = [root_of(source.examples, seen_examples(source.examples, weights), bins, left_out)]
+        names = [name for name, table in database.tables.items() if _tells(table, examples, rows_in(database, name))]
+        seen = source.seen(names, steps if max_depth is None else min(steps, max_depth))
+        for name in names:
+            pair, n_rows = symmetric.get(name, ()), rows_in(database, name)
+            relations.append(relation_of(database.tables[name], database, seen[name], n_rows, bins, left_out, pair))
+        return cls(relations, oi, left_out, source, source, max_depth)
 
     def among(self, rows: NDArray[np.intp]) -> Language:
         """The same language over some of the examples; what holds between the tables is still asked of all."""
-        root = self.relations[0]
-        held = root.rows._replace(held=np.ascontiguousarray(root.rows.held[rows]))
-        fewer = replace(root, keys=np.ascontiguousarray(root.keys[rows]), rows=held)
-        cutoffs = None if self.cutoffs is None else self.cutoffs[rows]
-        return replace(self, relations=[fewer, *self.relations[1:]], cutoffs=cutoffs)
+        return replace(self, source=self.source.among(rows))
+
+    def passes(
+        self, classes: NDArray[np.int32], weights: NDArray[np.float64], n_classes: int, limits: Limits
+    ) -> Passes:
+        """What counts queries over the examples, which have these classes and weights."""
+        return self.source.passes(CountSetup(self.relations, self.oi, classes, weights, n_classes, limits))
 
     @property
     def n_root(self) -> int:
@@ -89,11 +91,7 @@ class Language:
 
     def domains(self, skeleton: Skeleton) -> dict[int, str]:
         """The domain of each variable."""
-        return {
-            v: domain
-            for relation, variables in skeleton
-            for v, domain in zip(variables, self.relations[relation].domains, strict=True)
-        }
+        return domains_of(self.relations, skeleton)
 
     def shapes(self, skeleton: Skeleton, connected: bool) -> list[tuple[int, tuple[int, ...]]]:
         """Every literal that may be added, as its relation and variables, -1 for a new one;
@@ -105,6 +103,7 @@ class Language:
         domains = self.domains(skeleton)
         grown = any(v >= self.n_root for v in domains)
         last, earlier = self._last(skeleton)
+        near = {v for v, depth in self._depths(skeleton).items() if self.max_depth is None or depth < self.max_depth}
         found = []
         for number, relation in enumerate(self.relations[1:], 1):
             choices = [[v for v, other in domains.items() if other == domain] + [-1] for domain in relation.domains]
@@ -114,6 +113,8 @@ class Language:
                     continue
                 if connected and grown and -1 in shape and max(bound) < self.n_root:
                     continue
+                if near.isdisjoint(bound):
+                    continue
                 if max(bound) < earlier and (number, _with_new(shape)) < last:
                     continue
                 if not self._same_row(number, shape, skeleton) and not (
@@ -121,6 +122,15 @@ class Language:
                 ):
                     found.append((number, shape))
         return sorted(found, key=lambda found: (found[0], _with_new(found[1])))
+
+    def _depths(self, skeleton: Skeleton) -> dict[int, int]:
+        """How many joins away from the example the row is that brings in each variable."""
+        depths = dict.fromkeys(range(self.n_root), 0)
+        for _, variables in skeleton[1:]:
+            depth = 1 + min((depths[v] for v in variables if v in depths), default=0)
+            for v in variables:
+                depths.setdefault(v, depth)
+        return depths
 
     def _last(self, skeleton: Skeleton) -> tuple[tuple[int, tuple[int, ...]], int]:
         """The last literal as a shape, and the number of variables before it; nothing comes before a root."""
@@ -169,26 +179,17 @@ class Language:
         )
 
     def _agree(self, place: Place, other: Place) -> bool:
-        """Whether two places (relation, key column, another) tell the same of each key, and one thing only."""
+        """Whether a place (relation, key column, another) tells of each key what the other tells of it."""
         if (place, other) not in self._agreements:
-            one, two = self._function(place), self._function(other)
-            n = 0 if one is None or two is None else min(len(one), len(two))
-            self._agreements[place, other] = (
-                one is not None
-                and two is not None
-                and bool(((one[:n] == two[:n]) | (one[:n] < 0) | (two[:n] < 0)).all())
+            self._agreements[place, other] = self.everyone.determines(
+                *self._named(other), *self._named(place), is_root=other[0] == 0
             )
         return self._agreements[place, other]
 
-    def _function(self, place: Place) -> NDArray[np.int32] | None:
-        """What the second column of a place holds for each key in the first, -1 for nothing;
-        None where that is not one thing.
-        """
-        if place not in self._functions:
-            number, key, column = place
-            keys = self.relations[number].keys if number else self.root_keys
-            self._functions[place] = value_of_key(keys[:, key], keys[:, column])
-        return self._functions[place]
+    def _named(self, place: Place) -> tuple[str, str, str]:
+        number, key, column = place
+        relation = self.relations[number]
+        return relation.name, relation.columns[key], relation.columns[column]
 
     def structure(self, skeleton: Skeleton) -> Structure:
         """What all queries with these literals share."""
@@ -252,14 +253,12 @@ class Language:
         if self.relations[relation].is_timed:
             return False
         at = tuple(others.index(v) for v in variables)
-        place = (relation, tuple(range(len(variables))), other, at)
-        if place not in self._included:
-            theirs = (self.relations[other].keys if other else self.root_keys)[:, list(at)]
-            theirs = theirs[(theirs >= 0).all(axis=1)]
-            numbers = row_numbers(np.concatenate([self.relations[relation].keys, theirs]))
-            n = len(self.relations[relation].keys)
-            self._included[place] = bool(np.isin(numbers[n:], numbers[:n]).all())
-        return self._included[place]
+        if (relation, other, at) not in self._included:
+            there = self.relations[other]
+            self._included[relation, other, at] = self.everyone.includes(
+                self.relations[relation].name, there.name, tuple(there.columns[k] for k in at), is_root=other == 0
+            )
+        return self._included[relation, other, at]
 
     def clause(self, body: Body, head: Head) -> Clause:
         """The clause of a query: with object identity, every two variables of
@@ -295,3 +294,9 @@ class Language:
 def _with_new(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Variables in an order in which new ones come last."""
     return tuple([v if v >= 0 else NEW for v in shape])
+
+
+def _tells(table: Table, examples: Table, n_rows: int) -> bool:
+    """Whether there is something to mine: other rows of a target without attributes tell nothing, but for their age."""
+    tells_nothing = table.name == examples.name and not table.attributes and table.times is None
+    return bool(table.keys) and n_rows > 0 and not tells_nothing

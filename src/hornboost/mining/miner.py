@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal as Choice
@@ -15,13 +15,11 @@ from hornboost.activation.information import mutual_information
 from hornboost.learners.objectives import comparable
 from hornboost.logic.clause import Head
 from hornboost.mining import query_kernels as kernels
-from hornboost.mining.additions import Addition, Shape, additions_to
-from hornboost.mining.binding_cache import BindingCache
-from hornboost.mining.bindings import Bindings
-from hornboost.mining.family import Family, Frequent
+from hornboost.mining.additions import Addition, additions_to
 from hornboost.mining.language import Language
 from hornboost.mining.limits import LeftOut, Limits, largest_affordable
-from hornboost.mining.query import Counts, Query, query_text
+from hornboost.mining.paths import Family, Shape
+from hornboost.mining.query import Query, query_text
 from hornboost.mining.relation import Relation
 from hornboost.mining.structure import ConditionSets, QueryKey, Skeleton, skeleton_of
 from hornboost.stopping import Stopped, check, learning
@@ -42,6 +40,19 @@ class Mined:
     rows: int = 0
     left_out: LeftOut = field(default_factory=LeftOut)
     stopped: str | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Frequent:
+    """What a pass finds for the queries of a family: the frequent conditions, one query's after the other's from
+    `starts` on; and about how many rows it looked at for each.
+    """
+
+    starts: list[int]
+    conditions: list[int]
+    support: list[list[float]]
+    hits: NDArray[np.uint8]
+    rows: list[float]
 
 
 @dataclass
@@ -105,14 +116,10 @@ class Miner:
         self._connected = connected
         self._limits = limits or Limits()
         self._n = len(classes)
-        self._cache = BindingCache(language, self._limits)
         self._additions: dict[Skeleton, list[Addition]] = {}
-        self._unknown = {
-            width: np.full((self._n, width), np.iinfo(np.uint64).max, np.uint64)
-            for width in {s.n_words for s in language.relations}
-        }
         self._by_class = np.bincount(classes, weights, minlength=len(thresholds) - 1)
-        self._frequency = kernels.Frequency(classes, weights, thresholds * (1.0 - 1e-12))
+        self._thresholds = thresholds * (1.0 - 1e-12)
+        self._passes = language.passes(classes, weights, len(thresholds) - 1, self._limits)
 
     def mine(self, max_length: int) -> Mined:
         """All frequent queries up to a length, none equivalent to another."""
@@ -132,8 +139,6 @@ class Miner:
                 except (_Full, _Spent) as limit:
                     mined.left_out.tell(str(limit))
                     break
-                for query in queries:
-                    self._cache.forget(query.parent)
                 queries = [] if level.is_last else sorted(level.following, key=lambda query: query.body)
         mined.stopped = ending.reason
         return mined
@@ -166,7 +171,7 @@ class Miner:
         return (
             first.rows
             if len(family) > 1
-            else first.rows * self._language.relations[first.body[-1][0]].share_of(first.condition)
+            else first.rows * self._language.relations[first.body[-1][0]].shares[first.condition]
         )
 
     def _refine_all(self, families: list[list[Query]], level: _Level, length: int) -> None:
@@ -176,9 +181,6 @@ class Miner:
         except _Full:
             if np.count_nonzero(self._by_class) < 2:
                 raise
-            for family in families:
-                for query in family:
-                    self._cache.forget(query)
             level.start_again()
             self._refine_each(self._by_information(families), level, length)
 
@@ -224,35 +226,38 @@ class Miner:
             if not affordable[0]:
                 return barren
             additions = [added for added, is_affordable in zip(additions, affordable[1:], strict=True) if is_affordable]
-        bindings = self._cache.bindings(first) if len(queries) == 1 else self._cache.shared(first)
-        size = self._size(bindings, additions)
+        family = _family(queries)
+        bindings, *reached = self._passes.measured(family, [added.shape for added in additions])
+        size = self._size(bindings, additions, reached)
         if size < len(queries):
             for start in range(0, len(queries), size):
                 barren = self._refine(queries[start : start + size], level, barren)
             return barren
-        if len(bindings) > self._limits.max_bindings:
+        if bindings > self._limits.max_bindings:
             kind = f"queries with more than max_bindings={self._limits.max_bindings:,} bindings were not extended"
             level.mined.left_out.add(kind, lambda: f"'{self._text(first)}'")
             return barren
-        family = Family(queries, bindings, self._language.relations[first.body[-1][0]])
-        barren = barren.union(family.general.barren)
-        tests = self._tests(family)
-        literals = self._literals(family, [added for added in additions if added.shape not in barren], level)
+        if first.parent is not None:
+            barren = barren.union(first.parent.barren)
+        tests = self._tests(queries, family, bindings)
+        wanted = [(added, rows) for added, rows in zip(additions, reached, strict=True) if added.shape not in barren]
+        literals = self._literals(queries, family, bindings, wanted, level)
         if len(queries) > 1:
             literals = list(
                 literals
             )  # all are counted before the first query is refined; for one query each is in turn
         for slot, query in enumerate(queries):
-            query.counts = counts = Counts(set(barren))
+            found_barren = set(barren)
             # further conditions on a bare literal are counted with it
             if tests is not None and (query.body[-1][2] or len(query.body) == 1):
                 self._add_tests(query, slot, tests, level)
             if not query.pending:
                 for added, found in literals:
-                    if added.shape not in barren:
-                        self._add_literal(query, slot, counts, added, found, level)
+                    if added.shape not in barren and not self._add_literal(query, slot, added, found, level):
+                        found_barren.add(added.shape)
+            query.barren = frozenset(found_barren)
             if not query.condition:
-                barren = frozenset(counts.barren)
+                barren = query.barren
         return barren
 
     def _possible(self, query: Query) -> list[Addition]:
@@ -262,71 +267,71 @@ class Miner:
             self._additions[skeleton] = additions_to(self._language, skeleton, self._connected)
         return self._additions[skeleton]
 
-    def _size(self, bindings: Bindings, additions: list[Addition]) -> int:
+    def _size(self, bindings: int, additions: list[Addition], reached: list[int]) -> int:
         """For how many queries a pass may count at once, in an eighth of the memory;
         for one where what they share is too much.
         """
-        if len(bindings) > self._limits.max_bindings or any(
-            self._reaches_too_many(bindings, added) for added in additions
-        ):
+        limit = self._limits.max_bindings
+        if bindings > limit or any(rows > 50 * limit for rows in reached):
             return 1
         width = sum(self._language.relations[added.shape[0]].n_words for added in additions)
         return max(1, self._limits.cache_bytes // 8 // max(8 * self._n * width, 1))
 
-    def _reaches_too_many(self, bindings: Bindings, added: Addition) -> bool:
-        limit = 50 * self._limits.max_bindings
-        n_rows = len(self._language.relations[added.shape[0]].keys)
-        return len(bindings) * n_rows > limit and bindings.count_reached(added.prepared) > limit
-
-    def _tests(self, family: Family) -> Frequent | None:
+    def _tests(self, queries: list[Query], family: Family, bindings: int) -> _Frequent | None:
         """Further conditions on the last literal, where it has some already; on a bare one they are counted with it."""
-        last, bindings = family.last, family.bindings
-        if last.n_conditions == 1 or not (family.queries[-1].condition or len(family.queries[0].body) == 1):
+        last = self._last(queries)
+        if last.n_conditions == 1 or not (queries[-1].condition or len(queries[0].body) == 1):
             return None
-        reached = kernels.reach_tests(
-            bindings.example, bindings.rows, family.slots, self._n, last.n_words, bindings.cutoffs
-        )
-        return self._found(reached, last, True, len(bindings), family)
+        return next(self._found(queries, family, [(None, last, bindings)], keep=False))
 
     def _literals(
-        self, family: Family, additions: list[Addition], level: _Level
-    ) -> Iterable[tuple[Addition, Frequent]]:
-        """New literals; a query that says nothing new so far is not extended by any."""
-        if all(query.pending for query in family.queries):
+        self,
+        queries: list[Query],
+        family: Family,
+        bindings: int,
+        additions: list[tuple[Addition, int]],
+        level: _Level,
+    ) -> Iterable[tuple[Addition, _Frequent]]:
+        """New literals, each with the rows that it joins; a query that says nothing new so far is not extended."""
+        if all(query.pending for query in queries):
             return
-        slots, general, bindings = family.slots, family.general, family.bindings
-        counted: dict[tuple[int, int], int] = {}
-        for added in additions:
+        affordable = [(added, rows) for added, rows in additions if rows <= 50 * self._limits.max_bindings]
+        wanted = [(added.shape, self._language.relations[added.shape[0]], rows) for added, rows in affordable]
+        found = self._found(queries, family, wanted, keep=not level.is_last)
+        for added, rows in additions:
             check()
-            relation = self._language.relations[added.shape[0]]
-            join = int(added.prepared.variable), id(added.prepared.offsets)  # many literals follow the same one
-            if join not in counted:
-                counted[join] = bindings.count_reached(added.prepared)
-            rows = counted[join]
             if rows > 50 * self._limits.max_bindings:
-                self._tell_of_rows(level, family.queries[0], relation)
+                self._tell_of_rows(level, queries[0], self._language.relations[added.shape[0]])
                 continue
-            level.mined.rows += rows + len(bindings)
-            known = general.reached.get(added.shape)
-            if known is None:
-                known = self._unknown[relation.n_words]
-            reached = bindings.reach(added.prepared, slots, relation.rows, known)
-            yield added, self._found(reached, relation, level.is_last, rows, family)
+            level.mined.rows += rows + bindings
+            yield added, next(found)
+
+    def _last(self, queries: list[Query]) -> Relation:
+        return self._language.relations[queries[0].body[-1][0]]
 
     def _tell_of_rows(self, level: _Level, query: Query, relation: Relation) -> None:
         kind = f"literals that reach more than 50 * max_bindings={self._limits.max_bindings:,} rows were left out"
         level.mined.left_out.add(kind, lambda: f"'{relation.name}' after '{self._text(query)}'")
 
     def _found(
-        self, reached: NDArray[np.uint64], relation: Relation, is_last: bool, rows: int, family: Family
-    ) -> Frequent:
-        starts, conditions, support, hits = kernels.tally(reached, relation.n_conditions, *self._frequency)
-        by_query = [rows * share for share in family.shares]
-        return Frequent(
-            None if is_last else reached, starts.tolist(), conditions.tolist(), support.tolist(), hits, by_query
-        )
+        self, queries: list[Query], family: Family, wanted: Sequence[tuple[Shape | None, Relation, int]], keep: bool
+    ) -> Iterator[_Frequent]:
+        """What is frequent of each literal, or of the last one, where a pass looks at so many rows."""
+        together = max(len(wanted), 1) if self._passes.at_once else 1
+        shares = [1.0] if len(queries) == 1 else [self._last(queries).shares[query.condition] for query in queries]
+        for start in range(0, len(wanted), together):
+            some = wanted[start : start + together]
+            supports = list(self._passes.supports(family, [shape for shape, _, _ in some]))
+            frequent = [kernels.frequent(support, self._thresholds) for support in supports]
+            asked = [(shape, found) for (shape, _, _), found in zip(some, frequent, strict=True)]
+            hits = self._passes.hits(family, asked, keep)
+            for (_, relation, rows), support, found, bits in zip(some, supports, frequent, hits, strict=True):
+                starts = np.searchsorted(found, np.arange(len(queries) + 1) * relation.n_conditions)
+                conditions = (found % relation.n_conditions).tolist()
+                by_query = [rows * share for share in shares]
+                yield _Frequent(starts.tolist(), conditions, support[found].tolist(), bits, by_query)
 
-    def _add_tests(self, query: Query, slot: int, found: Frequent, level: _Level) -> None:
+    def _add_tests(self, query: Query, slot: int, found: _Frequent, level: _Level) -> None:
         number, variables, tests = query.body[-1]
         relation = self._language.relations[number]
         level.mined.candidates += relation.n_conditions
@@ -344,20 +349,12 @@ class Miner:
                     longer.rows = found.rows[slot]
                     self._keep(longer, key, (*before, more), found, k, level)
 
-    def _add_literal(
-        self, query: Query, slot: int, counts: Counts, added: Addition, found: Frequent, level: _Level
-    ) -> None:
-        shape = added.shape
-        level.mined.candidates += self._language.relations[shape[0]].n_conditions
+    def _add_literal(self, query: Query, slot: int, added: Addition, found: _Frequent, level: _Level) -> bool:
+        """Extend a query by a literal, unless nothing frequent comes of it."""
+        level.mined.candidates += self._language.relations[added.shape[0]].n_conditions
         start, end = found.starts[slot : slot + 2]
         if start == end:
-            counts.barren.add(shape)
-            return
-        if found.reached is not None:
-            alone = len(found.reached) == 1
-            self._cache.remember(
-                counts, shape, found.reached[slot] if alone else found.reached[slot].copy()
-            )  # not the whole family's
+            return False
         number, variables = added.skeleton[-1]
         structure = added.structure = added.structure or self._language.structure(added.skeleton)
         least = query.body[-1][2] if (number, variables) == query.body[-1][:2] else ()
@@ -371,9 +368,10 @@ class Miner:
                 longer = Query((*query.body, (number, variables, tests)), structure, query, added, condition)
                 longer.rows = found.rows[slot]
                 self._keep(longer, key, conditions, found, k, level)
+        return True
 
     def _keep(
-        self, query: Query, key: QueryKey, conditions: ConditionSets, found: Frequent, k: int, level: _Level
+        self, query: Query, key: QueryKey, conditions: ConditionSets, found: _Frequent, k: int, level: _Level
     ) -> None:
         """Keep a frequent query that was not seen before, unless it says no more than a shorter one."""
         level.seen.add(key)
@@ -395,6 +393,16 @@ class Miner:
 
     def _text(self, query: Query) -> str:
         return query_text(self._language.clause(query.body, Head("", "")))
+
+
+def _family(queries: list[Query]) -> Family:
+    """Queries that differ in their last condition only, or one query alone."""
+    first = queries[0]
+    if len(queries) == 1:
+        return Family(first.path)
+    assert first.parent is not None
+    shape = None if first.added is None else first.added.shape
+    return Family(first.parent.path, shape, tuple([query.condition for query in queries]))
 
 
 def thresholds(

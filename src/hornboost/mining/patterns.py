@@ -44,6 +44,7 @@ class MiningSettings:
 
     min_support: float = 0.1
     max_length: int = 4
+    max_depth: int | None = None
     oi: bool = True
     connected: bool = True
     symmetric: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -86,6 +87,27 @@ class Patterns:
         return (self.covered(slice(start, start + size)) for start in range(0, len(self), size))
 
 
+def allowed_depth(database: Database, settings: MiningSettings) -> int | None:
+    """How many joins away from the example literals may be: as asked for, and within what partitions hold."""
+    store = database.given_facts
+    if store is None or (settings.max_depth is None and settings.max_length <= store.depth):
+        return settings.max_depth
+    if settings.max_depth is None:
+        return store.depth
+    store.check(settings.max_depth, store.max_bins)
+    return settings.max_depth
+
+
+def summable(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights as multiples of a power of two so large that sums of any of them are exact, in whatever order.
+
+    >>> summable(np.array([1.0, 2.0])).tolist(), float(summable(np.array([0.1, 4.0])).sum())
+    ([1.0, 2.0], 4.1)
+    """
+    unit = 2.0 ** (np.frexp(weights.sum())[1] - 52)
+    return np.asarray(np.round(weights / unit) * unit)
+
+
 Cover = Callable[[Sequence[Clause]], NDArray[np.bool_]]
 """The coverage of clauses over the training examples: a row for each example, a column for each clause."""
 
@@ -105,6 +127,7 @@ def find_patterns(
     Where only the positive examples decide what is frequent, only they are mined, and `cover` tells what the queries
     hold for besides.
     """
+    weights, depth = summable(weights), allowed_depth(database, settings)
     language = Language.of(
         database,
         examples,
@@ -113,7 +136,13 @@ def find_patterns(
         oi=settings.oi,
         symmetric=settings.symmetric,
         steps=settings.max_length,
+        max_depth=depth,
     )
+    if depth != settings.max_depth:
+        language.left_out.append(
+            f"literals more than {depth} join{'s' * (depth != 1)} away from the example, whose rows the partitions do "
+            f"not hold, were left out (max_depth={depth})"
+        )
     language = within_columns(
         language, settings.max_columns, classes, weights, settings.max_length, settings.max_bindings
     )

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
 from hornboost.logic.clause import Clause
-from hornboost.mining.additions import Addition, Shape
+from hornboost.mining.additions import Addition
+from hornboost.mining.paths import Path, Shape
 from hornboost.mining.structure import Body, Structure
-
-
-@dataclass(eq=False, slots=True)
-class Counts:
-    """What is known of the literals counted for a query: `barren` ones cannot be added, and `reached` tells the
-    conditions that an example has a row for, as bits.
-    """
-
-    barren: set[Shape] = field(default_factory=set)
-    reached: dict[Shape, NDArray[np.uint64]] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -27,8 +15,8 @@ class Query:
     """A frequent query: its coverage of the training examples as packed bits, its support by class, and how it came
     from its parent: by a new literal (`added`), or by a further condition on the last one.
 
-    A `pending` one says nothing new before its last literal has further conditions. Only one that is extended has
-    `counts`. What its family shares has about so many bindings as `rows`.
+    A `pending` one says nothing new before its last literal has further conditions. To one that was refined, the
+    literals `barren` cannot be added. What its family shares has about so many bindings as `rows`.
     """
 
     body: Body
@@ -39,8 +27,15 @@ class Query:
     covered: bytes = b""
     support: tuple[float, ...] = ()
     pending: bool = False
-    counts: Counts | None = None
+    barren: frozenset[Shape] = frozenset()
     rows: float = 0.0
+
+    @property
+    def path(self) -> Path:
+        """The steps to it from the most general query."""
+        if self.parent is None:
+            return ()
+        return (*self.parent.path, (None if self.added is None else self.added.shape, self.condition))
 
     @property
     def length(self) -> int:

@@ -1,10 +1,10 @@
 """Compiled loops of query mining: from the bindings of a family of queries to the coverage of all of their refinements.
 
 A family are queries that differ in their last condition only, each of them a slot. The conditions that an example
-reaches under a slot are a set of bits, 64 a word (bit 0 is the bare literal); `tally` turns them into supports and
-coverage. Bindings are sorted by example. Kernels take arrays, no tuples of ours: compiled code on disk would name the
-tuples' types, which another version may not have. Where nothing has a time, what only times need is None, and numba
-leaves out what asks for it.
+reaches under a slot are a set of bits, 64 a word (bit 0 is the bare literal); `supports` and `hits` turn them into
+supports and coverage. Bindings are sorted by example. Kernels take arrays, no tuples of ours: compiled code on disk
+would name the tuples' types, which another version may not have. Where nothing has a time, what only times need is
+None, and numba leaves out what asks for it.
 """
 
 from __future__ import annotations
@@ -66,17 +66,6 @@ class Slots(NamedTuple):
     slots: Codes
     whole: int
     n_slots: int
-
-
-class Frequency(NamedTuple):
-    """The examples' classes and weights.
-
-    A condition is frequent where its weight in some class, or in all (the last of `thresholds`), reaches its threshold.
-    """
-
-    classes: Codes
-    weights: NDArray[np.float64]
-    thresholds: NDArray[np.float64]
 
 
 _FIRST_BIT = np.empty(64, np.int64)
@@ -330,14 +319,12 @@ def _unite(reached: Words, slot: int, e: int, found: NDArray[np.int64], n: int) 
 
 
 @jit
-def tally(
-    reached: Words, n_conditions: int, classes: Codes, weights: NDArray[np.float64], thresholds: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
-    """The frequent conditions, slot by slot: where those of each slot start, their numbers,
-    supports by class, and coverage as bits.
-    """
+def supports(
+    reached: Words, n_conditions: int, classes: Codes, weights: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float64]:
+    """The weight by class of the examples that reach each condition, slot by slot."""
     n_slots, n_examples, width = reached.shape
-    support = np.zeros((n_slots * n_conditions, thresholds.size - 1))
+    support = np.zeros((n_slots * n_conditions, n_classes))
     for slot in range(n_slots):
         for e in range(n_examples):
             for w in range(width):
@@ -346,23 +333,12 @@ def tally(
                     bit, place = _first_bit(left)
                     left ^= bit
                     support[slot * n_conditions + 64 * w + place, classes[e]] += weights[e]
-    found = _frequent(support, thresholds)
-    starts = np.searchsorted(found, np.arange(n_slots + 1) * n_conditions)
-    kept = np.empty((found.size, support.shape[1]))
-    hits = np.zeros((found.size, (n_examples + 7) // 8), np.uint8)
-    for slot in range(n_slots):
-        for k in range(starts[slot], starts[slot + 1]):
-            kept[k] = support[found[k]]
-            found[k] -= slot * n_conditions
-            w, bit = found[k] >> 6, np.uint64(1) << np.uint64(found[k] & 63)
-            for e in range(n_examples):
-                if reached[slot, e, w] & bit:
-                    hits[k, e >> 3] |= np.uint8(128 >> (e & 7))
-    return starts, found, kept, hits
+    return support
 
 
-@inner
-def _frequent(support: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
+@jit
+def frequent(support: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The conditions whose weight in some class, or in all (the last of `thresholds`), reaches its threshold."""
     found = np.empty(support.shape[0], np.int64)
     n = 0
     for k in range(support.shape[0]):
@@ -374,7 +350,21 @@ def _frequent(support: NDArray[np.float64], thresholds: NDArray[np.float64]) -> 
         if total > 0 and (reached or total >= thresholds[-1]):
             found[n] = k
             n += 1
-    return found[:n]
+    return found[:n].copy()
+
+
+@jit
+def hits(reached: Words, n_conditions: int, found: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The examples that reach some conditions, as bits; the conditions are counted slot by slot."""
+    n_examples = reached.shape[1]
+    out = np.zeros((found.size, (n_examples + 7) // 8), np.uint8)
+    for k in range(found.size):
+        slot, condition = found[k] // n_conditions, found[k] % n_conditions
+        w, bit = condition >> 6, np.uint64(1) << np.uint64(condition & 63)
+        for e in range(n_examples):
+            if reached[slot, e, w] & bit:
+                out[k, e >> 3] |= np.uint8(128 >> (e & 7))
+    return out
 
 
 def select(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +22,8 @@ def known_since(table: Table, column: str) -> Floats | None:
     return None if dating is None else table.columns[dating].numbers
 
 
-def latest_cutoffs(database: Database, examples: Table, steps: int) -> dict[str, Floats]:
-    """For each row of each table the latest cutoff of an example that reaches it, whatever keys are followed.
+def latest_cutoffs(database: Database, examples: Table, tables: Sequence[str], steps: int) -> dict[str, Floats]:
+    """For each row of some tables the latest cutoff of an example that reaches it along these, by whatever keys.
 
     It is minus infinity where none does, and plus infinity for all others where nothing has a time. Of two examples
     that follow the same keys, the later one sees all that the earlier one does, so that only the latest matters.
@@ -34,10 +35,11 @@ def latest_cutoffs(database: Database, examples: Table, steps: int) -> dict[str,
         at, codes = known[column.domain or ""], column.codes
         inside = (codes >= 0) & (codes < at.size - 1)
         np.maximum.at(at, codes[inside], cutoffs[inside])
-    rows = {name: np.full(table.n_rows, -np.inf) for name, table in database.tables.items()}
+    followed = {name: database.tables[name] for name in tables}
+    rows = {name: np.full(table.n_rows, -np.inf) for name, table in followed.items()}
     for _ in range(steps):
         before = {name: latest.copy() for name, latest in known.items()}
-        for name, table in database.tables.items():
+        for name, table in followed.items():
             for column in table.keys:
                 np.maximum(rows[name], before[column.domain or ""][column.codes], out=rows[name])
             if table.times is not None:

@@ -153,6 +153,27 @@ def n_rows_of_parts(table: int) -> str:
     return _filled("SELECT part, count(*) FROM r$t GROUP BY part", t=table)
 
 
+def shared_rows(table: int) -> str:
+    """Number the rows that several parts have, and tell the first of these."""
+    statement = """
+CREATE OR REPLACE TABLE s AS SELECT place, row_number() OVER (ORDER BY place) - 1 AS shared, min(part) AS first_part
+FROM r$t GROUP BY place HAVING count(*) > 1"""
+    return _filled(statement, t=table)
+
+
+N_SHARED = "SELECT count(*) FROM s"
+"""How many rows several parts have."""
+
+
+def not_included(table: int, columns: Sequence[int], other: int, keys: Sequence[int]) -> str:
+    """A row of the other table to whose keys no row of the table has the same, if there is one."""
+    same = " AND ".join(f"one.c{column} = two.c{key}" for column, key in zip(columns, keys, strict=True))
+    known = " AND ".join(f"two.c{key} IS NOT NULL" for key in keys)
+    statement = """
+SELECT 1 FROM e$other AS two WHERE $known AND NOT EXISTS (SELECT 1 FROM e$t AS one WHERE $same) LIMIT 1"""
+    return _filled(statement, t=table, other=other, same=same, known=known)
+
+
 def by_part(table: int, n_columns: int) -> str:
     """Put the rows of each part together in `w`, so that a part is found without looking at the others."""
     statement = """
@@ -160,16 +181,27 @@ CREATE OR REPLACE TABLE w AS SELECT part, $columns FROM e$t JOIN r$t USING (plac
     return _filled(statement, t=table, columns=", ".join(["place", *(f"c{k}" for k in range(n_columns))]))
 
 
-def write_part(table: int, n_columns: int, path: str, part: int | None = None, *, put_together: bool = False) -> str:
+def write_part(
+    table: int,
+    n_columns: int,
+    path: str,
+    part: int | None = None,
+    *,
+    put_together: bool = False,
+    some_shared: bool = False,
+) -> str:
     """Write the rows of a part, or all rows, as Parquet in the order of the source.
 
-    `put_together` says that `by_part` was asked before.
+    `put_together` says that `by_part` was asked before, `some_shared` that `shared_rows` was, and found some: these get
+    their numbers, and whether this part is the first that has them.
     """
-    held = "e$t" if part is None else "w WHERE part = $part"
+    held, columns = "e$t" if part is None else "w WHERE part = $part", _columns(range(n_columns))
     if part is not None and not put_together:
         held = "e$t WHERE place IN (SELECT place FROM r$t WHERE part = $part)"
+    if some_shared:
+        held = f"(SELECT * FROM {held}) LEFT JOIN s USING (place)"
+        columns += ", shared, first_part = $part AS own"
     statement = """
 COPY (SELECT $columns FROM $held ORDER BY place) TO $path (FORMAT parquet, COMPRESSION zstd)"""
     numbers = {"t": table, "part": -1 if part is None else part}
-    chosen = _filled(held, **numbers)
-    return _filled(statement, columns=_columns(range(n_columns)), held=chosen, path=_quoted(path))
+    return _filled(statement, columns=_filled(columns, **numbers), held=_filled(held, **numbers), path=_quoted(path))

@@ -13,7 +13,7 @@ from hornboost.errors import DataError
 
 NAME = "manifest.json"
 FORMAT = "hornboost-partitions"
-VERSION = 1
+VERSION = 2
 CEILING = 1 << 28
 """Bytes that a manifest may have."""
 
@@ -41,7 +41,8 @@ class ColumnEntry:
 class TableEntry:
     """A table of the source: its rows there, in each part, and the keys of which no two rows have the same.
 
-    `whole` says that every part holds all of its rows.
+    `whole` says that every part holds all of its rows, and `shared` how many several parts hold otherwise;
+    `rows_unique` that no two rows have the same keys in all columns.
     """
 
     name: str
@@ -53,6 +54,8 @@ class TableEntry:
     whole: bool
     parts: tuple[int, ...]
     unique: tuple[str, ...]
+    rows_unique: bool
+    shared: int
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,9 @@ class Manifest:
     determined: tuple[tuple[str, ...], ...]
     """The places (table, out, carried, other, joined, column) of which other.joined = table.out always brings
     other.column = table.carried."""
+    included: tuple[tuple[str, ...], ...]
+    """The places (table, other, columns …) of which each row of the other table has a row in the table with these
+    columns as its keys."""
     links: tuple[Mapping[str, Any], ...]
     said: Mapping[str, Any]
     """What was inferred, left out and warned of when the source was read."""
@@ -121,7 +127,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
         raise DataError(f"{path}: this is no manifest of partitions; {AGAIN}")
     version = parsed.get("version")
-    if not isinstance(version, int) or not 1 <= version <= VERSION:
+    if version != VERSION:
         raise DataError(
             f"{path}: the partitions have format version {str(version)[:40]}, and this HornBoost reads {VERSION}; "
             f"install the one that wrote them, or {AGAIN}"
@@ -149,6 +155,7 @@ def _manifest_of(plain: Mapping[str, Any]) -> Manifest:
             "tables": tuple(_table(table) for table in plain["tables"]),
             "domains": tuple(DomainEntry(**domain) for domain in plain["domains"]),
             "determined": tuple(tuple(places) for places in plain["determined"]),
+            "included": tuple(tuple(places) for places in plain["included"]),
             "links": tuple(plain["links"]),
             "files": {name: FileEntry(**entry) for name, entry in plain["files"].items()},
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from hornboost.data.domain import Domain
 from hornboost.data.partitions.examples import built_of
 from hornboost.data.partitions.manifest import AGAIN, ColumnEntry, DomainEntry, Manifest, TableEntry, read_manifest
 from hornboost.data.partitions.plain import schema_of, task_of
+from hornboost.data.places import SharedRows
 from hornboost.data.table import Column, Table
 from hornboost.errors import DataError
 
@@ -110,6 +111,16 @@ class PartitionStore:
         """Whether no two rows of the whole table have the same key."""
         return column in self.manifest.table(table).unique
 
+    def rows_are_unique(self, table: str) -> bool:
+        """Whether no two rows of the whole table have the same keys in all columns."""
+        return self.manifest.table(table).rows_unique
+
+    def includes(self, table: str, other: str, columns: Sequence[str]) -> bool:
+        """Whether each row of the whole other table has a row of the table with some columns as its keys."""
+        if "included" not in self._shared:
+            self._shared["included"] = frozenset(self.manifest.included)
+        return (table, other, *columns) in self._shared["included"]
+
     def determines(self, table: str, out: str, carried: str, other: str, joined: str, column: str) -> bool:
         """Whether other.joined = table.out always brings other.column = table.carried, in all rows."""
         if "determined" not in self._shared:
@@ -139,7 +150,18 @@ class PartitionStore:
         tables, domains = self._tables(held)
         rows = np.arange(tables[self.target.table].n_rows)
         built = Built(tables, domains, Labelled(self.target, rows), np.empty(0, np.int64), {}, ())
-        return Database.stored_as(self, {**self._origin(), "_built": built}, part)
+        sharing = {table.name: self._sharing(table, held[table.name], part) for table in self.manifest.tables}
+        return Database.stored_as(self, {**self._origin(), "_built": built, "_sharing": sharing}, part)
+
+    def _sharing(self, entry: TableEntry, held: pa.Table, part: int) -> SharedRows:
+        if entry.whole:
+            return SharedRows.all(held.num_rows, is_first=part == 0)
+        if not entry.shared:
+            return SharedRows.none()
+        numbers = held.column("shared")
+        rows = np.flatnonzero(numbers.is_valid().to_numpy())
+        own = held.column("own").take(rows).to_numpy()
+        return SharedRows(entry.shared, rows, numbers.take(rows).to_numpy(), own.astype(np.bool_))
 
     @property
     def target(self) -> Target:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -110,6 +111,27 @@ class Warehouse:
         one, two = self.place(table, out.name), self.place(table, carried.name)
         three, four = self.place(other, joined.name), self.place(other, column.name)
         return self.one(statements.contradicted(*one, two[1], *three, four[1])) is None
+
+    def rows_are_unique(self, table: str) -> bool:
+        """Whether no two rows have the same keys in all key columns."""
+        keys = [self.place(table, column.name)[1] for column in self.tables[table].keys]
+        return bool(keys) and not self.rows(statements.repeated_tuple(self.number[table], keys))
+
+    def included(self) -> list[tuple[str, ...]]:
+        """The places (table, other, columns …) of which each row of the other table, unless it lacks one of these
+        columns, has a row in the table whose keys are these.
+        """
+        found: list[tuple[str, ...]] = []
+        for name, table in self.tables.items():
+            wanted, keys = [key.domain for key in table.keys], [self.place(name, key.name)[1] for key in table.keys]
+            for other, there in self.tables.items() if wanted and table.times is None else ():
+                for columns in permutations(there.keys, len(keys)):
+                    if other == name or [column.domain for column in columns] != wanted:
+                        continue
+                    theirs = [self.place(other, column.name)[1] for column in columns]
+                    if self.one(statements.not_included(self.number[name], keys, self.number[other], theirs)) is None:
+                        found.append((name, other, *(column.name for column in columns)))
+        return found
 
     def levels(self, table: str, column: str, most: int) -> Bins:
         """The distinct values of a numeric column, in rising order, put together to at most so many bins."""

@@ -115,8 +115,13 @@ class _Writer:
         rows = {name: self.warehouse.n_rows(name) for name in self.warehouse.tables}
         whole = {name for name, count in rows.items() if count <= small_table}
         self._write_target(part, partitions, target in whole)
-        counts = {name: self._write_parts(name, partitions, name in whole, rows[name]) for name in rows}
-        tables = [self._table(table, rows[name], name in whole, counts[name]) for name, table in self._tables()]
+        counts, shared = {}, {}
+        for name in rows:
+            shared[name] = 0 if name in whole or partitions == 1 else self._shared(name)
+            counts[name] = self._write_parts(name, partitions, name in whole, rows[name], shared[name])
+        tables = [
+            self._table(table, rows[name], name in whole, counts[name], shared[name]) for name, table in self._tables()
+        ]
         manifest = Manifest(
             **self._origin(),
             partitions=partitions,
@@ -126,6 +131,7 @@ class _Writer:
             tables=tuple(tables),
             domains=tuple(self._domain(number, name) for number, name in enumerate(self.warehouse.domains)),
             determined=tuple(self.warehouse.determined()),
+            included=tuple(self.warehouse.included()),
             links=tuple(asdict(link) for link in self._links()),
             files={name: _measured(self.folder / name) for name in sorted(self.written)},
         )
@@ -175,7 +181,12 @@ class _Writer:
         pq.write_table(table, self.folder / "target.parquet", compression="zstd")
         self.written.append("target.parquet")
 
-    def _write_parts(self, name: str, partitions: int, is_whole: bool, rows: int) -> list[int]:
+    def _shared(self, name: str) -> int:
+        """How many rows several parts have, which are numbered in `s`."""
+        self.warehouse.run(statements.shared_rows(self.warehouse.number[name]))
+        return int(self.warehouse.one(statements.N_SHARED))
+
+    def _write_parts(self, name: str, partitions: int, is_whole: bool, rows: int, shared: int) -> list[int]:
         number, n_columns = self.warehouse.number[name], len(columns_of(self.warehouse.tables[name]))
         counts = dict(self.warehouse.rows(statements.n_rows_of_parts(number)))
         put_together = partitions > MANY_PARTS and not is_whole
@@ -186,11 +197,12 @@ class _Writer:
             place = f"part-{part:05}/{self.files[name]}"
             (self.folder / place).parent.mkdir(exist_ok=True)
             path, chosen = str(self.folder / place), None if is_whole else part
-            self.warehouse.run(statements.write_part(number, n_columns, path, chosen, put_together=put_together))
+            ways = {"put_together": put_together, "some_shared": shared > 0}
+            self.warehouse.run(statements.write_part(number, n_columns, path, chosen, **ways))
             self.written.append(place)
         return [rows if is_whole else int(counts.get(part, 0)) for part in range(partitions)]
 
-    def _table(self, table: Table, rows: int, is_whole: bool, parts: list[int]) -> TableEntry:
+    def _table(self, table: Table, rows: int, is_whole: bool, parts: list[int], shared: int) -> TableEntry:
         columns = [self._column(table, k, column) for k, column in enumerate(columns_of(table))]
         times = None if table.times is None else columns.pop()
         unique = [column.name for column in table.keys if self.warehouse.is_unique(table.name, column.name)]
@@ -205,6 +217,8 @@ class _Writer:
             is_whole,
             tuple(parts),
             tuple(unique),
+            self.warehouse.rows_are_unique(table.name),
+            shared,
         )
 
     def _column(self, table: Table, k: int, column: Column) -> ColumnEntry:
