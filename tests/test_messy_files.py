@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +146,121 @@ def test_inspect_and_python_warn_of_the_same(run: Any, people: Path) -> None:
     shown = run("inspect", people, *TASK).out.split("warnings:\n")[1].splitlines()
     assert [line.strip() for line in shown] == list(warnings)
     assert json.loads(run("inspect", people, *TASK, "--json").out)["warnings"] == list(warnings)
+
+
+DAYS = [date(2024, 1 + k % 12, 1 + k % 28) for k in range(60)]
+FORMS = ["%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y 00:00"]
+
+
+def bills(form: str, days: Sequence[date] = DAYS) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "bill_id": range(len(days)),
+            "due": [day.strftime(form) for day in days],
+            "late": ["no", "yes"] * (len(days) // 2),
+        }
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("reader", ["frames", "csv", "schema", "parquet", "duckdb", "single"])
+def test_dates_are_read_in_any_order_that_the_column_tells(form: str, reader: str, tmp_path: Path) -> None:
+    frame, path = bills(form), tmp_path / "bills.csv"
+    if reader == "frames":
+        db = hb.Database.from_frames({"bills": frame}, "bills", label="late")
+    elif reader == "single":
+        db = hb.Database.from_single(frame, "bills")
+    elif reader == "duckdb":
+        with duckdb.connect(tmp_path / "bills.duckdb") as connection:
+            connection.register("given", frame)
+            connection.execute("CREATE TABLE bills AS FROM given")
+        db = hb.Database.from_duckdb(tmp_path / "bills.duckdb", "bills", label="late")
+    else:
+        frame.to_parquet(path.with_suffix(".parquet")) if reader == "parquet" else frame.to_csv(path, index=False)
+        db = hb.Database.from_folder(tmp_path, target="bills", label="late")
+        if reader == "schema":
+            db.write_schema(tmp_path / "schema.toml")
+            db = hb.Database.from_folder(tmp_path)
+    column = db.tables["bills"].columns["due"]
+    assert (column.is_date, db.warnings) == (True, ())
+    assert column.numbers.tolist() == [float(np.datetime64(day, "us").astype(int)) for day in DAYS]
+
+
+def test_a_model_reads_new_dates_in_the_order_that_it_learned(run: Any, tmp_path: Path) -> None:
+    bills("%m/%d/%Y").assign(late=["no" if day.month < 7 else "yes" for day in DAYS]).to_csv(
+        tmp_path / "bills.csv", index=False
+    )
+    model = tmp_path / "m.json"
+    assert run("fit", tmp_path, "--target", "bills", "--label", "late", "--rounds", 1, "-o", model).code == 0
+    (tmp_path / "new").mkdir()
+    new = pd.DataFrame({"bill_id": [1, 2], "due": ["02/11/2024", "11/02/2024"]})
+    new.to_csv(tmp_path / "new" / "bills.csv", index=False)
+    shown = run("predict", model, tmp_path / "new").out.splitlines()
+    assert [line.rsplit(",", 1)[1] for line in shown[1:]] == ["no", "yes"]
+    assert hb.load(model).predict(new[["due"]]).tolist() == ["no", "yes"]
+    assert "CAST" in run("sql", model).out
+    with duckdb.connect(tmp_path / "text.duckdb") as connection:
+        connection.execute(f"CREATE TABLE bills AS FROM read_csv('{tmp_path / 'bills.csv'}', all_varchar = true)")
+    stored = hb.Database.from_duckdb(tmp_path / "text.duckdb", "bills", label="late")
+    clf = hb.C2RIBClassifier(stored, rounds=1, random_state=0).fit(*stored.examples())
+    with pytest.raises(hb.HornBoostError, match="stored as text month-first, and DuckDB reads no dates in that order"):
+        clf.to_sql("duckdb")
+
+
+@pytest.mark.parametrize("order", ["day-first", "month-first"])
+def test_an_order_that_cannot_be_told_is_asked_for_and_may_be_declared(run: Any, tmp_path: Path, order: str) -> None:
+    days = [day for day in DAYS if day.day <= 12]
+    frame = bills("%d/%m/%Y" if order == "day-first" else "%m/%d/%Y", days)
+    frame.to_csv(tmp_path / "bills.csv", index=False)
+    task, option = ("--target", "bills", "--label", "late"), ("--type", f"bills.due={order}")
+    said = run("inspect", tmp_path, *task).out
+    assert re.search("due +nominal", said)
+    assert "whether the day or the month comes first cannot be told: --type bills.due=day-first or" in said
+    assert "Nothing was found, but bills.due could not be looked at." in run("audit", tmp_path, *task).out
+    assert re.search("due +date", run("inspect", tmp_path, *task, *option).out)
+    expected = [float(np.datetime64(day, "us").astype(int)) for day in days]
+    types = {"bills.due": order}
+    for db in (
+        hb.Database.from_folder(tmp_path, target="bills", label="late", types=types),
+        hb.Database.from_frames({"bills": frame}, "bills", label="late", types=types),
+    ):
+        assert db.tables["bills"].columns["due"].numbers.tolist() == expected
+        assert db.encode(db.examples()[0].head(2)).columns["due"].numbers.tolist() == expected[:2]
+    hb.Database.from_folder(tmp_path, target="bills", types=types).write_schema(tmp_path / "schema.toml")
+    with pytest.raises(DataError, match=r"cannot be told; declare the type 'day-first' or 'month-first' \(--type\)"):
+        hb.Database.from_folder(tmp_path)
+    stated = hb.Database.from_folder(tmp_path, types=types)
+    assert stated.tables["bills"].columns["due"].numbers.tolist() == expected
+
+
+def test_a_word_among_dates_and_years_of_two_digits_are_named() -> None:
+    odd = bills("%d.%m.%Y").assign(due=lambda frame: ["soon", *frame["due"][1:]])
+    (said,) = hb.Database.from_frames({"bills": odd}, "bills", label="late").warnings
+    assert said.endswith("but is read as text, because row 1 holds 'soon'; correct it")
+    (said,) = hb.Database.from_frames({"bills": bills("%d.%m.%y")}, "bills", label="late").warnings
+    assert said.endswith("because not all can be read; write them as 2025-12-31")
+
+
+def test_times_are_suggested_by_options_that_work(run: Any, tmp_path: Path) -> None:
+    people = pd.DataFrame({"person_id": range(40), "left": ["no", "yes"] * 20})
+    visits = pd.DataFrame({"person_id": [k // 2 for k in range(80)], "at": pd.date_range("2024-01-01", periods=80)})
+    task = ("--target", "people", "--label", "left")
+
+    def suggested() -> list[str]:
+        people.to_csv(tmp_path / "people.csv", index=False)
+        visits.to_csv(tmp_path / "visits.csv", index=False)
+        found = json.loads(run("inspect", tmp_path, *task, "--json").out)["could_be_times"]
+        assert isinstance(found, list)
+        return found
+
+    (said,) = suggested()
+    assert "add a column with the time of each prediction to people, and declare both" in said
+    people["joined"] = "2020-01-01"
+    joined, visited = suggested()
+    assert joined.endswith("nothing comes before it that has one (visits.at): it is no cutoff")
+    assert "add a column" in visited
+    people["asked"] = "2024-03-01"
+    options = suggested()[-1].rsplit("declare both, with ", 1)[1].split()
+    assert options == ["--time", "people.asked", "--time", "visits.at"]
+    done = run("inspect", tmp_path, *task, *options)
+    assert done.code == 0, done.err

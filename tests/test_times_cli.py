@@ -79,7 +79,7 @@ def test_inspect_suggests_columns_that_look_like_times_with_the_option_to_write(
     frames["trans"]["reason"] = np.where(np.arange(LOANS) % 3 == 0, "theft", None)
     folder = write(tmp_path / "bank", frames)
     told = run("inspect", folder, *TASK).out
-    assert "declare it with --time trans.date" in told
+    assert "declare both, with --time loan.granted --time trans.date" in told
     assert "if it says up to when an example may look, declare it with --time loan.granted" in told
     told = run("inspect", folder, *TASK, *TIMES).out
     assert "declare it with --known-later trans.closed=reason" in told

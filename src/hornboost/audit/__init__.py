@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from hornboost.audit.identifiers import telling_identifiers
 from hornboost.audit.later import later_values
 from hornboost.audit.numbers import telling_columns
 from hornboost.audit.rows import later_rows, unused_rows
+from hornboost.data.doubts import looks_like_dates
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -40,7 +42,20 @@ def audit(database: Database, *, folds: bool = True) -> Audit:
             findings += folds_at_random(examples)
         else:
             checked.append(f"there are fewer than {FEWEST} examples, too few to compare folds")
-    return Audit(tuple(findings), tuple(notes), tuple(sentence for sentence in checked if sentence))
+    unread = tuple(_unread_dates(database))
+    if unread:
+        checked.append(
+            f"{', '.join(unread)} {'looks' if len(unread) == 1 else 'look'} like dates and could not be read as such, "
+            "so that nothing was compared with them; 'hornboost inspect' says why"
+        )
+    return Audit(tuple(findings), tuple(notes), tuple(sentence for sentence in checked if sentence), unread)
+
+
+def _unread_dates(database: Database) -> Iterator[str]:
+    for table in database.tables.values():
+        for column in table.attributes:
+            if column.kind == "nominal" and column.categories is not None and looks_like_dates(column.categories):
+                yield f"{table.name}.{column.name}"
 
 
 def _has_classes(examples: AuditedExamples) -> bool:

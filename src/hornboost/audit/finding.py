@@ -89,6 +89,8 @@ class Audit:
         What is worth knowing but reaches no rule: rows after the cutoff that are declared, and identifiers.
     checked : tuple of str
         What was looked at, and what could not be, a sentence each.
+    unread : tuple of str
+        Columns that look like dates and could not be read as such.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Audit:
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...] = ()
     checked: tuple[str, ...] = field(default=(), repr=False)
+    unread: tuple[str, ...] = ()
 
     @property
     def is_clean(self) -> bool:
@@ -112,6 +115,8 @@ class Audit:
     @property
     def headline(self) -> str:
         """One sentence: whether something was found."""
+        if self.is_clean and self.unread:
+            return f"Nothing was found, but {', '.join(self.unread)} could not be looked at."
         if self.is_clean:
             return "Nothing was found that a prediction could not have known."
         n = len(self.findings)
@@ -156,6 +161,7 @@ class Audit:
             "findings": [finding.to_dict() for finding in self.findings],
             "notes": [note.to_dict() for note in self.notes],
             "checked": list(self.checked),
+            "unread": list(self.unread),
         }
 
     def _repr_html_(self) -> str:

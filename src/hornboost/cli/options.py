@@ -70,7 +70,7 @@ Types = Annotated[
     typer.Option(
         "--type",
         help="The type of a column instead of the one that is found, as table.column=nominal; numeric, date and key "
-        "are the others.",
+        "are the others, and day-first or month-first for dates such as 03/04/2025.",
     ),
 ]
 Link = Annotated[

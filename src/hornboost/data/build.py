@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from hornboost.data.built import Built, FoldValues, Labelled, Target
 from hornboost.data.convert import encode_nominal, factorize, factorize_keys, to_moments, to_numbers
+from hornboost.data.date_forms import with_order
 from hornboost.data.domain import Domain
 from hornboost.data.labels import MANY, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
+from hornboost.data.text_dates import text_order
 from hornboost.data.times import check_comparable, check_cutoff, encode_time, late_columns, times_of
 from hornboost.data.values import natural_type, stored_type
 from hornboost.errors import DataError, did_you_mean
@@ -369,7 +371,8 @@ def encode_attribute(name: str, kind: str, values: pa.ChunkedArray, place: str) 
             ) from None
         return Column(name, "nominal", codes, categories=categories, stored=stored)
     if kind == "date":
-        return Column(name, "numeric", to_moments(values, place), is_date=True, stored=stored)
+        moments = to_moments(values, place)
+        return Column(name, "numeric", moments, is_date=True, stored=with_order(stored, text_order(values)))
     numbers, is_date = to_numbers(values, place)
     return Column(name, "numeric", numbers, is_date=is_date, stored=stored)
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.date_forms import UNKNOWN, in_iso, parse_dates
 from hornboost.data.values import check_key, is_text, moments, nearest_doubles, to_key_values, to_text
 from hornboost.errors import DataError
-from hornboost.logic.moment import DAY, LAST, exact_moment
+from hornboost.logic.moment import DAY, LAST
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -212,33 +213,18 @@ def _moments_of(distinct: pa.Array, codes: NDArray[np.int32], place: str) -> NDA
 
     if not is_text(distinct.type):
         return to_moments(pa.chunked_array([distinct]), place)
-    parsed = parse_moments(distinct)
+    parsed, order = parse_dates(distinct)
+    if isinstance(parsed, str) and order == UNKNOWN:
+        reason = f"whether the day or the month comes first in '{parsed}' cannot be told"
+        raise DataError(f"{place}: {reason}; declare the type 'day-first' or 'month-first' (--type), or use ISO 8601")
     if isinstance(parsed, str):
-        row = int((codes == distinct.index(pa.scalar(parsed, distinct.type)).as_py()).argmax())
+        words = [word if word is None else in_iso(word, order or "") for word in distinct.to_pylist()]
+        row = int((codes == words.index(parsed)).argmax())
         advice = "use ISO 8601 dates such as 1993-07-05"
-        raise DataError(f"{place}: row {row + 1} holds '{parsed}', which is not a date; {advice}")
+        raise DataError(
+            f"{place}: row {row + 1} holds '{distinct[words.index(parsed)]}', which is not a date; {advice}"
+        )
     return _as_doubles(parsed)
-
-
-def parse_moments(distinct: pa.Array) -> pa.Array | str:
-    """Text as dates or as timestamps, the empty one as null; the first text that is neither, if there is one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    text = distinct.cast(pa.string())
-    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-    for kind in (pa.date32(), pa.timestamp("us")):
-        try:
-            return text.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    counts = []
-    for word in text.to_pylist():
-        try:
-            counts.append(None if word is None else exact_moment(word.strip()))
-        except ValueError:
-            return str(word)
-    return pa.array(counts, pa.int64()).view(pa.timestamp("us"))
 
 
 def _as_doubles(values: pa.Array) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hornboost.data.date_forms import UNKNOWN, order_in
 from hornboost.data.table import Table
 from hornboost.data.text_dates import MISSING_TOKENS
 from hornboost.data.text_numbers import among_numbers, is_number, words_of
@@ -69,13 +70,19 @@ def _about_dates(values: pa.ChunkedArray, place: str) -> str | None:
         return None
     codes, words = words_of(values)
     known = codes[codes >= 0]
-    n = int(np.array([is_like_a_date(word) for word in words], bool)[known].sum())
-    if n < NEARLY * known.size:
+    are_dates = np.array([is_like_a_date(word) for word in words], bool)
+    if are_dates[known].sum() < NEARLY * known.size:
         return None
-    return (
-        f"{place} looks like dates, such as '{words[int(known[0])]}', but is read as text, so that it is compared with "
-        "nothing that comes before or after; write the dates as 2025-12-31"
-    )
+    looks = f"{place} looks like dates, such as '{words[int(known[are_dates[known]][0])]}', but is read as text"
+    if order_in({words[code] for code in known}) == UNKNOWN:
+        return (
+            f"{looks}, because whether the day or the month comes first cannot be told: --type {place}=day-first or "
+            f"--type {place}=month-first says it"
+        )
+    if not are_dates[known].all():
+        row = int(np.flatnonzero((codes >= 0) & ~np.append(are_dates, True)[codes])[0])
+        return f"{looks}, because row {row + 1} holds '{words[codes[row]]}'; correct it"
+    return f"{looks}, because not all can be read; write them as 2025-12-31"
 
 
 def looks_like_dates(categories: Iterable[str]) -> bool:

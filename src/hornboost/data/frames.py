@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hornboost.data.build import encode_attribute
 from hornboost.data.built import Built
 from hornboost.data.convert import factorize, known_codes, remap
+from hornboost.data.date_forms import order_of
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
 from hornboost.data.text_dates import as_dates, plain_dates
@@ -209,7 +210,7 @@ def encode_rows(
         elif name not in hidden:
             kind, dates = natural_type(values.type), plain_dates(values)
             if dates is not None:
-                kind, values = "date", dates
+                kind, values = "date", dates.values
             if kind is None:
                 raise DataError(
                     f"{place}: values of type '{values.type}' are neither text nor numbers; convert or drop the column"
@@ -276,8 +277,8 @@ def _encode_keys(
 
 def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     if column.kind == "numeric":
-        dates = as_dates(values) if column.is_date else None
-        kept = values if dates is None else dates[0]
+        dates = as_dates(values, order_of(column.stored)) if column.is_date else None
+        kept = values if dates is None else dates.values
         if column.stored == "text" and not column.is_date:  # what is no number was said when the database was read
             found = among_numbers(values)
             kept = only_numbers(values) if found is not None and 2 * found.bad < found.known else values
@@ -309,7 +310,7 @@ def _spelled_as(stored: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
     found = as_dates(values)
-    dates = values if found is None else found[0]
+    dates = values if found is None else found.values
     if stored_type(dates.type) not in ("date", "timestamp", "timestamptz"):
         return values
     if stored == "date":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal as Choice
 from typing import NamedTuple, cast, get_args
 
+from hornboost.data.date_forms import ORDERS
 from hornboost.data.labels import LabelKind
 from hornboost.errors import DataError, did_you_mean
 
@@ -357,10 +358,10 @@ def stated_types(
         if column not in columns[table]:
             hint = did_you_mean(column, columns[table])
             raise DataError(f"{location}: types: table '{table}' has no column '{column}'{hint}")
-        if kind not in COLUMN_TYPES:
-            hint = did_you_mean(str(kind), COLUMN_TYPES)
+        if kind not in (*COLUMN_TYPES, *ORDERS):
+            hint = did_you_mean(str(kind), (*COLUMN_TYPES, *ORDERS))
             raise DataError(f"{location}: types: unknown type '{kind}' of {table}.{column}{hint}")
-        found[table, column] = cast(ColumnKind, kind)
+        found[table, column] = "date" if kind in ORDERS else cast(ColumnKind, kind)
     return found
 
 

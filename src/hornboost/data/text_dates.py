@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hornboost.data.convert import factorize, parse_moments, remap
+from hornboost.data.convert import factorize, remap
+from hornboost.data.date_forms import parse_dates, with_order
 from hornboost.data.values import stored_type
 
 if TYPE_CHECKING:
@@ -14,36 +15,58 @@ if TYPE_CHECKING:
 MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"])
 """Words that stand for a missing value in a column of numbers or dates."""
 
-_LIKE_A_DATE = re.compile(r"\s*([0-9]{4,}-[0-9]{2}-|-?infinity)")
+_LIKE_A_DATE = re.compile(r"\s*([0-9]{4,}-[0-9]{2}-|-?infinity|[0-9]{1,4}([./-])[0-9]{1,2}\2[0-9])")
 
 
-def as_dates(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]] | None:
-    """A column of text as dates or times, and the words in it that stood for a missing value.
+class TextDates(NamedTuple):
+    """A column of text as dates or times, the words in it that stood for a missing value, and how it was stored.
 
-    None unless all other values are dates in ISO 8601, and there is one.
+    `order` is that of day, month and year, None being that of ISO 8601.
+    """
+
+    values: pa.ChunkedArray
+    tokens: list[str]
+    order: str | None
+
+    @property
+    def stored(self) -> str | None:
+        """What the dates are stored as, where they came from text."""
+        return with_order(stored_type(self.values.type), self.order)
+
+
+def as_dates(values: pa.ChunkedArray, order: str | None = None) -> TextDates | None:
+    """A column of text as dates or times; `order` is that of day and month, where it is known.
+
+    None unless all values but missing ones are dates, in ISO 8601 or in another order that they tell.
 
     >>> import pyarrow as pa
-    >>> dates, words = as_dates(pa.chunked_array([["1998-03-01", "NA", None, ""]]))
+    >>> dates, words, _ = as_dates(pa.chunked_array([["1998-03-01", "NA", None, ""]]))
     >>> str(dates.type), dates.null_count, words
     ('date32[day]', 3, ['NA'])
     >>> as_dates(pa.chunked_array([["1998-03-01", "today"]])) is None
     True
+    >>> as_dates(pa.chunked_array([["31.3.1998", "1.4.1998"]])).values[1].as_py().isoformat()
+    '1998-04-01'
     """
     if stored_type(values.type) != "text" or not _begins_like_dates(values):
         return None
     codes, distinct = factorize(values)
-    moments = parse_moments(without_tokens(distinct))
+    moments, found = parse_dates(without_tokens(distinct), order)
     if isinstance(moments, str):
         return None
-    return taken(codes, moments), tokens_in(distinct)
+    return TextDates(taken(codes, moments), tokens_in(distinct), found)
 
 
-def plain_dates(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
+def plain_dates(values: pa.ChunkedArray) -> TextDates | None:
     """The same of a column of a frame, in which categories are meant to be categories."""
     import pyarrow as pa
 
-    found = None if pa.types.is_dictionary(values.type) else as_dates(values)
-    return None if found is None else found[0]
+    return None if pa.types.is_dictionary(values.type) else as_dates(values)
+
+
+def text_order(values: pa.ChunkedArray) -> str | None:
+    """The order of day and month in text that is known to be dates, where it is not that of ISO 8601."""
+    return None if stored_type(values.type) != "text" else parse_dates(without_tokens(factorize(values)[1]))[1]
 
 
 def _begins_like_dates(values: pa.ChunkedArray) -> bool:

@@ -146,13 +146,15 @@ def suggested_times(database: Database) -> list[str]:
     """
     if database.stored is not None:
         return []
+    if database.tables[database.target.table].times is None:
+        return _without_cutoffs(database)
     found = []
     for table in database.tables.values():
-        candidates = [column for column in table.attributes if column.name not in table.late and looks_timed(column)]
+        candidates = _candidates(table)
         if table.times is None:
             found += [
-                f"{table.name}.{column.name} looks like a time: if it says "
-                f"{_what(table.name, database)}, declare it with --time {table.name}.{column.name}"
+                f"{table.name}.{column.name} looks like a time: if it says from when on a row is known, "
+                f"declare it with --time {table.name}.{column.name}"
                 for column in candidates
             ]
             continue
@@ -174,10 +176,50 @@ def suggested_times(database: Database) -> list[str]:
     return found
 
 
-def _what(table: str, database: Database) -> str:
-    if table == database.target.table:
-        return "up to when an example may look"
-    return "from when on a row is known"
+def _candidates(table: Table) -> list[Column]:
+    return [column for column in table.attributes if column.name not in table.late and looks_timed(column)]
+
+
+def _without_cutoffs(database: Database) -> list[str]:
+    """The same where the target has no time, to which those of other tables would be compared."""
+    target = database.tables[database.target.table]
+    others = [
+        (table, column) for table in database.tables.values() if table is not target for column in _candidates(table)
+    ]
+    found, cutoff = [], f"{target.name}.COLUMN"
+    for column in _candidates(target):
+        place = f"{target.name}.{column.name}"
+        if others and not any(_comes_before(database, table, time, column) for table, time in others):
+            rows = ", ".join(f"{table.name}.{time.name}" for table, time in others)
+            found.append(
+                f"{place} looks like a time, but nothing comes before it that has one ({rows}): it is no cutoff"
+            )
+            continue
+        found.append(
+            f"{place} looks like a time: if it says up to when an example may look, declare it with --time {place}"
+        )
+        cutoff = place if cutoff.endswith(".COLUMN") else cutoff
+    needs = (
+        ""
+        if not cutoff.endswith(".COLUMN")
+        else f"add a column with the time of each prediction to {target.name}, and "
+    )
+    return found + [
+        f"{table.name}.{column.name} looks like a time: if it says from when on a row is known, "
+        f"{needs}declare both, with --time {cutoff} --time {table.name}.{column.name}"
+        for table, column in others
+    ]
+
+
+def _comes_before(database: Database, table: Table, times: Column, cutoffs: Column) -> bool:
+    """Whether an example would see a row of a table, if these were their times."""
+    path = shortest_paths(database.tables, database.target.table).get(table.name)
+    if path is None or times.is_date != cutoffs.is_date or times.kind != "numeric" or cutoffs.kind != "numeric":
+        return False
+    examples = database.example_rows
+    examples = examples[np.linspace(0, examples.size - 1, min(SAMPLE, examples.size)).astype(np.int64)]
+    of_example, rows, _ = reached_pairs(database, examples, path)
+    return bool((times.numbers[rows] < cutoffs.numbers[examples][of_example]).any())
 
 
 def _rises_with(column: Column, times: Column) -> bool:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornboost.data.convert import factorize, to_moments, to_numbers
+from hornboost.data.date_forms import with_order
 from hornboost.data.schema import Schema, Task
 from hornboost.data.table import Column, Table
+from hornboost.data.text_dates import text_order
 from hornboost.data.values import is_text, stored_type
 from hornboost.errors import DataError
 from hornboost.logic.moment import moment_text
@@ -97,7 +99,7 @@ def _encode_text(name: str, values: pa.ChunkedArray, place: str) -> Column:
     except DataError:
         check_zones(values, place)
         of_code, is_date = to_moments(values, place), True
-        return Column(name, "numeric", of_code, is_date=is_date, stored="text")
+        return Column(name, "numeric", of_code, is_date=is_date, stored=with_order("text", text_order(values)))
     return Column(name, "numeric", np.append(of_code, np.nan)[codes], is_date=is_date, stored="text")
 
 

@@ -26,7 +26,9 @@ LAST_DAY = 2**31 - 1
 
 
 _STORED = re.compile(
-    r"text|boolean|integer|double|float|decimal(?:\([1-9]\d?\))?|date|timestamp|timestamptz|time|duration", re.ASCII
+    r"(?:text|date|timestamp)(?: (?:day|month|year)-first)?|boolean|integer|double|float|decimal(?:\([1-9]\d?\))?|"
+    r"timestamptz|time|duration",
+    re.ASCII,
 )
 
 

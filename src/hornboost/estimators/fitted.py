@@ -11,6 +11,7 @@ import narwhals.dependencies as frames
 import numpy as np
 
 from hornboost.data import Database
+from hornboost.data.date_forms import order_of
 from hornboost.data.frames import decode_table
 from hornboost.data.mirror import mirrored
 from hornboost.data.table import Table
@@ -205,6 +206,8 @@ def _of_constants(model: file.SavedModel) -> Database:
     """
     import pyarrow as pa
 
+    from hornboost.data.readers.frames import single_table
+
     table = model.target.table
     constants: dict[str, dict[str, None]] = {column.name: {} for column in model.schema[table]}
     for rule in model.ensemble.rules:
@@ -212,8 +215,12 @@ def _of_constants(model: file.SavedModel) -> Database:
             if test.op == "=" and isinstance(test.column, str):
                 constants[test.column][str(test.value)] = None
     height = max([1, *map(len, constants.values())])
-    columns = {column.name: _typed(column.type, constants[column.name], height) for column in model.schema[table]}
-    return dated_by(model, Database.from_single(pa.table(columns), table))
+    columns = {
+        column.name: pa.chunked_array([_typed(column.type, constants[column.name], height)])
+        for column in model.schema[table]
+    }
+    ordered = {column.name: str(column.stored) for column in model.schema[table] if order_of(column.stored) is not None}
+    return dated_by(model, Database(*single_table(columns, table, ordered)))
 
 
 def _typed(kind: str, constants: Iterable[str], height: int) -> pa.Array:

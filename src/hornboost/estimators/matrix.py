@@ -83,7 +83,10 @@ def _is_number_like(dtype: Any) -> bool:
 def _dates(column: Any) -> Any:
     """Dates as text or as Python's objects in Arrow; None where there is anything else."""
     values = series_column(column)
-    return values if natural_type(values.type) == "date" else plain_dates(values)
+    if natural_type(values.type) == "date":
+        return values
+    found = plain_dates(values)
+    return None if found is None else found.values
 
 
 def _texts(column: Any) -> NDArray[Any]:

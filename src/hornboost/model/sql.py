@@ -49,12 +49,14 @@ def model_to_sql(
     columns = [*(column.name for column in model.schema[target.table]), *label, *model.hidden]
     columns += [model.times[target.table].column] if target.table in model.times else []
     types = {
-        (name, column.name): ColumnType(column.type, column.stored)
+        (name, column.name): ColumnType(column.type, _in_database(column.stored))
         for name, found in model.schema.items()
         for column in found
         if not column.given
     }
-    types |= {(name, time.column): ColumnType(time.type, time.stored) for name, time in model.times.items()}
+    types |= {
+        (name, time.column): ColumnType(time.type, _in_database(time.stored)) for name, time in model.times.items()
+    }
     sources = Sources(
         _schema(model.home, dialect) if schema is None else schema, {} if table is None else {target.table: table}
     )
@@ -124,6 +126,11 @@ def _mirrors(model: SavedModel, prefix: str) -> dict[str, Mirror]:
 
 def _time_columns(model: SavedModel, table: str) -> list[str]:
     return [model.times[table].column] if table in model.times else []
+
+
+def _in_database(stored: str | None) -> str | None:
+    """What a column is stored as where a statement runs: dates in a file, in whatever order, are dates there."""
+    return stored if stored is None or stored.startswith("text") else stored.partition(" ")[0]
 
 
 def _check_given(model: SavedModel) -> None:

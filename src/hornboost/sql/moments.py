@@ -28,6 +28,7 @@ def compare_moment(place: ColumnPlace, op: str, value: str, dialect: Dialect) ->
     from sqlglot import exp
 
     operator = exp.GTE if op == ">=" else exp.LTE
+    _check_order(place, dialect)
     stored = place.type.stored
     if stored in ("integer", "double", "float"):
         days = exp.Mul(this=as_double(place, dialect), expression=number(float(DAY)))
@@ -42,6 +43,12 @@ def compare_moment(place: ColumnPlace, op: str, value: str, dialect: Dialect) ->
     kind = _kind(stored, value)
     moment = in_utc(place, dialect) if stored == "text" else _cast(_filled(place), kind)
     return operator(this=moment, expression=_constant(value, kind))
+
+
+def _check_order(place: ColumnPlace, dialect: Dialect) -> None:
+    """Refuse dates that are stored as text with the day or the month first."""
+    if (place.type.stored or "").startswith("text "):
+        raise place.refusal(dialect, "reads no dates in that order", "store them as DATE, or as 2025-12-31")
 
 
 def is_moment_at(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
@@ -75,6 +82,7 @@ def in_utc(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     """A column of moments as a timestamp without a zone."""
     from sqlglot import exp
 
+    _check_order(place, dialect)
     if place.type.stored == "timestamptz" and dialect.name != "bigquery":
         return exp.AtTimeZone(this=place.column, zone=text("UTC"))
     if place.type.stored == "timestamp" and dialect.name == "duckdb":
@@ -121,6 +129,7 @@ def in_microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     """A column of moments as counts of microseconds; numbers are days."""
     from sqlglot import exp
 
+    _check_order(place, dialect)
     if place.type.stored in ("integer", "double", "float"):
         return exp.Mul(this=as_double(place, dialect), expression=number(float(DAY)))
     return _microseconds(place, dialect)

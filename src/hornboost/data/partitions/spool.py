@@ -109,6 +109,7 @@ class Spool:
         if not isinstance(source, StreamedSource) or not source.is_text:
             return source
         kinds: dict[str, TextReading] = {}
+        stored: dict[str, str] = {}
         for name in source.columns:
             values, place = source.read(name), f"{source.name}.{name}"
             if declared.get(name, ("", None))[0] == "time":
@@ -116,8 +117,9 @@ class Spool:
             found = text_type(values, declared.get(name), place, notes)
             if found is not None:
                 kinds[name] = found
+                stored |= {} if found.stored is None else {name: found.stored}
             source.drop(name)
-        return source.typed(kinds)
+        return source.typed(kinds, stored)
 
     def dated(self, source: StreamedSource, dates: Iterable[str]) -> StreamedSource:
         """A table in which text of columns that are declared as dates is read as dates."""
@@ -130,7 +132,7 @@ class Spool:
             values = source.read(name) if name in source.columns else None
             if values is not None and pa.types.is_string(values.type):
                 found = text_type(values, None, f"{source.name}.{name}", [])
-                if found is not None:
+                if found is not None and found.order is None:  # others are text to SQL
                     kinds[name] = found
         return source.typed(kinds) if kinds else source
 

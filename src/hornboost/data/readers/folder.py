@@ -88,11 +88,13 @@ def read_folder(
     """
     if not folder.is_dir():
         raise DataError(f"there is no folder '{folder}'; give the folder that holds the tables and schema.toml")
-    if not (folder / "schema.toml").exists():
-        from hornboost.data.readers.inferred import infer_folder
+    from hornboost.data.readers.inferred import infer_folder, orders_of
+    from hornboost.data.readers.typed import dated_source
 
+    if not (folder / "schema.toml").exists():
         return infer_folder(folder, task, options, spool)
     schema = with_types(with_times(read_schema(folder / "schema.toml"), options), options)
+    orders = orders_of(options, schema.tables)
     options = {name: value for name, value in options.items() if name != "types"}
     known = schema.task(task) if task or "target" not in options else None
     if options.get("tables") is not None:
@@ -104,6 +106,9 @@ def read_folder(
         table.name: open_table(folder, table, schema.location, allow_outside, None if table.name in whole else spool)
         for table in tables
     }
+    for name, of_columns in orders.items():
+        if name in sources:
+            sources[name] = dated_source(sources[name], [], sources[name].columns, orders=of_columns)
     return {"schema": schema, "task": chosen, "sources": sources, "folder": folder, "allow_outside": allow_outside}
 
 

@@ -76,16 +76,18 @@ def _source(name: str, frame: Any) -> Source:
     return ArrowSource(name, frame, "frames") if isinstance(frame, pa.Table) else FrameSource(name, frame)
 
 
-def single_table(columns: Mapping[str, pa.ChunkedArray], name: str) -> tuple[Schema, Task, dict[str, Source]]:
-    """Schema, task and source of one table without keys and label."""
+def single_table(
+    columns: Mapping[str, pa.ChunkedArray], name: str, known: Mapping[str, str] | None = None
+) -> tuple[Schema, Task, dict[str, Source]]:
+    """Schema, task and source of one table without keys and label; `known` says what some columns are stored as."""
     import pyarrow as pa
 
-    kinds, arrow = {}, dict(columns)
+    kinds, arrow, stored = {}, dict(columns), dict(known or {})
     for column, values in columns.items():
         kind = natural_type(values.type)
         dates = plain_dates(values)
         if dates is not None:
-            kind, arrow[column] = "date", dates
+            kind, arrow[column], stored[column] = "date", dates.values, str(dates.stored)
         if kind is None:
             raise DataError(
                 f"column '{column}': values of type '{values.type}' are neither text nor numbers; "
@@ -93,4 +95,4 @@ def single_table(columns: Mapping[str, pa.ChunkedArray], name: str) -> tuple[Sch
             )
         kinds[column] = ColumnSchema(column, kind)  # type: ignore[arg-type]
     schema = Schema({name: TableSchema(name, tuple(kinds.values()))}, location="frame")
-    return schema, Task(name), {name: ArrowSource(name, pa.table(arrow), "frame")}
+    return schema, Task(name), {name: ArrowSource(name, pa.table(arrow), "frame", stored=stored)}

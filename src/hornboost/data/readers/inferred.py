@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hornboost.data.date_forms import ORDERS
 from hornboost.data.doubts import about_text
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.labels import as_label_kind, column_kind
@@ -184,7 +185,20 @@ def with_dates(
     target = str(options.get("target") or next(iter(sources)))
     kept = {*keys, (target, str(options.get("label")))}
     typed = {name: {*declared.get(name, ()), *(column for table, column in kept if table == name)} for name in sources}
-    return {name: dated_source(source, notes, typed[name], is_stored) for name, source in sources.items()}
+    orders = orders_of(options, sources)
+    return {
+        name: dated_source(source, notes, typed[name], is_stored, orders.get(name)) for name, source in sources.items()
+    }
+
+
+def orders_of(options: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The columns of text in which the day, or the month, is declared to come first, by table."""
+    found: dict[str, dict[str, str]] = {}
+    for reference, kind in (options.get("types") or {}).items():
+        if kind in ORDERS:
+            table, column = split_reference(reference, tables)
+            found.setdefault(table, {})[column] = kind
+    return found
 
 
 def infer_folder(
@@ -240,7 +254,7 @@ def infer_files(
         elif spool is not None and getattr(source, "is_text", False):
             sources[name] = spool.typed(source, notes, kinds)
         else:
-            sources[name] = dated_source(source, notes, kinds)
+            sources[name] = dated_source(source, notes, kinds, orders=orders_of(chosen, sources).get(name))
     arguments = infer_task(sources, location, chosen, is_for_model=bool(options.get("model")))
     schema = arguments["schema"]
     tables = {name: replace(table, file=paths[name].name) for name, table in schema.tables.items()}
@@ -294,5 +308,5 @@ def declared_types(
     times = dict.fromkeys(time_columns(options), "time")
     for (table, column), kind in {**places, **times, **dict.fromkeys(keys, "key")}.items():
         stored = model[table, column].stored if (table, column) in model else None
-        declared.setdefault(table, {})[column] = (kind, stored)
+        declared.setdefault(table, {})[column] = ("date", f"date {kind}") if kind in ORDERS else (kind, stored)
     return declared

@@ -376,10 +376,10 @@ def _table_columns(
         text = _column(values)
         if modes[0].kinds:
             column = ColumnSchema(name, modes[0].kinds[position], kind if modes[0].kinds[position] == "key" else None)
-            arrow[name] = convert_text(text, name, []) if column.type == "numeric" else text
+            arrow[name] = convert_text(text, name, [])[0] if column.type == "numeric" else text
             schemas.append(column)
             continue
-        number = convert_text(text, name, [])
+        number = convert_text(text, name, [])[0]
         numeric = number.type == "double" or (number.type == "int64" and not constant and kind in NUMBER_TYPES)
         if not numeric or (kind in inputs and not constant):
             arrow[name] = text

@@ -362,7 +362,9 @@ def _with_dates(rows: pa.Table, dates: Collection[str], table: str) -> pa.Table:
     """Text in columns that are declared as dates, as dates."""
     for position, name in enumerate(rows.column_names):
         if name in dates and rows.column(position).type == "string":
-            rows = rows.set_column(position, name, convert_text(rows.column(position), f"{table}.{name}", []))
+            converted, order = convert_text(rows.column(position), f"{table}.{name}", [])
+            if order is None:  # others are text to SQL
+                rows = rows.set_column(position, name, converted)
     return rows
 
 

@@ -10,13 +10,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hornboost.data.convert import factorize, parse_moments
+from hornboost.data.convert import factorize
+from hornboost.data.date_forms import order_of, parse_dates, parse_moments, with_order
 from hornboost.data.partitions.spool import StreamedSource
 from hornboost.data.source import ArrowSource, DatedSource, Source
 from hornboost.data.text_dates import as_dates, taken, tokens_in, without_tokens
 from hornboost.data.text_numbers import among_numbers, only_numbers
 from hornboost.data.times import check_zones
-from hornboost.data.values import as_integers, to_text
+from hornboost.data.values import as_integers, stored_type, to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,42 +31,55 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
     """A table of text in the types that are declared, and otherwise in those that all of a column has."""
     import pyarrow as pa
 
-    columns = {}
+    columns, stored = {}, {}
     for name in source.columns:
         values, place = source.read(name), f"{source.name}.{name}"
         if declared.get(name, ("", None))[0] == "time":
             check_zones(values, f"{source.location}: table '{source.name}', column '{name}'")
         if name in declared:
-            columns[name] = as_declared(values, *declared[name], place, notes)
+            columns[name], order = as_declared(values, *declared[name], place, notes)
         else:
-            columns[name] = convert_text(values, place, notes)
+            columns[name], order = convert_text(values, place, notes)
+        if order is not None:
+            stored[name] = str(with_order(stored_type(columns[name].type), order))
         source.drop(name)
-    return ArrowSource(source.name, pa.table(columns), source.location)
+    return ArrowSource(source.name, pa.table(columns), source.location, stored=stored)
 
 
-def dated_source(source: Source, notes: list[str], declared: Collection[str], is_stored: bool = True) -> Source:
+def dated_source(
+    source: Source,
+    notes: list[str],
+    declared: Collection[str],
+    is_stored: bool = True,
+    orders: Mapping[str, str] | None = None,
+) -> Source:
     """A table with types of its own, in which text that is nothing but dates is read as in a file of text.
 
-    Categories, and columns of which something is declared, stay what they are. `is_stored` says that this is how the
-    table is kept, so that SQL will find text there; a frame is made of something else.
+    Categories, and columns of which something is declared, stay what they are, but for those of which the order of day
+    and month is. `is_stored` says that this is how the table is kept, so that SQL will find text there; a frame is made
+    of something else.
     """
     import pyarrow as pa
 
-    dates = {}
+    dates, orders = {}, orders or {}
     for name in source.columns:
-        if name in declared:
+        if name in declared and name not in orders:
             continue
         values = source.read(name)
         is_dictionary = pa.types.is_dictionary(values.type) and name not in getattr(source, "plain_text", ())
         is_category = is_dictionary or name in getattr(source, "categories", ())
-        found = None if is_category else as_dates(values)
+        found = None if is_category and name not in orders else as_dates(values, orders.get(name))
         if found is not None:
-            dates[name], tokens = found
-            _note_tokens(tokens, f"{source.name}.{name}", notes)
-    stored = dict.fromkeys(dates, "text") if is_stored else {}
+            dates[name] = found
+            _note_tokens(found.tokens, f"{source.name}.{name}", notes)
+    stored = {
+        name: str(with_order("text", found.order) if is_stored else found.stored)
+        for name, found in dates.items()
+        if is_stored or found.order is not None
+    }
     if dates and isinstance(source, StreamedSource):
-        return source.typed({name: TextType(values.type) for name, values in dates.items()}, stored)
-    return DatedSource(source, dates, stored) if dates else source
+        return source.typed({name: TextType(found.values.type, found.order) for name, found in dates.items()}, stored)
+    return DatedSource(source, {name: found.values for name, found in dates.items()}, stored) if dates else source
 
 
 def with_numbers(source: Source, column: str, warnings: list[str]) -> Source:
@@ -101,36 +115,48 @@ def _note_tokens(tokens: Sequence[str], place: str, notes: list[str]) -> None:
 
 def as_declared(
     values: pa.ChunkedArray, kind: str, stored: str | None, place: str, notes: list[str]
-) -> pa.ChunkedArray:
-    """A key or nominal as it is written, or as values stored so are spelled.
+) -> tuple[pa.ChunkedArray, str | None]:
+    """A key or nominal as it is written, or as values stored so are spelled; with the order of dates.
 
     In numbers and dates, words for a missing value as missing.
     """
     if kind in ("key", "nominal"):
-        return values if stored in (None, "text", "integer") else _map(values, lambda text: _spelled(text, stored))
-    converted = convert_text(values, place, notes)
-    return converted if converted is not values else _map(values, without_tokens)
+        is_plain = stored in (None, "text", "integer")
+        return values if is_plain else _map(values, lambda text: _spelled(text, stored)), None
+    converted, order = convert_text(values, place, notes, order_of(stored))
+    return (converted, order) if converted is not values else (_map(values, without_tokens), None)
 
 
-def convert_text(values: pa.ChunkedArray, place: str, notes: list[str]) -> pa.ChunkedArray:
-    """Text as whole numbers, numbers or dates if all of its distinct values are; missing-value words are noted."""
+def convert_text(
+    values: pa.ChunkedArray, place: str, notes: list[str], order: str | None = None
+) -> tuple[pa.ChunkedArray, str | None]:
+    """Text as whole numbers, numbers or dates if all of its distinct values are; missing-value words are noted.
+
+    With it the order of day and month in the dates, where it is not that of ISO 8601; `order` is the one that is known.
+    """
     codes, distinct = factorize(values)
     tokens = tokens_in(distinct)
-    converted = _convert_distinct(without_tokens(distinct))
+    converted, found = _convert_distinct(without_tokens(distinct), order)
     if converted is None:
-        return values
+        return values, None
     _note_tokens(tokens, place, notes)
-    return taken(codes, converted)
+    return taken(codes, converted), found
 
 
 @dataclass(frozen=True)
 class TextType:
     """How the texts of a column are read whose rows come a batch at a time: all in the type that was found for it.
 
-    Words for a missing value are null; `kind` None leaves the others as they are.
+    Words for a missing value are null; `kind` None leaves the others as they are. `order` is that of day and month.
     """
 
     kind: pa.DataType | None
+    order: str | None = None
+
+    @property
+    def stored(self) -> str | None:
+        """What the column is stored as where dates are in another order than that of ISO 8601; None elsewhere."""
+        return None if self.order is None or self.kind is None else with_order(stored_type(self.kind), self.order)
 
     def convert(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Some of the texts in that type."""
@@ -144,7 +170,7 @@ class TextType:
             return words
         if not (pa.types.is_date(self.kind) or pa.types.is_timestamp(self.kind)):
             return words.cast(self.kind)
-        moments = parse_moments(words)
+        moments, _ = parse_dates(words, self.order)
         assert not isinstance(moments, str)
         return moments.cast(self.kind)
 
@@ -153,9 +179,9 @@ def text_type(distinct: pa.ChunkedArray, declared: Declared | None, place: str, 
     """How `typed_source` reads a column that has these distinct texts; None as it is written."""
     if declared is not None and declared[0] in ("key", "nominal"):
         return None
-    converted = convert_text(distinct, place, notes)
+    converted, order = convert_text(distinct, place, notes, None if declared is None else order_of(declared[1]))
     if converted is not distinct:
-        return TextType(converted.type)
+        return TextType(converted.type, order)
     return None if declared is None else TextType(None)
 
 
@@ -164,23 +190,23 @@ def _map(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.
     return taken(codes, change(distinct))
 
 
-def _convert_distinct(distinct: pa.Array) -> pa.Array | None:
+def _convert_distinct(distinct: pa.Array, order: str | None) -> tuple[pa.Array | None, str | None]:
     import pyarrow as pa
 
     if len(distinct) == distinct.null_count:
-        return None
+        return None, None
     words = distinct.drop_null()
     if as_integers(words) is not None:
-        return distinct.cast(pa.int64())
+        return distinct.cast(pa.int64()), None
     if all(re.fullmatch(r"0|-?[1-9][0-9]{0,37}", word) for word in words.to_pylist()):
-        return distinct.cast(pa.decimal128(38, 0))
+        return distinct.cast(pa.decimal128(38, 0)), None
     if not any(re.fullmatch(r"[-+]?0[0-9]+", word) for word in words.to_pylist()):
         try:
-            return distinct.cast(pa.float64())
+            return distinct.cast(pa.float64()), None
         except pa.ArrowInvalid:
             pass
-    moments = parse_moments(distinct)
-    return None if isinstance(moments, str) else moments
+    moments, found = parse_dates(distinct, order)
+    return (None, None) if isinstance(moments, str) else (moments, found)
 
 
 def _spelled(distinct: pa.Array, stored: str | None) -> pa.Array:
