@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
+from hornboost.data.partitions.streamed import partition_streamed
+from hornboost.data.readers.folder import read_folder
 from hornboost.errors import DataError
 
 
@@ -264,3 +267,51 @@ def test_times_are_suggested_by_options_that_work(run: Any, tmp_path: Path) -> N
     assert options == ["--time", "people.asked", "--time", "visits.at"]
     done = run("inspect", tmp_path, *task, *options)
     assert done.code == 0, done.err
+
+
+SHOPS = """shop;opened;price;size;note
+1;31.12.2023;1.234,50;3;a, b
+2;01.02.2024;0,5;4;"c;d"
+3;03.02.2024;;5;e
+4;05.02.2024;-2;6;f
+"""
+
+
+def shops(delimiter: str, tmp_path: Path) -> Path:
+    """The same table with other characters between its columns, and a table that refers to it."""
+    text = SHOPS if delimiter == ";" else SHOPS.replace("1.234,50", "1234.50").replace("0,5", "0.5")
+    rows = list(csv.reader(text.splitlines(), delimiter=";"))
+    with (tmp_path / "shop.csv").open("w", newline="") as file:
+        csv.writer(file, delimiter=delimiter).writerows(rows)
+    (tmp_path / "sale.csv").write_text("shop,n\n" + "".join(f"{1 + k % 4},{k}\n" for k in range(8)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("way", ["memory", "schema", "streamed"])
+def test_the_delimiter_and_the_decimal_comma_of_a_file_are_found(delimiter: str, way: str, tmp_path: Path) -> None:
+    folder = shops(delimiter, tmp_path)
+    options = {"target": "sale", "types": {"shop.note": "nominal"}}
+    db = hb.Database.from_folder(folder, **options)
+    if way == "schema":
+        db.write_schema(folder / "schema.toml")
+        db = hb.Database.from_folder(folder)
+    elif way == "streamed":
+        made = tmp_path / "parts"
+        sizes = {"partitions": 1, "depth": 1, "small_table": 9, "max_bins": 9}
+        partition_streamed(lambda spool: read_folder(folder, None, options, spool=spool), made, 10**9, **sizes)
+        db = hb.Database.from_partitions(made).stored.open(0)  # type: ignore[union-attr]
+    columns = db.tables["shop"].columns
+    price = [None if np.isnan(value) else value for value in columns["price"].numbers]
+    assert price == [1234.5, 0.5, None, -2.0]
+    assert columns["opened"].is_date
+    assert columns["size"].numbers.tolist() == [3.0, 4.0, 5.0, 6.0]
+    assert columns["note"].categories is not None
+    assert set(columns["note"].categories) == {"a, b", "c;d", "e", "f"}
+
+
+def test_one_column_and_commas_in_a_header_with_semicolons_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("a;b\nx\ny\n")
+    (tmp_path / "two.csv").write_text("a,b;c\n1,x\n2,y\n")
+    db = hb.Database.from_folder(tmp_path, target="one")
+    assert [list(db.tables[name].columns) for name in ("one", "two")] == [["a;b"], ["a", "b;c"]]

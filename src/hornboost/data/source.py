@@ -85,6 +85,8 @@ class ArrowSource:
         self.location = location
         self.columns: list[str] = list(table.column_names if columns is None else columns)
         self.n_rows: int = table.num_rows
+        self.decimal_commas = False
+        """Whether numbers that are text may have a comma for a point."""
         self._columns = dict(zip(table.column_names, table.columns, strict=True))
 
     def read(self, column: str) -> pa.ChunkedArray:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
+_WITH_COMMA = re.compile(r"[-+]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]+)?", re.ASCII)
 _CODE = re.compile(r"[-+]?0[0-9]+", re.ASCII)
 
 
@@ -78,3 +79,35 @@ def words_of(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
     words = [str(word) for word in distinct.to_pylist()]
     missing = [word in MISSING_TOKENS or not word.strip() for word in words]
     return np.where(np.append(np.array(missing, bool), True)[codes], -1, codes).astype(np.int32), words
+
+
+def uses_commas(values: pa.ChunkedArray) -> bool:
+    """Whether a column of text is of numbers with a decimal comma: all values tell together.
+
+    >>> import pyarrow as pa
+    >>> columns = (["1,5", "2", "NA", None], ["1.234,5"], ["1.5", "2"], ["1,5", "red, blue"])
+    >>> [uses_commas(pa.chunked_array([column])) for column in columns]
+    [True, True, False, False]
+    """
+    if stored_type(values.type) != "text":
+        return False
+    codes, words = words_of(values)
+    used = [words[code] for code in np.unique(codes[codes >= 0])]
+    return any("," in word for word in used) and all(_WITH_COMMA.fullmatch(word.strip()) for word in used)
+
+
+def with_points(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The numbers of such a column with a decimal point, and without points that divide long ones.
+
+    >>> import pyarrow as pa
+    >>> with_points(pa.chunked_array([["1,5", "-1.234,5", "2", None, "NA"]])).to_pylist()
+    ['1.5', '-1234.5', '2', None, 'NA']
+    """
+    import pyarrow as pa
+
+    codes, distinct = factorize(values)
+    words = [
+        word if word is None or not _WITH_COMMA.fullmatch(word.strip()) else word.replace(".", "").replace(",", ".")
+        for word in distinct.to_pylist()
+    ]
+    return taken(codes, pa.array(words, pa.string()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornboost.data.partitions.raw import ParquetRows, RawTable, SpooledRows, TextReading, TypedRows, distinct_values
 from hornboost.data.source import Source
+from hornboost.data.text_numbers import uses_commas, with_points
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class StreamedSource:
         self.columns = list(rows.columns) if columns is None else columns
         self.stored: Mapping[str, str] = {}
         self.is_text = False
+        self.decimal_commas = False
         self.categories = frozenset(getattr(rows, "listed", ()))
         self._kept: dict[str, pa.ChunkedArray] = {}
 
@@ -89,16 +91,24 @@ class Spool:
 
     def csv(self, path: Path, name: str, types: Mapping[str, str] | None) -> StreamedSource:
         """A CSV file: the columns named in `types`, numbers among them as such, or all of them as text."""
-        from hornboost.data.readers.csv import csv_header, stream_csv
+        from hornboost.data.readers.csv import csv_header, has_decimal_commas, stream_csv
 
-        header = csv_header(path)
+        header, decimal_commas = csv_header(path), has_decimal_commas(path)
         rows: RawTable = self.keep(stream_csv(path, header if types is None else types))
         numbers = [column for column in rows.columns if types is not None and types[column] == "numeric"]
         if numbers:
             place = f"{path.name}: table '{name}'"
-            rows = TypedRows(rows, {column: Numbers(f"{place}, column '{column}'") for column in numbers})
+            rows = TypedRows(
+                rows,
+                {
+                    column: Numbers(
+                        f"{place}, column '{column}'", decimal_commas and uses_commas(distinct_values(rows, column))
+                    )
+                    for column in numbers
+                },
+            )
         made = StreamedSource(name, rows, path.name, header)
-        made.is_text = types is None
+        made.is_text, made.decimal_commas = types is None, decimal_commas
         return made
 
     def typed(self, source: Source, notes: list[str], declared: Mapping[str, Declared]) -> Source:
@@ -114,7 +124,7 @@ class Spool:
             values, place = source.read(name), f"{source.name}.{name}"
             if declared.get(name, ("", None))[0] == "time":
                 check_zones(values, f"{source.location}: table '{source.name}', column '{name}'")
-            found = text_type(values, declared.get(name), place, notes)
+            found = text_type(values, declared.get(name), place, notes, source.decimal_commas)
             if found is not None:
                 kinds[name] = found
                 stored |= {} if found.stored is None else {name: found.stored}
@@ -142,6 +152,7 @@ class Numbers:
     """Text that is declared to be numbers."""
 
     place: str
+    has_commas: bool = False
 
     def convert(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Texts as doubles, missing where there is none."""
@@ -149,4 +160,5 @@ class Numbers:
 
         from hornboost.data.convert import parse_numbers
 
-        return pa.chunked_array([pa.array(parse_numbers(values, self.place), from_pandas=True)])
+        texts = with_points(values) if self.has_commas else values
+        return pa.chunked_array([pa.array(parse_numbers(texts, self.place), from_pandas=True)])

@@ -8,6 +8,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +21,52 @@ BLOCK_BYTES = 1 << 24
 """A row must fit into a block: 16 MB hold one of 10,000 columns and more."""
 
 
+OTHERS = (";", "\t", "|")
+"""What may stand between columns instead of a comma."""
+
+
 def csv_header(path: Path) -> list[str]:
     """The column names of the first line."""
+    names = _first_rows(path, csv_delimiter(path))[0]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise DataError(f"{path.name}: the column '{name}' occurs twice in the first line; rename one of them")
+    return names
+
+
+def csv_delimiter(path: Path) -> str:
+    """What stands between the columns: a comma where the first line has one.
+
+    Otherwise a semicolon, a tab or a bar, if it divides the second line into as many fields as the first.
+    """
+    if len(_first_rows(path, ",")[0]) > 1:
+        return ","
+    for delimiter in OTHERS:
+        if len(_first_rows(path, delimiter)[0]) > 1 and len({len(row) for row in _first_rows(path, delimiter, 2)}) == 1:
+            return delimiter
+    return ","
+
+
+def has_decimal_commas(path: Path) -> bool:
+    """Whether numbers in a file may have a comma for a point: where semicolons leave it free."""
+    return path.name.endswith((".csv", ".csv.gz")) and path.is_file() and csv_delimiter(path) == ";"
+
+
+def _first_rows(path: Path, delimiter: str, n: int = 1) -> list[list[str]]:
+    """The fields of the first lines, of which there may be fewer."""
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
-            names = next(csv.reader(lines), [])
+            rows = list(islice(csv.reader(lines, delimiter=delimiter), n))
     except UnicodeDecodeError:
         raise _not_utf8(path) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path.name}: the file cannot be read ({error}); check that it is complete") from None
     except csv.Error as error:
         raise DataError(f"{path.name}: the first line cannot be read ({error}); write the column names there") from None
-    if not names:
+    if not rows or not rows[0]:
         raise DataError(f"{path.name}: the file is empty; write a line of column names first")
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise DataError(f"{path.name}: the column '{name}' occurs twice in the first line; rename one of them")
-    return names
+    return rows
 
 
 def read_csv(path: Path, types: Mapping[str, str] | None) -> pa.Table:
@@ -67,7 +96,7 @@ def stream_csv(path: Path, names: Collection[str]) -> Iterator[pa.Table]:
 
     wanted = dict.fromkeys([name for name in csv_header(path) if name in names], pa.string())
     try:
-        with pacsv.open_csv(path, **_options(wanted, threads=False)) as blocks:
+        with pacsv.open_csv(path, **_options(wanted, csv_delimiter(path), threads=False)) as blocks:
             yield blocks.schema.empty_table()
             for block in blocks:
                 yield pa.Table.from_batches([block])
@@ -80,15 +109,15 @@ def stream_csv(path: Path, names: Collection[str]) -> Iterator[pa.Table]:
 def _parse(path: Path, columns: Mapping[str, pa.DataType], threads: bool) -> pa.Table:
     import pyarrow.csv as pacsv
 
-    return pacsv.read_csv(path, **_options(columns, threads))
+    return pacsv.read_csv(path, **_options(columns, csv_delimiter(path), threads))
 
 
-def _options(columns: Mapping[str, pa.DataType], threads: bool) -> dict[str, Any]:
+def _options(columns: Mapping[str, pa.DataType], delimiter: str, threads: bool) -> dict[str, Any]:
     import pyarrow.csv as pacsv
 
     return {
         "read_options": pacsv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads),
-        "parse_options": pacsv.ParseOptions(newlines_in_values=True),
+        "parse_options": pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         "convert_options": pacsv.ConvertOptions(
             column_types=columns,
             include_columns=list(columns),
@@ -107,11 +136,14 @@ def _with_numbers(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]
     import pyarrow as pa
 
     from hornboost.data.convert import parse_numbers
+    from hornboost.data.text_numbers import uses_commas, with_points
 
     for position, (name, kind) in enumerate(wanted.items()):
         if kind == pa.float64():
+            texts = table.column(name)
+            texts = with_points(texts) if has_decimal_commas(path) and uses_commas(texts) else texts
             numbers = parse_numbers(
-                table.column(name).cast(pa.string()), f"{path.name}: table '{table_name(path)}', column '{name}'"
+                texts.cast(pa.string()), f"{path.name}: table '{table_name(path)}', column '{name}'"
             )
             table = table.set_column(position, name, pa.array(numbers, from_pandas=True))
     return table

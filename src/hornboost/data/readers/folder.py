@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hornboost.data.readers.csv import csv_header, read_csv, table_name
+from hornboost.data.readers.csv import csv_header, has_decimal_commas, read_csv, table_name
 from hornboost.data.readers.inside import inside
 from hornboost.data.readers.options import task_from_options, with_times, with_types
 from hornboost.data.readers.selection import select_tables
@@ -168,7 +168,9 @@ def open_file(path: Path, name: str, types: Mapping[str, str] | None, spool: Spo
         raise DataError(f"{path.name}: this is no file; give one that holds a table")
     if spool is not None:
         return spool.csv(path, name, types)
-    return ArrowSource(name, read_csv(path, types), path.name, csv_header(path))
+    source = ArrowSource(name, read_csv(path, types), path.name, csv_header(path))
+    source.decimal_commas = has_decimal_commas(path)
+    return source
 
 
 def table_files(folder: Path) -> Sequence[Path]:

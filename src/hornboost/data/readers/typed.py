@@ -15,7 +15,7 @@ from hornboost.data.date_forms import order_of, parse_dates, parse_moments, with
 from hornboost.data.partitions.spool import StreamedSource
 from hornboost.data.source import ArrowSource, DatedSource, Source
 from hornboost.data.text_dates import as_dates, taken, tokens_in, without_tokens
-from hornboost.data.text_numbers import among_numbers, only_numbers
+from hornboost.data.text_numbers import among_numbers, only_numbers, uses_commas, with_points
 from hornboost.data.times import check_zones
 from hornboost.data.values import as_integers, stored_type, to_text
 
@@ -36,6 +36,12 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
         values, place = source.read(name), f"{source.name}.{name}"
         if declared.get(name, ("", None))[0] == "time":
             check_zones(values, f"{source.location}: table '{source.name}', column '{name}'")
+        if (
+            source.decimal_commas
+            and declared.get(name, ("", None))[0] not in ("key", "nominal")
+            and uses_commas(values)
+        ):
+            values = with_points(values)
         if name in declared:
             columns[name], order = as_declared(values, *declared[name], place, notes)
         else:
@@ -147,11 +153,13 @@ def convert_text(
 class TextType:
     """How the texts of a column are read whose rows come a batch at a time: all in the type that was found for it.
 
-    Words for a missing value are null; `kind` None leaves the others as they are. `order` is that of day and month.
+    Words for a missing value are null; `kind` None leaves the others as they are. `order` is that of day and month,
+    and `has_commas` says that numbers have a decimal comma.
     """
 
     kind: pa.DataType | None
     order: str | None = None
+    has_commas: bool = False
 
     @property
     def stored(self) -> str | None:
@@ -160,7 +168,7 @@ class TextType:
 
     def convert(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Some of the texts in that type."""
-        return _map(values, self._converted)
+        return _map(with_points(values) if self.has_commas else values, self._converted)
 
     def _converted(self, distinct: pa.Array) -> pa.Array:
         import pyarrow as pa
@@ -175,13 +183,17 @@ class TextType:
         return moments.cast(self.kind)
 
 
-def text_type(distinct: pa.ChunkedArray, declared: Declared | None, place: str, notes: list[str]) -> TextType | None:
+def text_type(
+    distinct: pa.ChunkedArray, declared: Declared | None, place: str, notes: list[str], decimal_commas: bool = False
+) -> TextType | None:
     """How `typed_source` reads a column that has these distinct texts; None as it is written."""
     if declared is not None and declared[0] in ("key", "nominal"):
         return None
+    has_commas = decimal_commas and uses_commas(distinct)
+    distinct = with_points(distinct) if has_commas else distinct
     converted, order = convert_text(distinct, place, notes, None if declared is None else order_of(declared[1]))
     if converted is not distinct:
-        return TextType(converted.type, order)
+        return TextType(converted.type, order, has_commas)
     return None if declared is None else TextType(None)
 
 
