@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from hornboost.errors import DataError
@@ -30,7 +31,7 @@ def bytes_of(limit: int | str | None, name: str = "memory_limit") -> int:
     (4000000000, 536870912, 1000, 500000000)
     """
     if limit is None:
-        return int(SHARE * memory_at_hand())
+        return _usual()
     if isinstance(limit, str):
         found = _TEXT.fullmatch(limit)
         unit = "" if found is None else found[2].upper().removesuffix("B").replace("I", "i") + "B"
@@ -40,6 +41,12 @@ def bytes_of(limit: int | str | None, name: str = "memory_limit") -> int:
     if limit < 1:
         raise DataError(f"{name}: there is no work without memory; give more than {limit} bytes")
     return int(limit)
+
+
+@cache
+def _usual() -> int:
+    """A share of the memory at hand, which is looked up once a process."""
+    return int(SHARE * memory_at_hand())
 
 
 def memory_at_hand() -> int:

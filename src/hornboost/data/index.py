@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,11 @@ class KeyIndex:
     def size(self) -> int:
         """The number of keys in the domain."""
         return int(self.offsets.size - 1)
+
+    @cached_property
+    def most_rows(self) -> int:
+        """How many rows the key has that has the most."""
+        return int(np.diff(self.offsets).max(initial=0))
 
     def stops(self, codes: NDArray[np.int32], cutoffs: NDArray[np.float64]) -> NDArray[np.int64]:
         """Where the rows of known codes end that are from strictly before a cutoff each.

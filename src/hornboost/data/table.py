@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, count
 from typing import Any
 from typing import Literal as Choice
@@ -132,10 +133,10 @@ class Table:
         taken = {*self.columns, self.times.name}
         return next(name for name in chain(["age", "row_age"], (f"row_age_{k}" for k in count(2))) if name not in taken)
 
-    @property
-    def keys(self) -> list[Column]:
+    @cached_property
+    def keys(self) -> tuple[Column, ...]:
         """The columns that joins may follow."""
-        return [column for column in self.columns.values() if column.kind == "key"]
+        return tuple(column for column in self.columns.values() if column.kind == "key")
 
     @property
     def attributes(self) -> list[Column]:

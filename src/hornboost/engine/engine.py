@@ -99,6 +99,7 @@ class Engine:
         self.max_bins = max_bins
         named = {name: database.domains[name].values for name in constants}
         self._root_attributes = Attributes(examples, named, max_bins=max_bins)
+        self._attributes: dict[str, Attributes] = {}
         self._aggregates = Attributes(examples, aggregated=True, max_bins=max_bins)
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
@@ -208,7 +209,12 @@ class Engine:
 
     def attributes(self, table: str, is_root: bool) -> Attributes:
         """The codes of a table's attributes."""
-        return self._root_attributes if is_root else self.facts.attributes(table, self.constants, self.max_bins)
+        if is_root:
+            return self._root_attributes
+        found = self._attributes.get(table)
+        if found is None:
+            found = self._attributes[table] = self.facts.attributes(table, self.constants, self.max_bins)
+        return found
 
     def column(self, table: str, operand: Operand, is_root: bool) -> Column:
         found = (self.examples if is_root else self.database.tables[table]).column(operand)
