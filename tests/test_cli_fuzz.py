@@ -400,20 +400,20 @@ def test_closed_streams_cost_no_result(model: Path, folder: Path, tmp_path: Path
         ended = shell(f"hornboost {verb} >&-")
         assert ended.returncode == 1
         assert ended.stderr.startswith(b"hornboost: standard output: it is closed")
-    for number, closed in enumerate(("2>&-", "<&- >&- 2>&-", "2>/dev/full")):
-        ended = shell(f"hornboost fit {folder} --rounds 2 -o {tmp_path}/{number}.json {closed}")
-        assert ended.returncode == 0
-        assert hb.load(tmp_path / f"{number}.json").rules_
+    # see also test_cli_interrupts.py, which closes the streams of a fit
+    ended = shell(f"hornboost fit {folder} --rounds 2 -o {tmp_path}/m.json 2>/dev/full")
+    assert ended.returncode == 0
+    assert hb.load(tmp_path / "m.json").rules_
 
 
-def test_an_encoding_that_lacks_characters_changes_no_file(folder: Path, tmp_path: Path) -> None:
+def test_an_encoding_that_lacks_characters_changes_no_file(run: Any, tmp_path: Path) -> None:
     ended = shell("hornboost fit --help", PYTHONIOENCODING="latin-1")
     assert ended.returncode == 0
     assert b"Traceback" not in ended.stderr
     frame = pd.DataFrame({"名": ["č", "名"] * 20, "class": ["yes", "no"] * 20, "id": range(40)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "m.json"
-    assert shell(f"hornboost fit {tmp_path}/t.csv --label class --rounds 2 -o {model}").returncode == 0
+    assert run("fit", tmp_path / "t.csv", "--label", "class", "--rounds", 2, "-o", model).code == 0
     shown = shell(f"hornboost rules {model}", PYTHONIOENCODING="latin-1")
     assert shown.returncode == 0
     assert rb"\u540d" in shown.stdout
