@@ -18,6 +18,7 @@ from hornboost.activation.information import (
 from hornboost.activation.spread import (
     cmi_of_paths,
     cmi_of_rows,
+    has_value,
     offsets_of,
     spread_joint,
     spread_shares,
@@ -240,3 +241,13 @@ def test_masses_are_spread_to_the_same_bits_over_ranges_of_examples(monkeypatch)
         found = spread.spread_joint(offsets, codes, masses, classes, 5)
         assert found.table.tobytes() == whole.table.tobytes()
         assert found.n_examples == whole.n_examples
+
+
+def test_many_entries_are_looked_at_in_ranges_between_which_work_may_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks: list[int] = []
+    monkeypatch.setattr(spread, "AT_ONCE", 10)
+    monkeypatch.setattr(spread, "check", lambda: checks.append(1))
+    offsets = np.arange(0, 1001, 2)
+    codes = np.where(np.arange(1000) % 6 < 2, -1, 3)
+    assert has_value(offsets, codes).tolist() == [k % 3 != 0 for k in range(500)]
+    assert len(checks) >= 90

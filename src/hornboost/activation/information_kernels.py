@@ -18,6 +18,17 @@ _LN_2 = scalars.log(2.0)
 
 
 @jit
+def some_value(offsets: Ints, codes: Ints, out: NDArray[np.bool_]) -> None:
+    """Which examples reach an entry that has a value."""
+    for i in range(out.size):
+        out[i] = False
+        for entry in range(offsets[i], offsets[i + 1]):
+            if codes[entry] >= 0:
+                out[i] = True
+                break
+
+
+@jit
 def spread_into(offsets: Ints, codes: Ints, masses: Floats, classes: Ints, absent: int, table: Floats) -> int:
     """Add each example's mass to table[class, code], evenly over its entries.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hornboost.activation.discretisation import interval_codes, mdl_cuts, merged, repartition_cuts
 from hornboost.activation.information import coverage_information, mutual_information
-from hornboost.activation.spread import cmi_of_paths, cmi_of_rows, spread_joint, spread_shares
+from hornboost.activation.spread import cmi_of_paths, cmi_of_rows, has_value, spread_joint, spread_shares
 from hornboost.engine import Engine, Visible
 from hornboost.engine.behind import check_reach, values_behind
 from hornboost.engine.joins import FIRST_NEW
@@ -57,6 +57,7 @@ class FeaturePool:
         self.sample = sample
         self.features = find_features(engine)
         self._best: dict[int, JoinPath] = {}
+        self._cuts: dict[int, Floats | None] = {}
         self._intervals: dict[int, Reached] = {}
         self._reached: dict[tuple[int, JoinPath], Reached] = {}
 
@@ -79,7 +80,8 @@ class FeaturePool:
                 if k not in self._best or mi > information[k]:
                     information[k] = mi
                     self._best[k] = path
-                    self._intervals[k] = _cut(reached, cuts)
+                    self._cuts[k] = cuts
+                    self._intervals.pop(k, None)
         return [int(k) for k in np.argsort(-np.round(information, 12), kind="stable")], information
 
     def rank_existential(self, weights: NDArray[np.int64]) -> tuple[list[int], Floats]:
@@ -148,14 +150,15 @@ class FeaturePool:
             self._best[k] = self.features[k].paths[0]
         reached = self._reach(k, self._best[k])
         if reached.distinct is None or not repartition:
-            return self._intervals.get(k, reached)
+            if k not in self._intervals:
+                self._intervals[k] = _cut(reached, self._cuts.get(k))
+            return self._intervals[k]
         joint = spread_joint(reached.offsets, reached.codes, masses, self.classes, reached.n_values)
         return _cut(reached, repartition_cuts(reached.distinct, joint.table, self._n_examples(reached, masses)))
 
     def _n_examples(self, reached: Reached, masses: Floats) -> float:
         """How many examples contribute a value; one of sample weight 2 counts as two."""
-        known = np.concatenate([[0], np.cumsum(reached.codes >= 0)])
-        contributes = (known[reached.offsets[1:]] > known[reached.offsets[:-1]]) & (masses > 0)
+        contributes = has_value(reached.offsets, reached.codes) & (masses > 0)
         return float(self.sample[contributes].sum())
 
     def _reach(self, k: int, path: JoinPath) -> Reached:

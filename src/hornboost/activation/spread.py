@@ -23,6 +23,7 @@ __all__ = [
     "Spread",
     "cmi_of_paths",
     "cmi_of_rows",
+    "has_value",
     "offsets_of",
     "spread_joint",
     "spread_shares",
@@ -31,7 +32,7 @@ __all__ = [
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 
-AT_ONCE = 1 << 23
+AT_ONCE = 1 << 22
 """Entries that one call looks at, or little more."""
 
 _DENSE_PAIRS = 1 << 20
@@ -95,6 +96,19 @@ def spread_shares(offsets: Ints, codes: Ints, n_values: int) -> Spread:
         np.asarray(offsets, dtype=np.int64), np.asarray(codes, dtype=np.int32), n_values, starts, out_codes, out_shares
     )
     return Spread(starts, out_codes[:used].copy(), out_shares[:used].copy(), n_values + 1)
+
+
+def has_value(offsets: Ints, codes: Ints) -> NDArray[np.bool_]:
+    """Which examples reach an entry that has a value.
+
+    >>> has_value(np.array([0, 2, 2, 3]), np.array([-1, 0, -1]))
+    array([ True, False, False])
+    """
+    out = np.empty(len(offsets) - 1, np.bool_)
+    for lo, hi in _ranges(offsets):
+        check()
+        kernels.some_value(np.asarray(offsets[lo : hi + 1], np.int64), np.asarray(codes, np.int32), out[lo:hi])
+    return out
 
 
 def cmi_of_rows(

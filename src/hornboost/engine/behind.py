@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.bins import ranks
+from hornboost.dtypes import CODE
 from hornboost.engine.engine import Engine
 from hornboost.engine.joins import Chain
 from hornboost.engine.key_kernels import Codes, Floats, Longs
@@ -92,7 +93,11 @@ def _values(engine: Engine, joins: tuple[Join, ...], table: str, number: int) ->
     if not joins:
         return np.ones(n, np.int64), attributes.codes([number])[number]
     entries = engine.entries(root, 0, joins)
-    counts = np.bincount(entries.example, minlength=n)
+    key = ("by example", root.number, joins)
+    counts: Longs | None = engine.cache.get(key)
+    if counts is None:  # entries are sorted by example
+        counts = np.diff(np.searchsorted(entries.example, np.arange(n + 1, dtype=CODE)))
+        engine.cache.put(key, counts, counts.nbytes)
     if number == attributes.age:
         return counts, engine.ages(root, table, entries.example, entries.rows)
     if attributes.has_late:

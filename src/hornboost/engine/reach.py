@@ -28,7 +28,7 @@ NO_ROWS: Codes = np.empty(0, CODE)
 NO_OFFSETS: Longs = np.empty(0, np.int64)
 NO_TIMES: Floats = np.empty(0, np.float64)
 
-AT_ONCE = 1 << 23
+AT_ONCE = 1 << 22
 """Values that one call looks at, or little more:
 some hundredths of a second, so that Ctrl-C and time limits need not wait longer."""
 

@@ -55,6 +55,7 @@ class Counter:
         self._rows = [RelationRows(t, r, self.cutoffs is not None) for t, r in zip(tables, self.relations, strict=True)]
         self._prepared: dict[tuple[Skeleton, Shape], kernels.Prepared] = {}
         self._cache = BindingCache(self, asked.limits)
+        self._anything: dict[int, Words] = {}
         self._counted: tuple[Family, dict[Shape | None, Words]] | None = None
 
     @property
@@ -121,9 +122,15 @@ class Counter:
             )
         known = self._cache.known(family.general, shape)
         if known is None:
-            known = np.full((self.n, relation.n_words), np.iinfo(np.uint64).max, np.uint64)
+            known = self._unknown(relation.n_words)
         literal = self.prepared(self._shared_skeleton(family), shape)
         return bindings.reach(literal, slots, self._rows[shape[0]].held, known)
+
+    def _unknown(self, n_words: int) -> Words:
+        """Nothing is known of what may be reached, so anything may."""
+        if n_words not in self._anything:
+            self._anything[n_words] = np.full((self.n, n_words), np.iinfo(np.uint64).max, np.uint64)
+        return self._anything[n_words]
 
     def _bindings(self, family: Family) -> Bindings:
         return self._cache.shared(family.path, family.shape) if family.conditions else self._cache.bindings(family.path)
