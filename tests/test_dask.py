@@ -182,16 +182,21 @@ def times(part: Toy, factor: int) -> int:
     return part.opener.number * factor
 
 
+def listed(part: Toy, word: str) -> list[tuple[int, str]]:
+    return [(part.opener.number, word)]
+
+
 def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None:
     openers = [Toys(k) for k in range(1, 10)]
     for parts in (DaskParts(client, openers), LocalParts(openers)):
         own = parts.keep(PerPart(list(range(9))))
         three = parts.keep(3)
-        assert parts.value(parts.reduce(operator.add, parts.each(times, three))) == 135
+        assert parts.value(parts.total(operator.add, times, three)) == 135
         assert parts.values(parts.each(times, own)) == [k * (k - 1) for k in range(1, 10)]
-        total = parts.reduce(operator.add, parts.each(times, 1)[:4])
-        assert parts.values(parts.each(times, total)) == [10 * k for k in range(1, 10)]
-        assert parts.values([total, three]) == [10, 3]
+        assert parts.values([parts.total(operator.add, times, own), *parts.each(times, 10)[:2]]) == [240, 10, 20]
+        assert parts.value(parts.total(operator.add, listed, parts.keep("k", small=100))) == [
+            (k, "k") for k in range(1, 10)
+        ]
         assert parts.n == 9
     opened: list[int] = []
     DaskParts(client, openers).open(opened.append)

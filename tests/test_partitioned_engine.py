@@ -11,7 +11,7 @@ import pytest
 from dated_databases import dated_case
 from hornboost import Database
 from hornboost.data.table import Table
-from hornboost.engine import Engine, State, Visible, make_engine
+from hornboost.engine import Engine, Numbers, State, Visible, make_engine
 from hornboost.engine.partitioned import PartitionedEngine
 from in_parts import in_parts
 from random_databases import random_case
@@ -64,6 +64,31 @@ def walk(seed: int, here: Engine, there: Engine, visible: Visible | None) -> Non
     assert here.refused == there.refused
 
 
+def look_around(seed: int, here: Engine, there: Engine, visible: Visible | None) -> None:
+    """Take random steps, and compare what is seen after each, all of it asked for at once."""
+    rng, n = Random(seed), here.examples.n_rows
+    draw = np.random.default_rng(seed)
+    states: tuple[State, State] = here.root(), there.root()
+    step = None
+    for _ in range(4):
+        numbers = Numbers(3, draw.integers(0, 1 << 40, n), draw.integers(0, 3, n).astype(np.int32))
+        if rng.random() < 0.5:
+            numbers = Numbers(2, draw.integers(-(1 << 40), 1 << 40, (n, 2)))
+        looks = here.look(states[0], step, numbers, visible), there.look(states[1], step, numbers, visible)
+        states = looks[0].state, looks[1].state
+        assert states[0].specs == states[1].specs
+        np.testing.assert_array_equal(states[0].covered, states[1].covered)
+        orders = [sorted(range(len(look.frontier)), key=look.frontier._order) for look in looks]
+        both = list(zip(looks, orders, strict=True))
+        steps = [[look.frontier.refinement(k) for k in order] for look, order in both]
+        assert steps[0] == steps[1]
+        np.testing.assert_array_equal(*(look.sums[order] for look, order in both))
+        if not steps[0]:
+            break
+        step = rng.choice(steps[0])
+    assert here.refused == there.refused
+
+
 @pytest.mark.filterwarnings("ignore:the examples see no row")
 @pytest.mark.parametrize("dated", [False, True])
 def test_the_engine_over_partitions_is_the_engine(dated: bool) -> None:
@@ -76,5 +101,5 @@ def test_the_engine_over_partitions_is_the_engine(dated: bool) -> None:
         divided = in_parts(database, n, lambda rows, draws=draws: draws)
         here, there = (make_engine(one, examples, **options) for one in (database, divided))
         assert isinstance(there, PartitionedEngine)
-        for visible in visibles(rng, database):
-            walk(seed, here, there, visible)
+        for k, visible in enumerate(visibles(rng, database)):
+            (walk if (seed + k) % 2 else look_around)(seed, here, there, visible)

@@ -1,4 +1,8 @@
-"""Partitions on the workers of a Dask cluster: every result is a future that Dask computes again if its worker dies."""
+"""Partitions on the workers of a Dask cluster: every result is a future that Dask computes again if its worker dies.
+
+Dask takes some milliseconds for a task, whatever it does, so a worker gets one task a question for all of its
+partitions. It works through them as this process would, and adds up what they say.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +14,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from hornboost.engine.part import Part, open_part
 from hornboost.engine.parts import Handle, LocalParts, Opener, PerPart
 from hornboost.errors import DataError
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 FAN = 8
 """Results that are added at a time on the way to their sum; so many, or fewer, are added in this process."""
 
-SMALL = 1 << 16
-"""Bytes of a value that goes along with every task that needs it."""
+SPENT = 64, 1 << 25
+"""Futures that were read, and bytes of them, after which they are let go: a word about each delays the next task."""
 
 LOOK = 5.0
 """Seconds after which it is looked whether there are workers at all."""
@@ -37,25 +41,37 @@ SOON = 0.2
 """Seconds between two looks at Ctrl-C and the time limit while results are waited for."""
 
 _log = logging.getLogger("hornboost")
-_locks: WeakKeyDictionary[Part, threading.Lock] = WeakKeyDictionary()
+_locks: WeakKeyDictionary[LocalParts, threading.Lock] = WeakKeyDictionary()
 _guard = threading.Lock()
 
 
 @dataclass(eq=False, slots=True)
-class _Sum:
-    """The last few parts of a sum, which are added here: that saves the way from worker to worker.
+class _Kept:
+    """A value that several questions need, and what tasks are given for it, a value or a future a task."""
 
-    `total` is its value once it is known, and `sent` what tasks are given for it, each in a tuple.
-    """
+    value: Any
+    small: int
+    sent: Sequence[Any] | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Item:
+    """The answer of one partition, which came with those of its neighbours."""
+
+    future: Future
+    number: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Sum:
+    """The last few parts of a sum, which are added here: that saves the way from worker to worker."""
 
     add: Callable[[Any, Any], Any]
-    parts: list[Handle]
-    total: tuple[Any] | None = None
-    sent: tuple[Any] | None = None
+    parts: Sequence[Future]
 
 
 class DaskParts:
-    """Partitions that the workers of a Dask client open and work on.
+    """Partitions that the workers of a Dask client open and work on, a group of neighbours for each of their threads.
 
     It is sent as its partitions in one process: who reads a model has another cluster, or none.
     """
@@ -63,8 +79,11 @@ class DaskParts:
     def __init__(self, client: Client, openers: Sequence[Opener]) -> None:
         self.client = checked_client(client)
         self.openers = tuple(openers)
-        self._parts: list[Handle] | None = None
+        self._cuts: list[int] = []
+        self._groups: list[Future] | None = None
         self._looked = time.monotonic()
+        self._spent: list[Future] = []
+        self._spent_bytes = 0
 
     def __reduce__(self) -> tuple[type[LocalParts], tuple[tuple[Opener, ...]]]:
         return LocalParts, (self.openers,)
@@ -78,11 +97,15 @@ class DaskParts:
         return math.ceil(self.n / max(len(self._workers()), 1))
 
     def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
-        sent = [self._sent(one) if isinstance(one, _Sum) else one for one in arguments]
-        return self._on_parts(_work, work.__name__, work, PerPart(self._opened()), *sent)
+        futures = self._asked(_each, work.__name__, work, *arguments)
+        return [
+            _Item(future, k)
+            for future, (lo, hi) in zip(futures, pairwise(self._cuts), strict=True)
+            for k in range(hi - lo)
+        ]
 
-    def reduce(self, add: Callable[[Any, Any], Any], handles: Sequence[Handle]) -> Handle:
-        level = list(handles)
+    def total(self, add: Callable[[Any, Any], Any], work: Callable[..., Any], *arguments: Any) -> Handle:
+        level = self._asked(_total, work.__name__, add, work, *arguments)
         while len(level) > FAN:
             groups = [level[k : k + FAN] for k in range(0, len(level), FAN)]
             with _told():
@@ -90,75 +113,100 @@ class DaskParts:
                     self.client.submit(_added, add, *group, pure=False) if len(group) > 1 else group[0]
                     for group in groups
                 ]
-        return level[0] if len(level) == 1 else _Sum(add, level)
+        return _Sum(add, level)
 
     def value(self, handle: Handle) -> Any:
         return self.values([handle])[0]
 
     def values(self, handles: Sequence[Handle]) -> list[Any]:
-        sums = [handle if isinstance(handle, _Sum) else _Sum(_added, [handle]) for handle in handles]
-        unknown = [one for one in sums if one.total is None]
-        found = iter(self._gathered([part for one in unknown for part in one.parts]))
-        for one in unknown:
-            one.total = (_added(one.add, *(next(found) for _ in one.parts)),)
-            one.parts = []
-        return [one.total[0] for one in sums if one.total is not None]
+        futures = [future for handle in handles for future in _futures(handle)]
+        found = self._gathered(list(dict.fromkeys(futures)))
+        return [_value(handle, found) for handle in handles]
 
-    def _gathered(self, futures: list[Handle]) -> list[Any]:
-        from distributed import wait
-
+    def _gathered(self, futures: list[Future]) -> dict[Future, Any]:
         while futures:
-            with _told(), suppress(TimeoutError):
-                wait(futures, timeout=SOON)
-                return list(self.client.gather(futures))
+            with _told():
+                found = self.client.sync(_soon, self.client, futures)
+            if found is not None:
+                self._let_go(futures, found)
+                return dict(zip(futures, found, strict=True))
             self._look_around()
-        return []
+        return {}
 
-    def _sent(self, one: _Sum) -> Any:
-        """A sum as an argument: with each task while it is small, once for all where it is not."""
-        if one.sent is None:
-            value = self.value(one)
-            is_small = len(pickle.dumps(value, pickle.HIGHEST_PROTOCOL)) <= SMALL
-            one.sent = (value if is_small else self.keep(value),)
-        return one.sent[0]
+    def _let_go(self, futures: list[Future], found: list[Any]) -> None:
+        """Give up futures that were read, some time or other."""
+        from dask.sizeof import sizeof
 
-    def keep(self, value: Any) -> Handle:
-        if isinstance(value, PerPart):  # beside its partition, from where it need not be sent again
-            return PerPart(self._on_parts(_beside, "keep", PerPart(self._opened()), value))
-        with _told():
-            return self.client.submit(_same, value, pure=False)
+        self._spent += futures
+        self._spent_bytes += sum(sizeof(one) for one in found)
+        if len(self._spent) > SPENT[0] or self._spent_bytes > SPENT[1]:
+            self._spent, self._spent_bytes = [], 0
+
+    def keep(self, value: Any, small: int = 0) -> Handle:
+        return _Kept(value, small)
+
+    def _sent(self, kept: _Kept) -> Sequence[Any]:
+        """What each task is given for a value: with each question while it is small, once for all where it is not."""
+        if kept.sent is None:
+            groups = self._opened()
+            values = self._divided(kept.value)
+            if kept.small and sum(map(_size, values)) <= kept.small:
+                kept.sent = values
+            elif isinstance(kept.value, PerPart):  # beside the partitions, from where it need not be sent again
+                kept.sent = self._tasks(_beside, "keep", groups, values)
+            else:
+                with _told():
+                    kept.sent = [self.client.submit(_same, kept.value, pure=False)] * len(groups)
+            kept.value = None
+        return kept.sent
+
+    def _divided(self, value: Any) -> Sequence[Any]:
+        """An argument as each task is given it."""
+        if not isinstance(value, PerPart):
+            return [value] * (len(self._cuts) - 1)
+        return [PerPart(value.of_part[lo:hi]) for lo, hi in pairwise(self._cuts)]
 
     def open(self, told: Callable[[int], object]) -> None:
         """Open the partitions now, and tell how many are open each time that there are more."""
         from distributed import wait
 
-        pending = self._opened()
+        sizes = dict(zip(self._opened(), (hi - lo for lo, hi in pairwise(self._cuts)), strict=True))
+        pending = set(sizes)
         while pending:
-            told(self.n - len(pending))
+            told(self.n - sum(sizes[future] for future in pending))
             with _told(), suppress(TimeoutError):
-                pending = list(wait(pending, timeout=SOON, return_when="FIRST_COMPLETED").not_done)
+                pending = wait(list(pending), timeout=SOON, return_when="FIRST_COMPLETED").not_done
             self._look_around()
         told(self.n)
 
-    def _opened(self) -> list[Handle]:
-        if self._parts is None:
-            self._parts = self._on_parts(open_part, "open", PerPart(self.openers), retries=1)
+    def _opened(self) -> list[Future]:
+        if self._groups is None:
+            threads = sum(self._wait_for_workers().values())
+            n_groups = min(self.n, max(threads, 1))
+            self._cuts = [k * self.n // n_groups for k in range(n_groups + 1)]
+            openers = [self.openers[lo:hi] for lo, hi in pairwise(self._cuts)]
+            self._groups = self._tasks(_open, "open", openers, retries=1)
             _log.info("opening %d partitions on %d workers", self.n, len(self._workers()))
-        return self._parts
+        return self._groups
 
-    def _on_parts(self, work: Callable[..., Any], name: str, *arguments: Any, **options: Any) -> list[Handle]:
-        """A task a partition. Dask runs it where its partition is open, or anywhere.
+    def _asked(self, work: Callable[..., Any], name: str, *arguments: Any) -> list[Future]:
+        groups = self._opened()
+        own = [self._sent(one) if isinstance(one, _Kept) else self._divided(one) for one in arguments]
+        return self._tasks(work, name, groups, *own)
+
+    def _tasks(self, work: Callable[..., Any], name: str, *arguments: Sequence[Any], **options: Any) -> list[Future]:
+        """A task a group. Dask runs it where its partitions are open, or anywhere.
 
         Tasks that name a worker would wait for ever where all workers died at once.
         """
-        own = [one.of_part if isinstance(one, PerPart) else [one] * self.n for one in arguments]
         with _told():
-            return list(self.client.map(work, *own, key=name, pure=False, **options))
+            return list(self.client.map(work, *arguments, key=name, pure=False, **options))
 
-    def _workers(self) -> list[str]:
-        return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+    def _workers(self) -> dict[str, int]:
+        """The workers, and how many threads each has."""
+        return {name: one["nthreads"] for name, one in self.client.scheduler_info(n_workers=-1)["workers"].items()}
 
-    def _wait_for_workers(self) -> list[str]:
+    def _wait_for_workers(self) -> dict[str, int]:
         started = time.monotonic()
         while True:
             workers = self._workers()
@@ -178,6 +226,35 @@ class DaskParts:
         if time.monotonic() - self._looked > LOOK:
             self._wait_for_workers()
             self._looked = time.monotonic()
+
+
+async def _soon(client: Client, futures: list[Future]) -> list[Any] | None:
+    """The results, where they are there soon."""
+    from distributed import wait
+
+    try:
+        await wait(futures, timeout=SOON)
+    except TimeoutError:
+        return None
+    found: list[Any] = await client.gather(futures)
+    return found
+
+
+def _futures(handle: Handle) -> Sequence[Future]:
+    return [handle.future] if isinstance(handle, _Item) else handle.parts
+
+
+def _value(handle: Handle, found: dict[Future, Any]) -> Any:
+    if isinstance(handle, _Item):
+        return found[handle.future][handle.number]
+    return _added(handle.add, *(found[future] for future in handle.parts))
+
+
+def _size(value: Any) -> int:
+    """Bytes that are sent; arrays are counted and not copied."""
+    apart: list[int] = []
+    rest = pickle.dumps(value, 5, buffer_callback=lambda buffer: apart.append(buffer.raw().nbytes))
+    return len(rest) + sum(apart)
 
 
 def checked_client(client: Any) -> Client:
@@ -219,15 +296,29 @@ def _told() -> Iterator[None]:
         ) from None
 
 
-def _work(work: Callable[..., Any], part: Part, *arguments: Any) -> Any:
-    """Work on a partition, one task at a time: what it keeps between tasks is not meant for several threads."""
+def _open(openers: Sequence[Opener]) -> LocalParts:
+    group = LocalParts(openers)
+    group.open()
+    return group
+
+
+def _each(group: LocalParts, work: Callable[..., Any], *arguments: Any) -> list[Any]:
+    with _alone(group):
+        return group.each(work, *arguments)
+
+
+def _total(group: LocalParts, add: Callable[[Any, Any], Any], work: Callable[..., Any], *arguments: Any) -> Any:
+    with _alone(group):
+        return group.total(add, work, *arguments)
+
+
+def _alone(group: LocalParts) -> threading.Lock:
+    """Work on partitions is one task at a time: what they keep between tasks is not meant for several threads."""
     with _guard:
-        lock = _locks.setdefault(part, threading.Lock())
-    with lock:
-        return work(part, *arguments)
+        return _locks.setdefault(group, threading.Lock())
 
 
-def _beside(part: Part, value: Any) -> Any:
+def _beside(group: LocalParts, value: Any) -> Any:
     return value
 
 
@@ -247,7 +338,7 @@ def _register_size() -> None:
         from dask.sizeof import sizeof
     except ImportError:
         return
-    sizeof.register(Part, lambda part: part.nbytes)
+    sizeof.register(LocalParts, lambda parts: parts.nbytes)
 
 
 _register_size()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement,
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
 from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, Needs
+from hornboost.engine.numbers import Look, Numbers
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
 from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, NO_TIMES, Codes, Floats, Reach, cutoffs_of, follow, gathered
 from hornboost.engine.row_conditions import conditions_of
@@ -55,6 +56,15 @@ class Workshop:
         self.n_jobs = n_jobs
         self.pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
         self.refused: dict[tuple[Join, ...], int] = {}
+
+
+class Place(NamedTuple):
+    """Where a group of a frontier belongs: what it is kept under, its node, and what a learner may see there."""
+
+    key: tuple[Any, ...]
+    node: int
+    visible: Visible | None
+    aggregated: bool = False
 
 
 class Engine:
@@ -133,24 +143,40 @@ class Engine:
         """The state of the clause with an empty body."""
         return self._root
 
+    def look(self, state: State, step: Refinement | None, numbers: Numbers, visible: Visible | None = None) -> Look:
+        """The sums for all refinements of a clause, after a step where there is one."""
+        if step is not None:
+            state = self.refine(state, step)
+        frontier = self.frontier(state, visible)
+        return Look(state, frontier, numbers.of(self, frontier))
+
     def frontier(self, state: State, visible: Visible | None = None, nodes: Sequence[int] | None = None) -> Frontier:
         """Every refinement of a clause, or those at some of its nodes.
 
         Under `visible` only what the learner may see.
         """
+        places = self.places(state, visible, nodes)
+        groups: list[NodeOptions | None] = [self.cache.get(place.key) for place in places]
+        new = [k for k, group in enumerate(groups) if group is None]
+        wanted = [self.wanted_at(state, places[k]) for k in new]
+        for k, group in zip(new, self._made(state, wanted) if new else (), strict=True):
+            groups[k] = group
+            self.cache.put(places[k].key, group, group.nbytes)
+        return Frontier.of(state, tuple(group for group in groups if group is not None))
+
+    def places(self, state: State, visible: Visible | None, nodes: Sequence[int] | None = None) -> list[Place]:
+        """Where the groups of a frontier belong."""
         at = range(len(state.specs)) if nodes is None else nodes
         # tests on aggregates are a group of their own, so that the others are the same with and without them
         others = replace(visible, aggregates=False) if visible is not None and visible.aggregates else visible
-        keys: list[tuple[Any, ...]] = [("group", state.entries[node].number, node, others) for node in at]
+        found = [Place(("group", state.entries[node].number, node, others), node, others) for node in at]
         if self._aggregates.columns and 0 in at and (visible is None or visible.aggregates):
-            keys.append(("aggregates", state.entries[0].number))
-        groups: list[NodeOptions | None] = [self.cache.get(key) for key in keys]
-        new = [k for k, group in enumerate(groups) if group is None]
-        wanted = [self._of_node(state, at[k], others) if k < len(at) else self._aggregated() for k in new]
-        for k, group in zip(new, self._made(state, wanted) if new else (), strict=True):
-            groups[k] = group
-            self.cache.put(keys[k], group, group.nbytes)
-        return Frontier.of(state, tuple(group for group in groups if group is not None))
+            found.append(Place(("aggregates", state.entries[0].number), 0, None, aggregated=True))
+        return found
+
+    def wanted_at(self, state: State, place: Place) -> list[Wanted]:
+        """The blocks of a group."""
+        return self._aggregated() if place.aggregated else self._of_node(state, place.node, place.visible)
 
     def score(
         self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int

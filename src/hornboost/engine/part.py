@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Table
-from hornboost.dtypes import CODE, WEIGHT
-from hornboost.engine.blocks import Block, Pairs, pass_over, zeros
+from hornboost.engine.blocks import Block, pass_over, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.coverage import Coverage
 from hornboost.engine.engine import Engine, Workshop
-from hornboost.engine.facts import writable
 from hornboost.engine.frontier import NodeOptions, Option, Refinement, Wanted
 from hornboost.engine.needs import MOST_ENTRIES, Needs
+from hornboost.engine.numbers import Numbers
 from hornboost.engine.parts import Opener
 from hornboost.engine.plan import JoinPlan
 from hornboost.engine.reach import Codes, Longs
@@ -116,11 +115,11 @@ def open_part(opener: Opener) -> Part:
     return opener.open()
 
 
-def told(part: Part, setup: Setup, path: Sequence[Step], groups: Sequence[Asked]) -> tuple[Told, ...]:
-    """What the partition knows of the blocks of some groups."""
+def told(part: Part, setup: Setup, path: Sequence[Step], blocks: Sequence[Wanted]) -> tuple[Told, ...]:
+    """What the partition knows of some blocks."""
     engine = part.engine(setup)
     state = followed(engine, path)
-    return tuple(_own_block(engine, state, wanted)[1] for group in groups for wanted in group.wanted)
+    return tuple(own_block(engine, state, wanted)[1] for wanted in blocks)
 
 
 def weighed(
@@ -128,36 +127,17 @@ def weighed(
     setup: Setup,
     path: Sequence[Step],
     groups: Sequence[Asked],
-    weights: Longs,
-    classes: Codes,
-    n_classes: int,
-    *together: tuple[Told, ...],
-) -> Longs:
-    """The weight of the partition's examples for each candidate of a frontier by class, of thresholds the tightest."""
-    weights, classes = writable(weights, WEIGHT), writable(classes, CODE)
-
-    def add(engine: Engine, state: State, pairs: Pairs, into: Longs) -> None:
-        workshop = engine.workshop
-        pairs.add_weights(weights, state.covered, classes, into, workshop.pool, workshop.n_jobs)
-
-    return _added(part, setup, path, groups, together, n_classes, add)
-
-
-def summed(
-    part: Part,
-    setup: Setup,
-    path: Sequence[Step],
-    groups: Sequence[Asked],
-    channels: Longs,
+    width: int,
+    values: Longs,
+    classes: Codes | None,
     *together: tuple[Told, ...],
 ) -> Longs:
     """The sums of numbers of the partition's examples for each candidate of a frontier, of thresholds the tightest."""
-    channels = writable(channels, WEIGHT)
-
-    def add(engine: Engine, state: State, pairs: Pairs, into: Longs) -> None:
-        pairs.add_channels(channels, state.covered, into, engine.workshop.pool, engine.workshop.n_jobs)
-
-    return _added(part, setup, path, groups, together, channels.shape[1], add)
+    engine, numbers = part.engine(setup), Numbers(width, values, classes)
+    state = followed(engine, path)
+    asked = zip(groups, together, strict=True)
+    found = [numbers.of_group(state, placed(engine, state, *one), engine.workshop) for one in asked]
+    return np.concatenate(found) if found else zeros(0, width)
 
 
 def refined(part: Part, setup: Setup, path: Sequence[Step], refinement: Refinement) -> tuple[Packed, tuple[bool, ...]]:
@@ -193,27 +173,6 @@ def followed(engine: Engine, path: Sequence[Step]) -> State:
     return state
 
 
-def _added(
-    part: Part,
-    setup: Setup,
-    path: Sequence[Step],
-    groups: Sequence[Asked],
-    together: Sequence[tuple[Told, ...]],
-    width: int,
-    add: Callable[[Engine, State, Pairs, Longs], None],
-) -> Longs:
-    engine = part.engine(setup)
-    state = followed(engine, path)
-    found = [placed(engine, state, *one) for one in zip(groups, together, strict=True)]
-    out = zeros(sum(group.size for group in found), width)
-    at = 0
-    for group in found:
-        for pairs in group.pairs:
-            add(engine, state, pairs, out[at : at + pairs.n_conditions])
-            at += pairs.n_conditions
-    return out
-
-
 def placed(engine: Engine, state: State, asked: Asked, together: tuple[Told, ...]) -> NodeOptions:
     """The pairs of a group in the numbers of all partitions; kept for every later weighting."""
     key = ("placed", engine.root().number, asked.token)
@@ -223,16 +182,16 @@ def placed(engine: Engine, state: State, asked: Asked, together: tuple[Told, ...
         for wanted, union in zip(asked.wanted, together, strict=True):
             if not union.is_left_out(wanted, engine.most_entries):
                 attributes = engine.shown(state, wanted)
-                own, _ = _own_block(engine, state, wanted)
+                own, told = own_block(engine, state, wanted)
                 assert own is not None
                 whole = numbered(attributes, wanted.selected, union)
-                options.append(Option(wanted.chain, renumbered(own, whole), attributes))
+                options.append(Option(wanted.chain, renumbered(own, told, whole), attributes))
         known = NodeOptions.of(options)
         engine.cache.put(key, known, known.nbytes)
     return known
 
 
-def _own_block(engine: Engine, state: State, wanted: Wanted) -> tuple[Block | None, Told]:
+def own_block(engine: Engine, state: State, wanted: Wanted) -> tuple[Block | None, Told]:
     """A block of the partition's own examples, and what is told of it; no block where it reaches too many rows."""
     key = ("own", state.entries[wanted.chain.node].number, wanted)
     known: tuple[Block | None, Told] | None = engine.cache.get(key)

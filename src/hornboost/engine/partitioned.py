@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +18,18 @@ from numpy.typing import NDArray
 from hornboost.data.table import Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import part as work
+from hornboost.engine.elsewhere import ClauseElsewhere, Group, cumulated, renewed, unseen
 from hornboost.engine.engine import Engine
 from hornboost.engine.facts import writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted, refined_specs
-from hornboost.engine.joins import Chain
+from hornboost.engine.joins import Chain, Visible
 from hornboost.engine.needs import MOST_ENTRIES
-from hornboost.engine.pair_kernels import cumulate
-from hornboost.engine.part import Asked, Setup, Step, new_token
+from hornboost.engine.numbers import Look, Numbers
+from hornboost.engine.part import Asked, Packed, Setup, new_token
+from hornboost.engine.partitioned_look import Outlook
 from hornboost.engine.parts import Handle, Parts, PerPart
 from hornboost.engine.placement import Placement
-from hornboost.engine.reach import NO_ROWS, Codes
+from hornboost.engine.reach import Codes
 from hornboost.engine.state import Entries, State
 from hornboost.engine.tree import Join
 from hornboost.engine.united import Told, numbered, united
@@ -38,19 +40,8 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ClauseElsewhere(State):
-    """A state whose entries lie in the partitions, which find them by the steps from the root."""
-
-    steps: tuple[Step, ...] = ()
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Group(NodeOptions):
-    """What can be added at one node, as it was asked for, and what the partitions know of it together."""
-
-    asked: Asked
-    together: Handle
+SMALL = 1 << 20
+"""Bytes of the numbers of all examples that go along with every question: a trip of their own takes longer."""
 
 
 class PartitionedEngine(Engine):
@@ -60,7 +51,7 @@ class PartitionedEngine(Engine):
         super().__init__(database, examples, **options)
         assert database.parts is not None
         self.parts: Parts = database.parts
-        self._sent: dict[str, tuple[NDArray[Any], PerPart]] = {}
+        self._sent: dict[str, tuple[NDArray[Any], Handle]] = {}
         root = super().root()
         self._root = ClauseElsewhere(root.specs, root.entries, root.covered)
 
@@ -70,7 +61,7 @@ class PartitionedEngine(Engine):
         return Placement.of(self.database, self.examples)
 
     @cached_property
-    def _setup(self) -> PerPart:
+    def setup(self) -> Handle:
         """The examples, sent to their partitions."""
         options = {
             "max_depth": self.max_depth,
@@ -85,8 +76,7 @@ class PartitionedEngine(Engine):
             Setup(token, examples, rows, options, room, self.workshop.n_jobs, self.most_entries)
             for examples, rows in self.placement.examples(self._levelled())
         ]
-        kept: PerPart = self.parts.keep(PerPart(setups))
-        return kept
+        return self.parts.keep(PerPart(setups))
 
     @property
     def most_entries(self) -> int:
@@ -99,45 +89,62 @@ class PartitionedEngine(Engine):
         aggregates = dict(zip(self.examples.aggregates, self._aggregates.levelled(), strict=True))
         return replace(self.examples, columns={**self.examples.columns, **columns}, aggregates=aggregates)
 
+    def look(self, state: State, step: Refinement | None, numbers: Numbers, visible: Visible | None = None) -> Look:
+        assert isinstance(state, ClauseElsewhere)
+        if step is not None:
+            known: ClauseElsewhere | None = self.cache.get(("state", state.number, step))
+            if known is not None:
+                state, step = known, None
+        if step is None and all(self.cache.get(place.key) is not None for place in self.places(state, visible)):
+            return super().look(state, None, numbers, visible)
+        return Outlook(self, state, step, visible).look(numbers)
+
     def score(
         self, frontier: Frontier, weights: NDArray[np.int64], classes: Codes, n_classes: int
     ) -> NDArray[np.int64]:
-        sent = self._once("weights", weights, WEIGHT), self._once("classes", classes, CODE)
-        return self._added(frontier, n_classes, work.weighed, *sent, n_classes)
+        return self._added(frontier, Numbers(n_classes, weights, classes))
 
     def sums(self, frontier: Frontier, channels: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._added(frontier, channels.shape[1], work.summed, self._once("channels", channels, WEIGHT))
+        return self._added(frontier, Numbers(channels.shape[1], channels))
 
     def refine(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None = None) -> State:
         assert isinstance(state, ClauseElsewhere)
-        key = ("state", state.number, refinement)
-        known: ClauseElsewhere | None = self.cache.get(key)
+        known: ClauseElsewhere | None = self.cache.get(("state", state.number, refinement))
         if known is None:
             check()
-            found = self.parts.values(self.parts.each(work.refined, self._setup, state.steps, refinement))
-            covered = self.placement.gathered([packed for packed, _ in found])
+            found = self.parts.values(self.parts.each(work.refined, self.setup, state.steps, refinement))
             lost = tuple(any(each) for each in zip(*(changed for _, changed in found), strict=True))
-            specs = refined_specs(state.specs, refinement)
-            entries = self._entries_after(state, refinement, [spec.parent for spec in specs], lost)
-            steps = (*state.steps, (refinement, lost))
-            known = ClauseElsewhere(specs, entries, covered, changed=lost, steps=steps)
-            self.cache.put(key, known, covered.nbytes)
+            same, new = self.ahead(state, refinement)
+            known = self.arrived(state, refinement, same, new, [packed for packed, _ in found], lost)
         return known
 
-    def _entries_after(
-        self, state: ClauseElsewhere, refinement: Refinement, parents: Sequence[int], lost: Sequence[bool]
-    ) -> tuple[Entries, ...]:
-        """Names for the entries of each node: the same as before where the partitions have the same as before."""
-        joins = refinement.joins
-        entries = [*state.entries, *(self._named(state, refinement.node, joins[:k]) for k in range(1, len(joins)))]
+    def ahead(self, state: ClauseElsewhere, step: Refinement) -> tuple[State, State]:
+        """What comes of a step where no node loses rows, and where all of them do; what is covered is not known."""
+        specs, joins = refined_specs(state.specs, step), step.joins
+        same = [*state.entries, *(self._named(state, step.node, joins[:k]) for k in range(1, len(joins)))]
         if joins:
-            entries.append(_unseen())
-        renewed = [False] * len(entries)
-        for k in range(1, len(entries)):
-            renewed[k] = lost[k] or renewed[parents[k]]
-            if renewed[k]:
-                entries[k] = _unseen()
-        return tuple(entries)
+            same.append(unseen())
+        new = [*same[:1], *(unseen() for _ in same[1:])]
+        if joins:
+            new[-1] = same[-1]
+        return State(specs, tuple(same), state.covered), State(specs, tuple(new), state.covered)
+
+    def arrived(
+        self,
+        state: ClauseElsewhere,
+        step: Refinement,
+        same: State,
+        new: State,
+        packed: Sequence[Packed],
+        lost: tuple[bool, ...],
+    ) -> ClauseElsewhere:
+        """The state after a step that all partitions took; kept, because boosting takes the same steps again."""
+        is_new = renewed(tuple(spec.parent for spec in same.specs), lost)
+        entries = tuple(new.entries[k] if is_new[k] else same.entries[k] for k in range(len(same.entries)))
+        covered = self.placement.gathered(packed)
+        found = ClauseElsewhere(same.specs, entries, covered, changed=lost, steps=(*state.steps, (step, lost)))
+        self.cache.put(("state", state.number, step), found, covered.nbytes)
+        return found
 
     def entries(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Entries:
         raise DataError(
@@ -149,16 +156,16 @@ class PartitionedEngine(Engine):
         key = ("entries", state.entries[node].number, joins)
         known: Entries | None = self.cache.get(key)
         if known is None:
-            known = _unseen()
+            known = unseen()
             self.cache.put(key, known, 0)
         return known
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
-        return self.parts.values(self.parts.each(work.answered, self._setup, question, *arguments))
+        return self.parts.values(self.parts.each(work.answered, self.setup, question, *arguments))
 
     def total(self, question: Callable[..., NDArray[np.int64]], *arguments: Any) -> NDArray[np.int64]:
-        handles = self.parts.each(work.answered, self._setup, question, *arguments)
-        return writable(self.parts.value(self.parts.reduce(operator.add, handles)), WEIGHT)
+        handle = self.parts.total(operator.add, work.answered, self.setup, question, *arguments)
+        return writable(self.parts.value(handle), WEIGHT)
 
     def together(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
         return self.placement.in_order(answers, offsets)
@@ -189,56 +196,53 @@ class PartitionedEngine(Engine):
         """What partitions tell of some examples each, in the order of partitions, after the steps to a state."""
         assert isinstance(state, ClauseElsewhere)
         chosen = self.placement.among(example)
-        return self.parts.values(
-            self.parts.each(request, self._setup, state.steps, group.asked, chosen, group.together)
-        )
+        return self.parts.values(self.parts.each(request, self.setup, state.steps, group.asked, chosen, group.together))
 
     def _made(self, state: State, groups: Sequence[Sequence[Wanted]]) -> Sequence[NodeOptions]:
         assert isinstance(state, ClauseElsewhere)
         check()
-        asked = [Asked(new_token(), tuple(wanted)) for wanted in groups]
-        handles = [
-            self.parts.reduce(united, self.parts.each(work.told, self._setup, state.steps, [one])) for one in asked
-        ]
-        return [self._group(state, *one) for one in zip(asked, handles, self.parts.values(handles), strict=True)]
+        flat = [one for wanted in groups for one in wanted]
+        told = iter(self.parts.value(self.parts.total(united, work.told, self.setup, state.steps, flat)))
+        return [self.told_group(state, wanted, tuple(next(told) for _ in wanted)) for wanted in groups]
 
-    def _group(self, state: ClauseElsewhere, asked: Asked, handle: Handle, together: tuple[Told, ...]) -> Group:
+    def told_group(self, state: ClauseElsewhere, blocks: Sequence[Wanted], together: tuple[Told, ...]) -> Group:
+        """A group of a frontier, by what partitions tell together of its blocks."""
         options = []
-        for wanted, told in zip(asked.wanted, together, strict=True):
+        for wanted, told in zip(blocks, together, strict=True):
             most = told.too_many(self.most_entries)
             if most is not None:
                 self.refused[wanted.chain.joins[: most[0] + 1]] = most[1]
             if not told.is_left_out(wanted, self.most_entries):
                 attributes = self.shown(state, wanted)
                 options.append(Option(wanted.chain, numbered(attributes, wanted.selected, told), attributes))
-        whole = NodeOptions.of(options)
-        return Group(whole.options, whole.pairs, whole.bounds, whole.ranks, asked, handle)
+        whole, asked = NodeOptions.of(options), Asked(new_token(), tuple(blocks))
+        return Group(
+            whole.options, whole.pairs, whole.bounds, whole.ranks, asked, self.parts.keep(together, small=SMALL // 16)
+        )
 
-    def _added(self, frontier: Frontier, width: int, request: Any, *arguments: Any) -> NDArray[np.int64]:
+    def _added(self, frontier: Frontier, numbers: Numbers) -> NDArray[np.int64]:
         """The sums over all partitions, and then over the examples beyond each threshold."""
         state, groups = frontier.state, [group for group in frontier.groups if isinstance(group, Group)]
         assert isinstance(state, ClauseElsewhere)
         check()
         asked = [group.asked for group in groups]
-        handles = self.parts.each(
-            request, self._setup, state.steps, asked, *arguments, *(group.together for group in groups)
+        handle = self.parts.total(
+            *(operator.add, work.weighed, self.setup, state.steps, asked),
+            *(*self.sent(numbers), *(group.together for group in groups)),
         )
-        out = writable(self.parts.value(self.parts.reduce(operator.add, handles)), WEIGHT)
-        at = 0
-        for pairs in (pairs for group in groups for pairs in group.pairs):
-            cumulate(out[at : at + pairs.n_conditions], pairs.starts, pairs.stops)
-            at += pairs.n_conditions
-        return out
+        return cumulated(groups, writable(self.parts.value(handle), WEIGHT))
 
-    def _once(self, what: str, array: NDArray[Any], dtype: type[np.generic]) -> PerPart:
+    def sent(self, numbers: Numbers) -> tuple[int, Handle, Handle]:
+        """Numbers of the examples where their partitions are."""
+        if numbers.classes is None:
+            return numbers.width, self._once("channels", numbers.values, WEIGHT), None
+        values = self._once("weights", numbers.values, WEIGHT)
+        return numbers.width, values, self._once("classes", numbers.classes, CODE)
+
+    def _once(self, what: str, array: NDArray[Any], dtype: type[np.generic]) -> Handle:
         """Numbers of the examples where their partitions are; those that were sent last are not sent again."""
         last = self._sent.get(what)
         if last is None or not np.array_equal(last[0], array):
-            kept = self.parts.keep(self.placement.divided(writable(array, dtype)))
+            kept = self.parts.keep(self.placement.divided(writable(array, dtype)), small=SMALL)
             last = self._sent[what] = array.copy(), kept
         return last[1]
-
-
-def _unseen() -> Entries:
-    """Entries that lie in the partitions: all that is known here is whether they are the same."""
-    return Entries(NO_ROWS, NO_ROWS, NO_ROWS)

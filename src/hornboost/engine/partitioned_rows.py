@@ -48,7 +48,7 @@ class PartitionedRows(RowsReached):
 
     def _total(self, add: Any, work: Any, *arguments: Any) -> Any:
         parts = self.database.parts
-        return parts.value(parts.reduce(add, parts.each(work, self._setup, *arguments)))
+        return parts.value(parts.total(add, work, self._setup, *arguments))
 
     @cached_property
     def _placement(self) -> Placement:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from hornboost.engine.elsewhere import ClauseElsewhere, Group
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement
 from hornboost.engine.joins import Chain
 from hornboost.engine.part import Asked, Part, Setup, Step, followed, placed
-from hornboost.engine.partitioned import ClauseElsewhere, Group, PartitionedEngine
+from hornboost.engine.partitioned import PartitionedEngine
 from hornboost.engine.reach import NO_OFFSETS, Codes, Longs
 from hornboost.engine.roots import RootPart
 from hornboost.engine.seeded import Found, Mask, Position, SeededEngine, Tree, alone, conditions_of, only

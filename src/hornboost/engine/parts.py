@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
@@ -36,7 +36,7 @@ class Parts(Protocol):
     """The partitions of a database, and who works on them.
 
     What is called are pure functions of a partition and their arguments, so any of them may be repeated at any time,
-    and elsewhere. Handles are passed as arguments themselves, or by `PerPart`, never inside another value.
+    and elsewhere. Handles are passed as arguments themselves, never inside another value.
     """
 
     @property
@@ -50,8 +50,8 @@ class Parts(Protocol):
     def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
         """Call `work(part, *arguments)` for every partition."""
 
-    def reduce(self, add: Callable[[Any, Any], Any], handles: Sequence[Handle]) -> Handle:
-        """The sum of some results, by an `add` that does not care about the order."""
+    def total(self, add: Callable[[Any, Any], Any], work: Callable[..., Any], *arguments: Any) -> Handle:
+        """The sum of what the calls for all partitions give: neighbours are added, in any order."""
 
     def value(self, handle: Handle) -> Any:
         """A result, waited for and fetched."""
@@ -59,8 +59,11 @@ class Parts(Protocol):
     def values(self, handles: Sequence[Handle]) -> list[Any]:
         """Some results."""
 
-    def keep(self, value: Any) -> Handle:
-        """A value that several calls use, sent once; of a `PerPart` each value goes to its partition."""
+    def keep(self, value: Any, small: int = 0) -> Handle:
+        """A value that several calls use, sent once; of a `PerPart` each partition gets its own.
+
+        Where all that is sent of it takes at most `small` bytes, it goes along with each call.
+        """
 
 
 class Opener(Protocol):
@@ -90,8 +93,8 @@ class LocalParts:
     turn, so the one that was used last is the one that will not be needed for longest.
 
     >>> parts = LocalParts([])
-    >>> parts.value(parts.reduce(max, [1, 3, 2]))
-    3
+    >>> parts.values(parts.each(len)), parts.nbytes
+    ([], 0)
     """
 
     def __init__(self, openers: Sequence[Opener], memory_limit: int | None = None) -> None:
@@ -104,6 +107,12 @@ class LocalParts:
         """Use no more memory than this from now on, as far as the largest partition lets it."""
         self._memory_limit = memory_limit
 
+    def open(self) -> None:
+        """Open all partitions, as far as there is room for them."""
+        for k in range(self.n):
+            check()
+            self._part(k)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_open": OrderedDict()}
 
@@ -115,16 +124,16 @@ class LocalParts:
     def together(self) -> int:
         return len(self.openers)
 
-    def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
-        found = []
-        for k in range(self.n):
-            check()
-            own = [one.of_part[k] if isinstance(one, PerPart) else one for one in arguments]
-            found.append(work(self._part(k), *own))
-        return found
+    @property
+    def nbytes(self) -> int:
+        """The bytes of those that are open."""
+        return sum(part.nbytes for part in self._open.values())
 
-    def reduce(self, add: Callable[[Any, Any], Any], handles: Sequence[Handle]) -> Handle:
-        return reduce(add, handles)
+    def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
+        return list(self._answers(work, arguments))
+
+    def total(self, add: Callable[[Any, Any], Any], work: Callable[..., Any], *arguments: Any) -> Handle:
+        return reduce(add, self._answers(work, arguments))
 
     def value(self, handle: Handle) -> Any:
         return handle
@@ -132,8 +141,14 @@ class LocalParts:
     def values(self, handles: Sequence[Handle]) -> list[Any]:
         return list(handles)
 
-    def keep(self, value: Any) -> Handle:
+    def keep(self, value: Any, small: int = 0) -> Handle:
         return value
+
+    def _answers(self, work: Callable[..., Any], arguments: Sequence[Any]) -> Iterator[Any]:
+        for k in range(self.n):
+            check()
+            own = [one.of_part[k] if isinstance(one, PerPart) else one for one in arguments]
+            yield work(self._part(k), *own)
 
     def _part(self, k: int) -> Part:
         if k not in self._open:
@@ -149,7 +164,7 @@ class LocalParts:
         self._largest = max([self._largest, *(part.nbytes for part in self._open.values())])
         room = self._memory_limit - PYTHON - OPENING * self._largest
         is_full = False
-        while self._open and sum(part.nbytes for part in self._open.values()) > room:
+        while self._open and self.nbytes > room:
             self._open.popitem(last=True)
             is_full = True
         if is_full:

@@ -65,9 +65,9 @@ def joined_block(
         (together,) = united((together,), (told,))
     whole = numbered(attributes, wanted.selected, together)
     own = []
-    for _, _, (block, _) in pieces:
+    for _, _, (block, told) in pieces:
         check()
-        own.append(renumbered(block, whole))
+        own.append(renumbered(block, told, whole))
     shifts = running(block.pairs.size for block in own)
     segments = [block.segment_example + CODE(lo) for block, (lo, _, _) in zip(own, pieces, strict=True)]
     ends = [block.segment_end + shift for block, shift in zip(own, shifts, strict=False)]

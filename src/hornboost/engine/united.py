@@ -31,6 +31,11 @@ class Told(NamedTuple):
     oldest: Floats = NO_TIMES
     youngest: Floats = NO_TIMES
 
+    @property
+    def n_conditions(self) -> int:
+        """How many conditions there are, with those on ages."""
+        return self.conditions.size + self.oldest.size + self.youngest.size
+
     def too_many(self, limit: int) -> tuple[int, int] | None:
         """The first join of the chain that reaches more rows than the limit, counted from 0, and how many."""
         return next(((k, count) for k, count in enumerate(self.counts) if count > limit), None)
@@ -69,7 +74,15 @@ def _both(one: Told, other: Told) -> Told:
 def _merged(one: NDArray[Number], other: NDArray[Number]) -> NDArray[Number]:
     if one.size == 0 or other.size == 0:
         return one if other.size == 0 else other
-    return np.union1d(one, other)
+    return one if np.array_equal(one, other) else np.union1d(one, other)
+
+
+def told_places(told: Told, whole: Told) -> Longs:
+    """The number of each condition that some partitions tell of among those that more of them do."""
+    coded, oldest = whole.conditions.searchsorted(told.conditions), whole.oldest.size
+    at_least = whole.conditions.size + oldest - 1 - whole.oldest.searchsorted(told.oldest[::-1])
+    at_most = whole.conditions.size + oldest + whole.youngest.searchsorted(told.youngest)
+    return np.concatenate([coded, at_least, at_most])
 
 
 def numbered(attributes: Attributes, selected: tuple[int, ...], told: Told) -> Block:
@@ -87,23 +100,20 @@ def numbered(attributes: Attributes, selected: tuple[int, ...], told: Told) -> B
     return Block(NO_ROWS, NO_OFFSETS, NO_ROWS, conditions, starts, stops, shown, bases[:-1], ages)
 
 
-def renumbered(own: Block, whole: Block) -> Block:
-    """A partition's own pairs in the numbers of all partitions."""
-    return replace(
-        whole,
-        segment_example=own.segment_example,
-        segment_end=own.segment_end,
-        pairs=_places(own, whole).astype(CODE)[own.pairs],
-    )
+def renumbered(own: Block, told: Told, whole: Block) -> Block:
+    """A partition's own pairs, of which it told, in the numbers of all partitions."""
+    is_same = own.ages is None and own.conditions.size == whole.conditions.size
+    pairs = own.pairs if is_same else places(told, whole).astype(CODE)[own.pairs]
+    return replace(whole, segment_example=own.segment_example, segment_end=own.segment_end, pairs=pairs)
 
 
-def _places(own: Block, whole: Block) -> Longs:
-    """The number of each of a block's own conditions among those of all partitions."""
-    if own.ages is None or whole.ages is None:
-        return whole.conditions.searchsorted(own.conditions)
-    coded = own.conditions[: own.conditions.searchsorted(own.bases[-1])]
+def places(told: Told, whole: Block) -> Longs:
+    """The number of each condition that is told of among those of all partitions."""
+    coded = whole.conditions.searchsorted(told.conditions)
+    if whole.ages is None:
+        return coded
     first = whole.conditions.size - int(whole.ages.edges[-1])
     oldest, youngest = whole.ages.oldest, whole.ages.youngest
-    at_least = oldest.size - 1 - oldest.number(own.ages.oldest.low[::-1])
-    at_most = oldest.size + youngest.number(own.ages.youngest.low)
-    return np.concatenate([whole.conditions.searchsorted(coded), first + at_least, first + at_most])
+    at_least = oldest.size - 1 - oldest.number(told.oldest[::-1])
+    at_most = oldest.size + youngest.number(told.youngest)
+    return np.concatenate([coded, first + at_least, first + at_most])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.dtypes import WEIGHT_ONE
-from hornboost.engine import State
+from hornboost.engine import Numbers, State
 from hornboost.learners import distribution_kernels as kernels
 from hornboost.learners.greedy import grow, grow_by
 from hornboost.learners.hypotheses import ClauseCells, Floats, Hypothesis, OneCell, Rows
@@ -107,7 +107,7 @@ class ClauseRegressor(_GreedyLearner):
         weight, response = (total / scale).tolist()
         grown = grow_by(
             engine,
-            lambda frontier: engine.sums(frontier, channels),
+            Numbers(2, channels),
             total,
             lambda sums: comparable(explained_squares(sums[:, 0] / scale, sums[:, 1] / scale, weight, response)),
             start=0.0,

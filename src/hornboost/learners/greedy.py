@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine import Engine, Frontier, State, Visible
+from hornboost.engine import Engine, Numbers, Refinement, State, Visible
 
 Objective = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Weight by candidate and class, or other statistics → score by candidate."""
@@ -37,7 +37,7 @@ def grow(
     """`grow_by` the weight covered by class; `goes_on` looks at it and says whether there is anything left to gain."""
     return grow_by(
         engine,
-        lambda frontier: engine.score(frontier, weights, classes, n_classes),
+        Numbers(n_classes, weights, classes),
         engine.covered_weight(engine.root(), weights, classes, n_classes),
         objective,
         start=start,
@@ -49,7 +49,7 @@ def grow(
 
 def grow_by(
     engine: Engine,
-    sums: Callable[[Frontier], NDArray[np.int64]],
+    numbers: Numbers,
     total: NDArray[np.int64],
     objective: Objective,
     *,
@@ -60,17 +60,20 @@ def grow_by(
 ) -> Grown:
     """Refine the empty clause by the best candidate while that improves on the score before (`start` at first).
 
-    `sums` gives the statistics of all candidates, `total` are those of the empty clause. `goes_on` looks at the
-    statistics of the clause so far and says whether there is anything left to gain.
+    `numbers` are summed up for all candidates, `total` are the sums of the empty clause. `goes_on` looks at those of
+    the clause so far and says whether there is anything left to gain.
     """
     state, covered = engine.root(), total
+    step: Refinement | None = None
     states: list[State] = []
     best, scored = start, 0
-    while len(states) < max_literals and goes_on(covered):
-        frontier = engine.frontier(state, visible)
+    while len(states) + (step is not None) < max_literals and goes_on(covered):
+        state, frontier, stats = engine.look(state, step, numbers, visible)
+        if step is not None:
+            states.append(state)
+            step = None
         if len(frontier) == 0:
             break
-        stats = sums(frontier)
         scored += len(frontier)
         scores = objective(stats)
         candidate = int(scores.argmax())
@@ -80,7 +83,8 @@ def grow_by(
         is_best = scores == score
         if np.count_nonzero(is_best) > 1:
             candidate = frontier.first(np.flatnonzero(is_best))
-        state = engine.refine(state, frontier.refinement(candidate))
-        states.append(state)
+        step = frontier.refinement(candidate)
         best, covered = score, stats[candidate]
+    if step is not None:
+        states.append(engine.refine(state, step))
     return Grown(tuple(states), scored)

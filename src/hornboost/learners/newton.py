@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine import State, Visible
+from hornboost.engine import Numbers, State, Visible
 from hornboost.learners import newton_kernels as kernels
 from hornboost.learners.greedy import grow_by
 from hornboost.learners.hypotheses import Floats
@@ -72,7 +72,7 @@ class NewtonSearch:
         engine = self.problem.engine
         grown = grow_by(
             engine,
-            lambda frontier: engine.sums(frontier, derivatives.channels),
+            Numbers(derivatives.channels.shape[1], derivatives.channels),
             derivatives.total,
             lambda sums: derivatives.gains(sums, self.l2),
             start=1e-9,

@@ -1,0 +1,55 @@
+"""Numbers of the examples that are summed up for every refinement of a clause, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hornboost.dtypes import CODE, WEIGHT
+from hornboost.engine.blocks import Pairs, zeros
+from hornboost.engine.facts import writable
+from hornboost.engine.frontier import Frontier, NodeOptions
+from hornboost.engine.reach import Codes, Longs
+from hornboost.engine.state import State
+
+if TYPE_CHECKING:
+    from hornboost.engine.engine import Engine, Workshop
+
+
+class Look(NamedTuple):
+    """A clause, all of its refinements, and the sums for each of them."""
+
+    state: State
+    frontier: Frontier
+    sums: Longs
+
+
+class Numbers(NamedTuple):
+    """Weights that are summed up by class, or where there are no classes a column of numbers for each sum."""
+
+    width: int
+    values: Longs
+    classes: Codes | None = None
+
+    def of(self, engine: Engine, frontier: Frontier) -> Longs:
+        """The sums for each refinement."""
+        if self.classes is None:
+            return engine.sums(frontier, self.values)
+        return engine.score(frontier, self.values, self.classes, self.width)
+
+    def of_group(self, state: State, group: NodeOptions, workshop: Workshop) -> Longs:
+        """The sums for each refinement of a group, of thresholds over the examples of the tightest one alone."""
+        out = zeros(group.size, self.width)
+        at = 0
+        for pairs in group.pairs:
+            self.add(state, pairs, workshop, out[at : at + pairs.n_conditions])
+            at += pairs.n_conditions
+        return out
+
+    def add(self, state: State, pairs: Pairs, workshop: Workshop, into: Longs) -> None:
+        """Add those of the covered examples of each condition, of thresholds to the tightest one alone."""
+        values = writable(self.values, WEIGHT)
+        if self.classes is None:
+            pairs.add_channels(values, state.covered, into, workshop.pool, workshop.n_jobs)
+        else:
+            classes = writable(self.classes, CODE)
+            pairs.add_weights(values, state.covered, classes, into, workshop.pool, workshop.n_jobs)
