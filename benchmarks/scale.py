@@ -6,9 +6,9 @@
     python -m benchmarks.scale overhead [--loans 100000]
 
 `same` fits every estimator from the whole database, from 1, 2, 7 and 16 partitions in this process and on 1, 2 and 4
-worker processes, and compares the bytes of the models. `kills` sends SIGKILL to random workers at random moments of
-fits and compares as well. `steps` gives the time and the bytes of a step for 1 to 16 partitions on two workers: a step
-is a question to all partitions (which conditions there are, what they weigh, what a refinement covers) and the answer.
+worker processes, and compares the bytes of the models. `kills` sends SIGKILL to one of two workers, or to both, at
+random moments of fits and compares as well. `steps` gives the time and the bytes of a step for 1 to 16 partitions: a
+step is a question to all partitions (take a refinement, which ones there are then, and what they weigh) and the answer.
 `overhead` compares two worker processes, a partition each, with two threads in one process.
 """
 
@@ -24,14 +24,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import clone, is_regressor
 
 import hornboost as hb
 from hornboost.cli.cluster import local_client
-from hornboost.engine.parts import PerPart
+from hornboost.engine.dask_parts import DaskParts
 from hornboost.errors import HornBoostError
 
 ESTIMATORS = {
@@ -47,6 +48,7 @@ ESTIMATORS = {
     "mLynx": hb.MLynxClassifier(max_length=2, restarts=5),
     "LogitBoost": hb.LogitBoostClassifier(rounds=4),
 }
+KILLED = "C²RIB", "C²RIB^D", "HornBoost", "RankBoost", "KBS"
 
 
 def main() -> None:
@@ -57,12 +59,18 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=10, help="Workers to kill.")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--only", help="The estimators whose names begin so.")
+    parser.add_argument("--dir", type=Path, help="Where partitions are kept, for another run with the same sizes.")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     usual = {"same": 2_000, "kills": 20_000, "steps": 20_000, "overhead": 100_000}
     asked.loans = asked.loans or usual[asked.what]
+    run = {"same": same, "kills": kills, "steps": steps, "overhead": overhead}[asked.what]
+    if asked.dir is not None:
+        asked.dir.mkdir(parents=True, exist_ok=True)
+        run(asked.dir, asked)
+        return
     with tempfile.TemporaryDirectory() as place:
-        {"same": same, "kills": kills, "steps": steps, "overhead": overhead}[asked.what](Path(place), asked)
+        run(Path(place), asked)
 
 
 def bank(asked: argparse.Namespace) -> hb.Database:
@@ -116,88 +124,121 @@ def _told(what: str, expected: bytes, fit: Callable[[], Any], place: Path) -> st
 def kills(place: Path, asked: argparse.Namespace) -> None:
     """Fits whose workers are killed at random."""
     database, rng = bank(asked), random.Random(asked.seed)
-    estimator = hb.C2RIBClassifier(rounds=asked.rounds)
-    expected = bytes_of(fitted(estimator, database), place)
     parts = divided(database, place / "parts", 4)
-    killed, done = [0], threading.Event()
-    with local_client(2) as client:
+    for name in KILLED:
+        if asked.only is not None and not name.startswith(asked.only):
+            continue
+        estimator = clone(ESTIMATORS[name]).set_params(rounds=asked.rounds)
+        expected = bytes_of(fitted(estimator, database), place)
+        with local_client(2) as client:
+            killed, fits, seconds = _killed(
+                client,
+                lambda: bytes_of(fitted(estimator, parts, client=client), place) == expected,  # noqa: B023
+                asked.times,
+                rng,
+            )
+        print(
+            f"{name}: {killed} workers killed in {fits} fits of {asked.rounds} rounds in {seconds:.0f} s; "
+            "the same model each time",
+            flush=True,
+        )
 
-        def kill() -> None:
-            while killed[0] < asked.times and not done.wait(rng.uniform(0.2, 5.0)):
-                client.wait_for_workers(2, timeout=300)
-                pid = rng.choice([nanny.pid for nanny in client.cluster.workers.values()])
-                if pid is not None:
+
+def _killed(client: Any, is_same: Callable[[], bool], times: int, rng: random.Random) -> tuple[int, int, float]:
+    """Fit until workers were killed so many times, each time one of them, or all at once."""
+    killed, done = [0], threading.Event()
+
+    def kill() -> None:
+        while killed[0] < times and not done.wait(rng.uniform(0.2, 5.0)):
+            client.wait_for_workers(2, timeout=300)
+            pids = [nanny.pid for nanny in client.cluster.workers.values() if nanny.pid is not None]
+            for pid in pids if rng.random() < 0.2 else pids[:1] if rng.random() < 0.5 else pids[-1:]:
+                with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     killed[0] += 1
 
-        started, fits = time.monotonic(), 0
-        killer = threading.Thread(target=kill)
-        killer.start()
-        try:
-            while killer.is_alive():
-                assert bytes_of(fitted(estimator, parts, client=client), place) == expected, "another model"
-                fits += 1
-        finally:
-            done.set()
-            killer.join()
-        seconds = time.monotonic() - started
-    print(
-        f"{killed[0]} workers killed in {fits} fits of {asked.rounds} rounds in {seconds:.0f} s; "
-        "the same model each time"
-    )
+    started, fits = time.monotonic(), 0
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        while killer.is_alive():
+            assert is_same(), "another model"
+            fits += 1
+    finally:
+        done.set()
+        killer.join()
+    return killed[0], fits, time.monotonic() - started
 
 
-class Measured:
+class Measured(DaskParts):
     """Partitions whose questions and answers are weighed and timed."""
 
-    def __init__(self, parts: Any) -> None:
-        self.parts, self.seconds, self.sent, self.kept, self.received = parts, list[float](), 0, 0, 0
-        self._asked = time.perf_counter()
+    def __init__(self, parts: DaskParts) -> None:
+        super().__init__(parts.client, parts.openers)
+        self.clear()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.parts, name)
+    def clear(self) -> None:
+        """Begin anew."""
+        self.seconds, self.here, self.sent, self.kept, self.received = list[float](), list[float](), 0, 0, 0
+        self._asking = self._answered = time.perf_counter()
 
-    def each(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
-        self._asked = time.perf_counter()
-        self.sent += self.parts.n * sum(_size(one) for one in arguments)
-        return list(self.parts.each(work, *arguments))
+    def _asked(self, *arguments: Any) -> list[Any]:
+        self._asking = time.perf_counter()
+        self.here.append(self._asking - self._answered)
+        return super()._asked(*arguments)
 
-    def keep(self, value: Any) -> Any:
-        values = value.of_part if isinstance(value, PerPart) else [value]
-        self.kept += sum(_size(one) for one in values)
-        return self.parts.keep(value)
+    def _tasks(self, work: Callable[..., Any], name: str, *arguments: Sequence[Any], **options: Any) -> list[Any]:
+        size = sum(_size(one) for each in arguments for one in each)
+        if name == "keep":
+            self.kept += size
+        else:
+            self.sent += size
+        return super()._tasks(work, name, *arguments, **options)
 
-    def value(self, handle: Any) -> Any:
-        return self.values([handle])[0]
-
-    def values(self, handles: Sequence[Any]) -> list[Any]:
-        found = list(self.parts.values(handles))
-        self.seconds.append(time.perf_counter() - self._asked)
-        self.received += sum(_size(one) for one in found)
+    def _gathered(self, futures: list[Any]) -> dict[Any, Any]:
+        found = super()._gathered(futures)
+        self._answered = time.perf_counter()
+        self.seconds.append(self._answered - self._asking)
+        self.received += sum(_size(one) for one in found.values())
         return found
 
 
 def _size(value: Any) -> int:
     """Bytes that are sent; a future is a name."""
-    return 0 if isinstance(value, PerPart) or type(value).__name__ == "Future" else len(pickle.dumps(value, 5))
+    return 40 if type(value).__name__ == "Future" else len(pickle.dumps(value, 5))
 
 
 def steps(place: Path, asked: argparse.Namespace) -> None:
     """What a step costs with more and more partitions."""
     database = bank(asked)
     estimator = hb.C2RIBClassifier(rounds=asked.rounds)
-    print("partitions | steps a round | ms a step | bytes a step: to a partition | back | a round: weights")
-    with local_client(2) as client:
-        for n in (1, 2, 4, 8, 16):
-            parts = divided(database, place / f"parts-{n}", n)
-            fitted(estimator, parts, client=client)  # opened, compiled, and asked once
-            there = parts.on(client)
-            measured = Measured(there.parts)
-            fitted(estimator, there.in_parts(measured))
-            count = len(measured.seconds)
-            row = [n, f"{count / asked.rounds:.1f}", f"{1000 * statistics.median(measured.seconds):.1f}"]
-            row += [f"{measured.sent / count / n:,.0f}", f"{measured.received / count:,.0f}"]
-            print(*row, f"{measured.kept / asked.rounds:,.0f}", sep=" | ", flush=True)
+    print(
+        "| partitions | workers | steps a round | ms a step | of it here | bytes a step, there | back | kept a round |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for workers in (2, 16):
+        with local_client(workers) as client:
+            for n in (1, 2, 4, 8, 16):
+                if workers > 2 and n != 16:
+                    continue
+                parts = divided(database, place / f"parts-{n}", n).on(client)
+                measured = Measured(parts.parts)
+                there = parts.in_parts(measured)
+                for _ in range(2):  # opened, compiled, and asked once
+                    measured.clear()
+                    fitted(estimator, there)
+                count = len(measured.seconds)
+                step, here = (1000 * statistics.median(one) for one in (measured.seconds, measured.here))
+                row = [n, workers, f"{count / asked.rounds:.1f}", f"{step + here:.1f}", f"{here:.1f}"]
+                row += [f"{measured.sent / count:,.0f}", f"{measured.received / count:,.0f}"]
+                print("", *row, f"{measured.kept / asked.rounds:,.0f} |", sep=" | ", flush=True)
+
+
+class Took(NamedTuple):
+    """Seconds of the clock, and of the processors in all processes."""
+
+    wall: float
+    processors: float
 
 
 def overhead(place: Path, asked: argparse.Namespace) -> None:
@@ -211,19 +252,28 @@ def overhead(place: Path, asked: argparse.Namespace) -> None:
             "threads": lambda: fitted(estimator, database, n_jobs=2),
             "processes": lambda: fitted(estimator, parts, client=client),
         }
-        seconds: dict[str, list[float]] = {name: [] for name in ways}
-        for _ in range(4):
+        took: dict[str, list[Took]] = {name: [] for name in ways}
+        for _ in range(asked.times):
             for name, fit in ways.items():
-                started = time.perf_counter()
+                started, busy = time.perf_counter(), _processors(client)
                 fit()
-                seconds[name].append(time.perf_counter() - started)
-    first = {name: found[0] for name, found in seconds.items()}
-    best = {name: min(found[1:]) for name, found in seconds.items()}
+                wall = time.perf_counter() - started
+                took[name].append(Took(wall, _processors(client) - busy))
+    first = {name: found[0] for name, found in took.items()}
+    best = {name: Took(*map(min, zip(*found[1:], strict=True))) for name, found in took.items()}
+    threads, processes = best["threads"], best["processes"]
+    middle = {name: statistics.median(one.wall for one in found[1:]) for name, found in took.items()}
     print(
-        f"{rows:,} rows, {asked.loans:,} examples, {asked.rounds} rounds: two threads {best['threads']:.2f} s, two "
-        f"processes {best['processes']:.2f} s, {best['processes'] / best['threads']:.2f} times; the first fit, "
-        f"partitions opened and kernels loaded, {first['threads']:.2f} s and {first['processes']:.2f} s"
+        f"{rows:,} rows, {asked.loans:,} examples, {asked.rounds} rounds, the best of {asked.times - 1} fits: two "
+        f"threads {threads.wall:.2f} s (processors {threads.processors:.2f} s), two processes {processes.wall:.2f} s "
+        f"({processes.processors:.2f} s), {processes.wall / threads.wall:.2f} times; medians {middle['threads']:.2f} s "
+        f"and {middle['processes']:.2f} s, {middle['processes'] / middle['threads']:.2f} times; the first fit, "
+        f"partitions opened and kernels loaded, {first['threads'].wall:.2f} s and {first['processes'].wall:.2f} s"
     )
+
+
+def _processors(client: Any) -> float:
+    return time.process_time() + float(sum(client.run(time.process_time).values()))
 
 
 if __name__ == "__main__":

@@ -111,6 +111,18 @@ def test_workers_that_die_change_nothing(client: Any, whole: hb.Database, divide
     assert saved(found, tmp_path) == saved(fitted(estimator, whole), tmp_path)
 
 
+def test_all_workers_may_die_at_once(client: Any, whole: hb.Database, divided: hb.Database, tmp_path: Path) -> None:
+    def kill(row: dict[str, Any]) -> None:
+        if row["round"] == 2:
+            client.wait_for_workers(2, timeout=60)
+            for nanny in client.cluster.workers.values():
+                os.kill(nanny.pid, signal.SIGKILL)
+
+    estimator = hb.C2RIBClassifier(rounds=4, random_state=0)
+    found = fitted(estimator, divided, client=client, callbacks=[kill], time_limit=60.0)
+    assert saved(found, tmp_path) == saved(fitted(estimator, whole, time_limit=60.0), tmp_path)
+
+
 def test_a_checkpoint_of_a_cluster_goes_on_without_one(client: Any, divided: hb.Database, tmp_path: Path) -> None:
     given = {"checkpoint": tmp_path / "run.json"}
     fitted(hb.C2RIBClassifier(rounds=3, random_state=0), divided, client=client, **given)
