@@ -210,6 +210,10 @@ def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None
             (k, "k") for k in range(1, 10)
         ]
         assert parts.n == 9
+    parts = DaskParts(client, openers)
+    for k in range(4):
+        parts.values(parts.each(times, parts.keep(k)))  # beside the partitions: they stay where they are
+    assert [len(workers) for workers in client.who_has(parts._groups).values()] == [1, 1]
     opened: list[int] = []
     DaskParts(client, openers).open(opened.append)
     assert opened == sorted(opened)

@@ -16,8 +16,15 @@ from hornboost.errors import DataError
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-SETTINGS = {"distributed.scheduler.allowed-failures": 20, "distributed.scheduler.work-stealing": False}
-"""For workers of our own: a partition is tried again after many deaths, and stays where it is open."""
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 20,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+}
+"""For workers of our own: a partition is tried again after many deaths, and stays where it is open; and nobody looks
+many times a second what they are at.
+"""
 
 AGAIN = 5.0
 """Seconds after which workers that did not come back are started anew."""

@@ -146,17 +146,15 @@ class DaskParts:
         return _Kept(value, small)
 
     def _sent(self, kept: _Kept) -> Sequence[Any]:
-        """What each task is given for a value: with each question while it is small, once for all where it is not."""
+        """What each task is given for a value: with each question while it is small, once for all where it is not.
+
+        Then it lies beside the partitions: were it anywhere else, Dask might take a question, and partitions, there.
+        """
         if kept.sent is None:
             groups = self._opened()
             values = self._divided(kept.value)
-            if kept.small and sum(map(_size, values)) <= kept.small:
-                kept.sent = values
-            elif isinstance(kept.value, PerPart):  # beside the partitions, from where it need not be sent again
-                kept.sent = self._tasks(_beside, "keep", groups, values)
-            else:
-                with _told():
-                    kept.sent = [self.client.submit(_same, kept.value, pure=False)] * len(groups)
+            is_small = kept.small and sum(map(_size, values)) <= kept.small
+            kept.sent = values if is_small else self._tasks(_beside, "keep", groups, values)
             kept.value = None
         return kept.sent
 
@@ -319,10 +317,6 @@ def _alone(group: LocalParts) -> threading.Lock:
 
 
 def _beside(group: LocalParts, value: Any) -> Any:
-    return value
-
-
-def _same(value: Any) -> Any:
     return value
 
 
