@@ -199,6 +199,7 @@ def listed(part: Toy, word: str) -> list[tuple[int, str]]:
 
 
 def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None:
+    client.wait_for_workers(2, timeout=60)
     openers = [Toys(k) for k in range(1, 10)]
     for parts in (DaskParts(client, openers), LocalParts(openers)):
         own = parts.keep(PerPart(list(range(9))))
@@ -214,11 +215,26 @@ def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None
     for k in range(4):
         parts.values(parts.each(times, parts.keep(k)))  # beside the partitions: they stay where they are
     assert [len(workers) for workers in client.who_has(parts._groups).values()] == [1, 1]
+    assert parts.is_even()
     opened: list[int] = []
     DaskParts(client, openers).open(opened.append)
     assert opened == sorted(opened)
     assert (opened[0], opened[-1]) == (0, 9)
     assert DaskParts(client, openers).together == 5
+
+
+def test_partitions_are_shared_out_again_among_more_workers(divided: hb.Database) -> None:
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        before = divided.on(client).parts
+        before.open(lambda n: None)
+        assert divided.on(client).parts is before
+        cluster.scale(2)
+        client.wait_for_workers(2, timeout=60)
+        after = divided.on(client).parts
+        assert after is not before
+        after.open(lambda n: None)
+        assert divided.on(client).parts is after
 
 
 def test_what_goes_wrong_is_told_in_a_sentence(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,7 +202,7 @@ class Partitionable:
                 "db.partition(DIR, partitions=N) or 'hornboost partition', and read Database.from_partitions(DIR)"
             )
         with self._lock:
-            if self._on is None or self._on[0] is not client:
+            if self._on is None or self._on[0] is not client or not self._on[1].parts.is_even():
                 self._on = client, self.in_parts(DaskParts(client, parts.openers), self._places)
             return self._on[1]
 

@@ -11,6 +11,7 @@ import math
 import pickle
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -163,6 +164,19 @@ class DaskParts:
         if not isinstance(value, PerPart):
             return [value] * (len(self._cuts) - 1)
         return [PerPart(value.of_part[lo:hi]) for lo, hi in pairwise(self._cuts)]
+
+    def is_even(self) -> bool:
+        """Whether the threads that there are now, some of which may be new, have as many groups each as they can."""
+        if self._groups is None:
+            return True
+        threads, held = self._workers(), Counter[str]()
+        with _told():
+            for workers in self.client.who_has(self._groups).values():
+                held.update(workers[:1])
+        most = len(self._groups) / max(sum(threads.values()), 1)
+        return len(self._groups) >= min(self.n, sum(threads.values())) and all(
+            held[name] <= math.ceil(most * n) for name, n in threads.items()
+        )
 
     def open(self, told: Callable[[int], object]) -> None:
         """Open the partitions now, and tell how many are open each time that there are more."""

@@ -67,8 +67,8 @@ class PartitionedReachable(Reachable):
 
     def seen(self, tables: Sequence[str], steps: int) -> dict[str, Seen]:
         parts, names = self.database.parts, tuple(tables)
-        together = _total(parts, _united, _latest, self._setup, names, steps)
-        found: list[SeenHere] = parts.value(_total(parts, _added, _seen, self._setup, names, steps, together))
+        together = parts.keep(parts.value(parts.total(_united, _latest, self._setup, names, steps)))
+        found: list[SeenHere] = parts.value(parts.total(_added, _seen, self._setup, names, steps, together))
         return {name: seen.of_all(self.database.tables[name]) for name, seen in zip(tables, found, strict=True)}
 
     def examples_determine(self, out: str, carried: str, other: str, joined: str, column: str) -> bool:
@@ -80,7 +80,7 @@ class PartitionedReachable(Reachable):
 
     def _all(self, question: Any, *arguments: Any) -> bool:
         parts = self.database.parts
-        return bool(parts.value(_total(parts, operator.and_, _answered, self._setup, question, *arguments)))
+        return bool(parts.value(parts.total(operator.and_, _answered, self._setup, question, *arguments)))
 
 
 class PartitionedPasses:
@@ -94,13 +94,13 @@ class PartitionedPasses:
         self._counting = counting
 
     def measured(self, family: Family, shapes: Sequence[Shape]) -> list[int]:
-        found = _total(self._parts, operator.add, _measured, self._counting, family, tuple(shapes))
+        found = self._parts.total(operator.add, _measured, self._counting, family, tuple(shapes))
         return [int(count) for count in self._parts.value(found)]
 
     def supports(self, family: Family, shapes: Sequence[Shape | None]) -> Iterator[NDArray[np.float64]]:
         if not shapes:
             return iter(())
-        found = _total(self._parts, _added, _supports, self._counting, family, tuple(shapes))
+        found = self._parts.total(_added, _supports, self._counting, family, tuple(shapes))
         return iter(self._parts.value(found))
 
     def hits(self, family: Family, found: Found, keep: bool) -> Iterator[NDArray[np.uint8]]:
@@ -127,10 +127,6 @@ class PartitionedPasses:
                 flags[:, positions] = np.unpackbits(bits[chosen], axis=1, count=positions.size)
             out[chosen] = np.packbits(flags, axis=1)
         return out
-
-
-def _total(parts: Any, add: Any, work: Any, *arguments: Any) -> Handle:
-    return parts.reduce(add, parts.each(work, *arguments))
 
 
 def _source(part: Part, setup: Setup) -> Reachable:
