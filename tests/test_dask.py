@@ -226,15 +226,20 @@ def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None
 def test_partitions_are_shared_out_again_among_more_workers(divided: hb.Database) -> None:
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client:
-        before = divided.on(client).parts
-        before.open(lambda n: None)
-        assert divided.on(client).parts is before
+        estimator = hb.C2RIBClassifier(divided, rounds=1, random_state=0, client=client)
+        X, y = divided.examples()
+        used = []
+        for _ in range(2):
+            estimator.fit(X, y)
+            used.append(divided.on(client).parts)
         cluster.scale(2)
         client.wait_for_workers(2, timeout=60)
-        after = divided.on(client).parts
-        assert after is not before
-        after.open(lambda n: None)
-        assert divided.on(client).parts is after
+        for _ in range(2):
+            estimator.fit(X, y)
+            used.append(divided.on(client).parts)
+        assert used[0] is used[1]
+        assert used[1] is not used[2]
+        assert used[2] is used[3]
 
 
 def test_what_goes_wrong_is_told_in_a_sentence(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,6 +178,12 @@ class Partitionable:
         """How many identifiers key columns share, also where most of them are in partitions."""
         return self._built.domains[domain].size if self._store is None else self._store.n_identifiers(domain)
 
+    def share_out(self, client: Any) -> None:
+        """Divide the partitions among the workers of a client anew where there are more of them, or others, by now."""
+        with self._lock:
+            if self._on is not None and self._on[0] is client and not self._on[1].parts.is_even():
+                self._on = None
+
     def on(self, client: Any) -> Self:
         """The same database, with the workers of a Dask client at work on its partitions.
 
@@ -202,7 +208,7 @@ class Partitionable:
                 "db.partition(DIR, partitions=N) or 'hornboost partition', and read Database.from_partitions(DIR)"
             )
         with self._lock:
-            if self._on is None or self._on[0] is not client or not self._on[1].parts.is_even():
+            if self._on is None or self._on[0] is not client:
                 self._on = client, self.in_parts(DaskParts(client, parts.openers), self._places)
             return self._on[1]
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from hornboost.engine.parts import Handle, LocalParts, Opener, PerPart
@@ -167,7 +168,7 @@ class DaskParts:
 
     def is_even(self) -> bool:
         """Whether the threads that there are now, some of which may be new, have as many groups each as they can."""
-        if self._groups is None:
+        if self._groups is None or self.client.status != "running":
             return True
         threads, held = self._workers(), Counter[str]()
         with _told():
@@ -209,10 +210,13 @@ class DaskParts:
     def _tasks(self, work: Callable[..., Any], name: str, *arguments: Sequence[Any], **options: Any) -> list[Future]:
         """A task a group. Dask runs it where its partitions are open, or anywhere.
 
-        Tasks that name a worker would wait for ever where all workers died at once.
+        Tasks that name a worker would wait for ever where all workers died at once. Keys say which tasks belong
+        together: many alike that need little are taken for the first ones of a large graph, and run anywhere at all.
         """
+        token = uuid4().hex
+        keys = [(f"{name}-{token}", k) for k in range(len(arguments[0]))]
         with _told():
-            return list(self.client.map(work, *arguments, key=name, pure=False, **options))
+            return list(self.client.map(work, *arguments, key=keys, pure=False, **options))
 
     def _workers(self) -> dict[str, int]:
         """The workers, and how many threads each has."""
@@ -297,8 +301,9 @@ def _told() -> Iterator[None]:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             yield
     except KilledWorker as error:
+        task = error.task[0] if isinstance(error.task, tuple) else error.task
         raise DataError(
-            f"{error.allowed_failures + 1} workers died one after the other in the task '{error.task}'; most often "
+            f"{error.allowed_failures + 1} workers died one after the other in the task '{task}'; most often "
             "they have too little memory: make more partitions, or give workers more"
         ) from None
     except (CancelledError, CommClosedError) as error:

@@ -184,6 +184,8 @@ class Booster(RelationalModel):
     @_database.setter
     def _database(self, database: Database) -> None:
         self._tables = database
+        if self.client is not None:
+            database.share_out(self.client)
 
     def _boost(self, training: Training, run: Run) -> Loop:
         """The loop of the algorithm. Each booster has its own."""
