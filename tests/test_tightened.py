@@ -75,3 +75,46 @@ def test_coverage_stays_what_it_was(db: hb.Database, bounds: list[tuple[str, str
     tight = clause.tightened()
     np.testing.assert_array_equal(db.covers(tight), db.covers(clause))
     assert len(tight.body[1].tests) == len({(column, op) for column, op, _ in bounds})
+
+
+def test_a_literal_that_another_one_implies_is_left_out() -> None:
+    for before, after in {
+        "b(a=K, x>=3), b(a=K, x>=1)": "b(a=K, x>=3)",
+        "b(a=K, x>=1), b(a=K, x>=3)": "b(a=K, x>=3)",
+        "b(a=K), b(a=K)": "b(a=K)",
+        "b(a=K, c=C), c(c=C), b(a=K, c=D)": "b(a=K, c=C), c(c=C)",
+        "b(a=K, c=C, x>=1), c(c=C), b(a=K, c=C)": "b(a=K, c=C, x>=1), c(c=C)",
+    }.items():
+        assert str(hb.Clause.parse(f'y="1" :- a(id=K), {before}.').without_implied()) == f'y="1" :- a(id=K), {after}.'
+    for kept in (
+        "b(a=K, x>=3), b(a=K, x<=5)",
+        "b(a=K, c=C), b(a=K, c=C)",  # its value is not null because the variable occurs twice
+        "b(a=K, c=C), c(c=C), b(a=K, c=D), c(c=D, z>=1)",
+        "b(a=K, c=C), b(a=K, c=D), C != D",
+        "a(id=K)",  # the row that is passed in may not be in the table
+    ):
+        text = f'y="1" :- a(id=K), {kept}.'
+        assert str(hb.Clause.parse(text).without_implied()) == text
+
+
+LITERALS = st.lists(
+    st.tuples(st.sampled_from(["", ", code=A", ", code=B"]), st.sampled_from(["", ", amount>=20", ", amount>=40"])),
+    min_size=2,
+    max_size=4,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(literals=LITERALS)
+def test_coverage_stays_without_implied_literals(literals: list[tuple[str, str]]) -> None:
+    rng = np.random.default_rng(1)
+    rows = pd.DataFrame({"row_id": range(12), "y": ["yes", "no"] * 6})
+    paid = pd.DataFrame({"row_id": np.repeat(range(12), 2), "amount": rng.integers(0, 60, 24).astype(float)})
+    paid["code"] = pd.array(rng.integers(0, 3, 24), "Int64").astype(object)
+    paid.loc[rng.random(24) < 0.4, "code"] = None
+    db = hb.Database.from_frames(
+        {"rows": rows, "paid": paid}, "rows", key="row_id", label="y", keys={"paid": {"code": "code"}}
+    )
+    body = ", ".join(f"paid(row_id=R{code}{amount})" for code, amount in literals)
+    clause = hb.Clause.parse(f'y="yes" :- rows(row_id=R), {body}.')
+    np.testing.assert_array_equal(db.covers(clause.without_implied()), db.covers(clause))

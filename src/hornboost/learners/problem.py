@@ -59,8 +59,8 @@ class Problem:
         return self.clause_under(Head(self.label, self.labels[label]), state)
 
     def clause_under(self, head: Head, state: State) -> Clause:
-        """The clause of a state, without bounds that later ones have tightened."""
-        return to_clause(state.specs, head, self._keys).tightened()
+        """The clause of a state, without bounds that later ones have tightened, and literals that others imply."""
+        return to_clause(state.specs, head, self._keys).tightened().without_implied()
 
     @cached_property
     def _keys(self) -> list[str]:

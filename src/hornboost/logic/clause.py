@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal as Choice
@@ -160,6 +161,24 @@ class Clause:
             return self
         return replace(self, body=tuple(replace(literal, tests=_tightest(literal.tests)) for literal in self.body))
 
+    def without_implied(self) -> Clause:
+        """Return the same clause without literals that find a row wherever another one of the body does.
+
+        Examples
+        --------
+        >>> text = 'y="1" :- a(id=K), b(a=K, c=C, x>=3), c(c=C), b(a=K, c=D, x>=1), b(a=K, z="u").'
+        >>> str(Clause.parse(text).without_implied())
+        'y="1" :- a(id=K), b(a=K, c=C, x>=3), c(c=C), b(a=K, z="u").'
+        """
+        body = list(self.body)
+        for position in range(len(body) - 1, 0, -1):
+            literal, rest = body[position], body[:position] + body[position + 1 :]
+            seats = Counter(variable for other in rest for _, variable in other.bindings)
+            seats.update(variable for pair in self.unequal for variable in pair)
+            if any(_implies(other, literal, seats) for other in rest[1:]):  # the root is a row that is passed in
+                body = rest
+        return self if len(body) == len(self.body) else replace(self, body=tuple(body))
+
     def rooted(self, target: str) -> Clause:
         """Return the same clause with its first literal over the target table in front.
 
@@ -201,6 +220,22 @@ class Clause:
             raise ClauseError(
                 f"a chain of {len(self.body)} literals nests too deep for SQL; shorten the clause"
             ) from None
+
+
+def _implies(one: Literal, other: Literal, seats: Mapping[str, int]) -> bool:
+    """Whether the row of one literal is always one for another, whose variables occur `seats` times beside it.
+
+    A variable without a seat is free. One with a single seat is not: that its value is not null would be lost.
+    """
+    if one.table != other.table:
+        return False
+    named, mine = dict(one.bindings), Counter(variable for _, variable in other.bindings)
+    for column, variable in other.bindings:
+        if seats.get(variable, 0) == 0 and mine[variable] == 1:
+            continue
+        if named.get(column) != variable or seats[variable] < 2:
+            return False
+    return set(_tightest((*one.tests, *other.tests))) == set(_tightest(one.tests))
 
 
 def _tightest(tests: tuple[Test, ...]) -> tuple[Test, ...]:
