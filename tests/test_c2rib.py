@@ -173,6 +173,18 @@ def test_an_interrupt_leaves_a_usable_model_and_is_raised_then(trains):
     np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
+def test_from_many_examples_on_a_stall_asks_for_a_feature(trains, monkeypatch: pytest.MonkeyPatch) -> None:
+    database, X, y = trains
+
+    def entered(stall: object) -> list[tuple[str, ...]]:
+        model = hb.C2RIBClassifier(database, rounds=40, features="margin", stall=stall, random_state=0).fit(X, y)
+        return list(model.history_["activated"])
+
+    assert entered("auto") == entered(None) != entered(10)
+    monkeypatch.setattr("hornboost.boosting.c2rib.MANY_EXAMPLES", len(X))
+    assert entered("auto") == entered(10)
+
+
 def test_early_stopping_keeps_the_best_round(trains):
     database, X, y = trains
     model = hb.C2RIBClassifier(database, rounds=200, early_stopping=10, validation_fraction=0.3, random_state=0).fit(
