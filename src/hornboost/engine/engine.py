@@ -104,7 +104,7 @@ class Engine:
         self.workshop = workshop
         self.cache = self.workshop.cache
         self.facts = Facts.of(database)
-        self.graph = JoinGraph(self.facts, examples)
+        self.graph = JoinGraph.of(self.facts, examples)
         self.constants = tuple(constants)
         self.max_bins = max_bins
         named = {name: database.domains[name].values for name in constants}

@@ -21,6 +21,7 @@ from hornboost.engine.dependencies import are_unique, determines, is_included, i
 if TYPE_CHECKING:
     from hornboost.data import Database
     from hornboost.data.partitions import PartitionStore
+    from hornboost.engine.joins import JoinGraph
 
 Number = TypeVar("Number", bound=np.generic)
 NO_VALUE = -3
@@ -44,6 +45,8 @@ class Facts:
         self._keys: dict[tuple[str, str], NDArray[np.int32]] = {}
         self._constants: dict[tuple[str, str | float | None], int] = {}
         self._all_rows: dict[str, KeyIndex] = {}
+        self.graphs: dict[tuple[str, tuple[tuple[str, str | None], ...]], JoinGraph] = {}
+        """The joins from examples, by the name of their table and their keys."""
         self._unique: dict[tuple[str, str], bool] = {}
         self._determined: dict[tuple[str, str, str, str, str, str], bool] = {}
 

@@ -61,6 +61,15 @@ class JoinGraph:
                 self._by_domain.setdefault(column.domain or "", []).append((table.name, column.name))
         self._chains: dict[tuple[Any, ...], tuple[Chain, ...]] = {}
 
+    @classmethod
+    def of(cls, facts: Facts, root: Table) -> JoinGraph:
+        """The joins from examples with the keys of these, which all engines over such examples share."""
+        at = root.name, tuple((column.name, column.domain) for column in root.keys)
+        found = facts.graphs.get(at)
+        if found is None:
+            found = facts.graphs.setdefault(at, cls(facts, root.take(slice(0))))
+        return found
+
     def chains(
         self, state: State, node: int, visible: Visible | None, max_depth: int, look_ahead: int
     ) -> tuple[Chain, ...]:
@@ -73,11 +82,12 @@ class JoinGraph:
         room = min(look_ahead, max_depth - state.depth(node))
         tables = None if visible is None else visible.tables
         key = (room, tables, *((k, state.specs[k].table, state.specs[k].join) for k in state.path(node)))
-        if key not in self._chains:
+        found = self._chains.get(key)
+        if found is None:
             if len(self._chains) >= MAX_PATHS:
                 self._chains.clear()
-            self._chains[key] = tuple(self._enumerate(state, node, visible, room))
-        return self._chains[key]
+            found = self._chains[key] = tuple(self._enumerate(state, node, visible, room))
+        return found
 
     def _enumerate(self, state: State, node: int, visible: Visible | None, room: int) -> Iterator[Chain]:
         if room < 1:

@@ -68,13 +68,14 @@ class State:
 
     def codes(self, node: int, ref: Ref, key: Callable[[str, str, bool], Codes]) -> Codes:
         """For each entry of `node` the code of a variable of one of its ancestors (or its own)."""
+        codes, rows = key(self.specs[ref.node].table, ref.column, ref.node == 0), self.entries[ref.node].rows
+        if ref.node == node:
+            is_all = node == 0 and rows.size == codes.size  # the entries of the root are the examples themselves
+            return codes if is_all else gathered(codes, rows)
         path = list(self.path(node))
         if ref.node not in path:
             raise ValueError(f"node {ref.node} is not on the path of node {node}")
-        codes, rows = key(self.specs[ref.node].table, ref.column, ref.node == 0), self.entries[ref.node].rows
         at = lifted(self.entries[k].up for k in path[: path.index(ref.node)])
-        if at is None and ref.node == 0 and rows.size == codes.size:
-            return codes  # the entries of the root are the examples themselves
         return gathered(codes, rows if at is None else gathered(rows, at))
 
     def filtered(
