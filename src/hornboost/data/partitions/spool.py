@@ -101,7 +101,7 @@ class Spool:
             rows = TypedRows(
                 rows,
                 {
-                    column: Numbers(
+                    column: NumbersAsText(
                         f"{place}, column '{column}'", decimal_commas and uses_commas(distinct_values(rows, column))
                     )
                     for column in numbers
@@ -148,7 +148,7 @@ class Spool:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumbersAsText:
     """Text that is declared to be numbers."""
 
     place: str
