@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,11 +158,12 @@ class Engine:
         places = self.places(state, visible, nodes)
         groups: list[NodeOptions | None] = [self.cache.get(place.key) for place in places]
         new = [k for k, group in enumerate(groups) if group is None]
-        wanted = [self.wanted_at(state, places[k]) for k in new]
-        for k, group in zip(new, self._made(state, wanted) if new else (), strict=True):
-            groups[k] = group
-            self.cache.put(places[k].key, group, group.nbytes)
-        return Frontier.of(state, tuple(group for group in groups if group is not None))
+        if new:
+            made = self._made(state, [self.wanted_at(state, places[k]) for k in new])
+            for k, group in zip(new, made, strict=True):
+                groups[k] = group
+                self.cache.put(places[k].key, group, group.nbytes)
+        return Frontier.of(state, tuple(cast(list[NodeOptions], groups)))
 
     def places(self, state: State, visible: Visible | None, nodes: Sequence[int] | None = None) -> list[Place]:
         """Where the groups of a frontier belong."""

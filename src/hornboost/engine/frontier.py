@@ -115,7 +115,7 @@ class Frontier:
 
     @classmethod
     def of(cls, state: State, groups: tuple[NodeOptions, ...]) -> Frontier:
-        return cls(state, groups, tuple(accumulate((group.size for group in groups), initial=0)))
+        return cls(state, groups, tuple(accumulate([group.bounds[-1] for group in groups], initial=0)))
 
     def __len__(self) -> int:
         return self.bounds[-1]
