@@ -237,6 +237,7 @@ class _Inference:
     def _warn_of_spoilt_keys(self) -> None:
         """Say of tables without a key which column would be it, but for a few rows, and what that costs."""
         linked = {(link.table, link.column) for link in self.links}
+        linked |= {(link.to_table, link.to_column) for link in self.hints.foreign_keys}
         for name, source in self.sources.items():
             if name in self.primary:
                 continue

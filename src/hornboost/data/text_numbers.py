@@ -81,8 +81,8 @@ def words_of(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
     return np.where(np.append(np.array(missing, bool), True)[codes], -1, codes).astype(np.int32), words
 
 
-def uses_commas(values: pa.ChunkedArray) -> bool:
-    """Whether a column of text is of numbers with a decimal comma: all values tell together.
+def uses_commas(values: pa.ChunkedArray, kind: str = "") -> bool:
+    """Whether a column of text is of numbers with a decimal comma: all values tell together, or most if it is numeric.
 
     >>> import pyarrow as pa
     >>> columns = (["1,5", "2", "NA", None], ["1.234,5"], ["1.5", "2"], ["1,5", "red, blue"])
@@ -93,7 +93,9 @@ def uses_commas(values: pa.ChunkedArray) -> bool:
         return False
     codes, words = words_of(values)
     used = [words[code] for code in np.unique(codes[codes >= 0])]
-    return any("," in word for word in used) and all(_WITH_COMMA.fullmatch(word.strip()) for word in used)
+    numbers = [word for word in used if _WITH_COMMA.fullmatch(word.strip())]
+    are_enough = 2 * len(numbers) > len(used) if kind == "numeric" else len(numbers) == len(used)
+    return are_enough and any("," in word for word in numbers)
 
 
 def with_points(values: pa.ChunkedArray) -> pa.ChunkedArray:

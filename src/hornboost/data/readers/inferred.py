@@ -29,6 +29,7 @@ from hornboost.data.readers.selection import select_tables
 from hornboost.data.readers.typed import Declared, dated_source, typed_source, with_numbers
 from hornboost.data.schema import ForeignKey, Schema, split_reference
 from hornboost.data.source import ArrowSource, Source
+from hornboost.data.text_numbers import uses_commas, with_points
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -126,7 +127,10 @@ def _about_text(schema: Schema, sources: Mapping[str, Source], stated: Collectio
     for table in schema.tables.values():
         for column in table.columns:
             if column.type == "nominal" and (table.name, column.name) not in stated:
-                said = about_text(sources[table.name].read(column.name), f"{table.name}.{column.name}")
+                source = sources[table.name]
+                values = source.read(column.name)
+                has_commas = getattr(source, "decimal_commas", False) and uses_commas(values, "numeric")
+                said = about_text(with_points(values) if has_commas else values, f"{table.name}.{column.name}")
                 if said is not None:
                     yield said
 

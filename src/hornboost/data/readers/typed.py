@@ -36,11 +36,8 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
         values, place = source.read(name), f"{source.name}.{name}"
         if declared.get(name, ("", None))[0] == "time":
             check_zones(values, f"{source.location}: table '{source.name}', column '{name}'")
-        if (
-            source.decimal_commas
-            and declared.get(name, ("", None))[0] not in ("key", "nominal")
-            and uses_commas(values)
-        ):
+        kind = declared.get(name, ("", None))[0]
+        if source.decimal_commas and kind not in ("key", "nominal") and uses_commas(values, kind):
             values = with_points(values)
         if name in declared:
             columns[name], order = as_declared(values, *declared[name], place, notes)
@@ -49,7 +46,9 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
         if order is not None:
             stored[name] = str(with_order(stored_type(columns[name].type), order))
         source.drop(name)
-    return ArrowSource(source.name, pa.table(columns), source.location, stored=stored)
+    typed = ArrowSource(source.name, pa.table(columns), source.location, stored=stored)
+    typed.decimal_commas = source.decimal_commas
+    return typed
 
 
 def dated_source(
@@ -189,12 +188,12 @@ def text_type(
     """How `typed_source` reads a column that has these distinct texts; None as it is written."""
     if declared is not None and declared[0] in ("key", "nominal"):
         return None
-    has_commas = decimal_commas and uses_commas(distinct)
+    has_commas = decimal_commas and uses_commas(distinct, "" if declared is None else declared[0])
     distinct = with_points(distinct) if has_commas else distinct
     converted, order = convert_text(distinct, place, notes, None if declared is None else order_of(declared[1]))
     if converted is not distinct:
         return TextType(converted.type, order, has_commas)
-    return None if declared is None else TextType(None)
+    return None if declared is None else TextType(None, has_commas=has_commas)
 
 
 def _map(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
