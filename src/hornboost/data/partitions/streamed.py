@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LEAST = 1 << 29
 """Bytes below which nothing can be done."""
 
-PYTHON, SHARE = 300 << 20, 0.6
+PYTHON, SHARE = 300 << 20, 0.5
 """The bytes that Python takes with what it imports, and what DuckDB may take of the others, as it takes more at times;
 the rest is for the examples, and for the distinct values of a column."""
 
