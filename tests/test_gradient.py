@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import cross_val_score, train_test_split
 
 import hornboost as hb
 from hornboost.boosting import tuning
 from hornboost.boosting.tuning import Setting, Trial
 from hornboost.engine import blocks
+from hornboost.learners import newton
 from hornboost.learners.losses import Logistic, Softmax
 from hornboost.learners.newton import Derivatives
 
@@ -52,6 +53,27 @@ def test_a_weight_of_two_is_exactly_two_examples():
     weighted = Derivatives(slope, curvature, np.array([2.0, 1.0]), 3.0)
     repeated = Derivatives(slope[[0, 0, 1]], curvature[[0, 0, 1]], np.ones(3), 3.0)
     assert weighted.total.tolist() == repeated.total.tolist()
+
+
+def test_chance_gains_as_much_as_conditions_that_say_nothing_do_on_average():
+    rng = np.random.default_rng(0)
+    slope = rng.normal(size=(400, 2)) * [1.0, 3.0]
+    slope -= slope.mean(axis=0)
+    derivatives = Derivatives(slope, np.full((400, 2), 0.5), np.ones(400), 400.0)
+    assert derivatives.chance == pytest.approx((slope**2).sum() / 200)
+    covered = rng.random((2_000, 400)) < 0.5
+    sums = np.stack([derivatives.channels[row].sum(axis=0) for row in covered])
+    assert derivatives.gains(sums, 0.0).mean() == pytest.approx(derivatives.chance, rel=0.1)
+
+
+@pytest.mark.parametrize(("worth", "n_conditions"), [(0.0, 3), (newton.WORTH, 2), (1e6, 1)])
+def test_a_further_condition_must_be_worth_it(monkeypatch: pytest.MonkeyPatch, worth: float, n_conditions: int):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((300, 4)), columns=list("abcd"))
+    y = ((X["a"] > 0.5) & (X["b"] > 0.5)) ^ (rng.random(300) < 0.1)
+    monkeypatch.setattr(newton, "WORTH", worth)
+    clf = hb.HornBoostClassifier(rounds=1, max_literals=5, subsample=1.0, corrective=False, random_state=0).fit(X, y)
+    assert clf.n_conditions_ == n_conditions
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(2), Softmax(4)])
@@ -199,7 +221,7 @@ def test_where_the_loss_is_nearly_gone_smaller_gains_are_worth_a_round():
 
 
 def test_rules_are_grown_on_half_of_the_examples_where_that_clearly_helps():
-    X, y = load_wine(return_X_y=True)
+    X, y = load_breast_cancer(return_X_y=True)
     clf = hb.HornBoostClassifier(max_literals=3, corrective=False, random_state=0).fit(X, y)
     halves = clf.tuning_[clf.tuning_["subsample"] == 0.5]
     whole = clf.tuning_[clf.tuning_["subsample"] == 1.0]
@@ -249,6 +271,29 @@ def test_rules_reach_the_farthest_table_where_that_helps():
     assert int(clf.tuning_.loc[clf.tuning_["chosen"], "max_depth"].iloc[0]) == 3
     assert any("price>=17" in str(rule.clause) for rule in clf.rules_)
     assert clf.score(X, y) == 1.0
+
+
+def test_things_are_described_rather_than_named_where_that_says_as_much():
+    db = shop("dear")
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, random_state=0).fit(X, y)
+    assert clf.tuning_["constants"].any()
+    assert not clf.tuning_.loc[clf.tuning_["chosen"], "constants"].item()
+    assert "price>=17" in str(clf.rules_[0].clause)
+
+
+@pytest.mark.parametrize(("described", "chosen"), [(0.109, False), (0.111, True)])
+def test_names_must_save_a_tenth_of_the_loss_of_rules_that_reach_further(described: float, chosen: bool):
+    losses = {(2, False): 0.5, (2, True): 0.1, (3, True): 0.2, (3, False): described}
+
+    def attempt(setting: Setting, best: Trial | None) -> Trial:
+        return Trial(setting, 1, (losses[setting.max_depth, setting.constants],))
+
+    choices = {"constants": (False, True), "max_depth": (2, 3), "max_literals": (3,)}
+    trials, best = tuning.search(choices, attempt)
+    assert [(one.setting.max_depth, one.setting.constants) for one in trials] == list(losses)
+    assert best is not None
+    assert best.setting.constants is chosen
 
 
 def test_rules_name_things_that_recur_and_never_examples_themselves():

@@ -97,12 +97,15 @@ def test_planted_rules_are_found_with_the_defaults(loss: str):
 
 @pytest.mark.parametrize("level", [0.1, 0.9])
 def test_quantiles_are_calibrated_on_examples_that_were_not_learned_from(level: float):
-    database = hb.datasets.spending(1_200, noise=20.0, seed=5).database()
-    X, y = database.examples()
     fixed: dict[str, Any] = {"max_literals": 2, "aggregates": False, "constants": False}
-    reg = hb.HornBoostRegressor(database, loss="quantile", quantile=level, **fixed, random_state=0)
-    reg.fit(X[:600], y[:600])
-    assert np.mean(y[600:] <= reg.predict(X[600:])) == pytest.approx(level, abs=0.03)
+    shares = []
+    for seed in range(4, 8):
+        database = hb.datasets.spending(1_200, noise=20.0, seed=seed).database()
+        X, y = database.examples()
+        reg = hb.HornBoostRegressor(database, loss="quantile", quantile=level, **fixed, random_state=0)
+        reg.fit(X[:600], y[:600])
+        shares.append(np.mean(y[600:] <= reg.predict(X[600:])))
+    assert np.mean(shares) == pytest.approx(level, abs=0.02)
     assert np.mean(y[:600] <= reg.predict(X[:600])) != pytest.approx(level, abs=0.005)
 
 

@@ -34,8 +34,14 @@ Measured as a share of that, and at the same size.
 """
 
 MARGIN = 0.03
-PLAIN = {"corrective": False, "subsample": 1.0}
+PLAIN = {"constants": False, "corrective": False, "subsample": 1.0}
 """Plain boosting, and the share of its held-out loss that another kind must save: less is chance, or not worth it."""
+
+NAMES = 0.1
+"""The share of the held-out loss that names must save where rules that reach further can say what is named.
+
+A name says nothing about one that was not seen.
+"""
 
 WORTH = 1e-3
 """The share of the loss before the first round that is too little to be worth further ones.
@@ -134,6 +140,11 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
                 best = trial
             if best is not start:
                 break
+        if name == "max_depth" and best is not None and best.setting.constants and len(choices["constants"]) > 1:
+            described = attempt(replace(best.setting, max_depth=max(values), constants=False), best)
+            trials += [] if described is None else [described]
+            if described is not None and described.loss <= best.loss + NAMES * abs(best.loss):
+                best = described
     return trials, best
 
 

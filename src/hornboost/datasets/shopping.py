@@ -75,7 +75,7 @@ PLAN = Plan(
 )
 
 
-def shop(n: int, new: int = 0, noise: float = 0.0, seed: int = 0) -> Generated:
+def shop(n: int, new: int = 0, products: int = 600, noise: float = 0.0, seed: int = 0) -> Generated:
     """Generate customers of a shop with their orders, the items and products in these, and reviews.
 
     A customer leaves who bought a cheap charger, which is three joins away, or who wrote a review of one star in the
@@ -87,6 +87,8 @@ def shop(n: int, new: int = 0, noise: float = 0.0, seed: int = 0) -> Generated:
         The number of customers.
     new : int
         How many of them are new: nobody knows yet whether they will leave, so that they have no label.
+    products : int
+        The number of products, a sixth of them chargers.
     noise : float
         The share of the customers who do the opposite of what the rules say.
     seed : int
@@ -105,9 +107,9 @@ def shop(n: int, new: int = 0, noise: float = 0.0, seed: int = 0) -> Generated:
     >>> print(data.rules[1])
     churned="yes" :- customers(customer_id=C), reviews(customer_id=C, written>="2024-07-01", stars<=1).
     """
-    check_sizes("shop", noise, n=n)
+    check_sizes("shop", noise, n=n, products=products)
     rng = np.random.default_rng([seed, 19])
-    category = Nominal(np.tile(np.arange(len(_CATEGORIES), dtype=np.int8), 100), _CATEGORIES)
+    category = Nominal((np.arange(products) % len(_CATEGORIES)).astype(np.int8), _CATEGORIES)
     price = rng.integers(5, 50, size=len(category.codes))
     order_of = children(rng, n, 0, 4)
     item_of = children(rng, len(order_of), 1, 3)

@@ -56,12 +56,14 @@ def grow_by(
     start: float,
     goes_on: Callable[[NDArray[np.int64]], bool],
     max_literals: int,
+    worth: float = 0.0,
     visible: Visible | None = None,
 ) -> Grown:
     """Refine the empty clause by the best candidate while that improves on the score before (`start` at first).
 
-    `numbers` are summed up for all candidates, `total` are the sums of the empty clause. `goes_on` looks at those of
-    the clause so far and says whether there is anything left to gain.
+    From the second on a refinement must improve it by more than `worth`. `numbers` are summed up for all candidates,
+    `total` are the sums of the empty clause. `goes_on` looks at those of the clause so far and says whether there is
+    anything left to gain.
     """
     state, covered = engine.root(), total
     step: Refinement | None = None
@@ -78,7 +80,7 @@ def grow_by(
         scores = objective(stats)
         candidate = int(scores.argmax())
         score = float(scores[candidate])
-        if not score > best:
+        if not score > best + (worth if states else 0.0):
             break
         is_best = scores == score
         if np.count_nonzero(is_best) > 1:

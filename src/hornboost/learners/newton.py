@@ -17,6 +17,12 @@ from hornboost.learners.problem import Problem
 ROOM = 52
 """Sums of derivatives stay below two to this power in fixed point."""
 
+WORTH = 4.0
+"""How many times as much a further condition must gain as one that says nothing gains by chance.
+
+Four is what a test asks for at the level of 5 %. Measured by `python -m benchmarks.worth`.
+"""
+
 
 class Derivatives:
     """Gradients and hessians of the examples, a column an output, as exact channels for the engine.
@@ -27,9 +33,11 @@ class Derivatives:
 
     def __init__(self, slope: Floats, curvature: Floats, weights: Floats, mass: float) -> None:
         self.n_outputs = slope.shape[1]
-        scales = _scale(slope, mass), _scale(curvature, mass)
+        largest = _largest(slope)
+        scales = _scale(largest, mass), _scale(_largest(curvature), mass), _scale(largest * largest, mass)
         self.units = 1.0 / scales[0], 1.0 / scales[1]
-        self.channels, self.total = kernels.channels(slope, curvature, weights, *scales)
+        self.channels, self.total, squares = kernels.channels(slope, curvature, weights, *scales)
+        self._squares = squares / scales[2]
 
     def cells(self, covered: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Gradients and hessians of the cells {not covered, covered}, a row a cell."""
@@ -41,14 +49,24 @@ class Derivatives:
         gradient, hessian = sums[..., : self.n_outputs], sums[..., self.n_outputs :]
         return np.asarray(gradient * self.units[0]), np.asarray(hessian * self.units[1])
 
+    @property
+    def chance(self) -> float:
+        """What a condition that says nothing gains on average: Σg²/Σh, added over the outputs."""
+        hessian = self.total[self.n_outputs :] * self.units[1]
+        return float(np.divide(self._squares, hessian, out=np.zeros_like(hessian), where=hessian > 0.0).sum())
+
     def gains(self, sums: NDArray[np.int64], l2: float) -> Floats:
         """G₁²/(H₁+λ) + G₀²/(H₀+λ) − G²/(H+λ) of each candidate that covers `sums`; 0 where a cell is empty."""
         return kernels.gains(sums, self.total, *self.units, l2)
 
 
-def _scale(values: Floats, mass: float) -> float:
+def _largest(values: Floats) -> float:
+    return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+
+
+def _scale(largest: float, mass: float) -> float:
     """The power of two that values are multiplied by in fixed point: whole weights of them sum to less than 2^ROOM."""
-    most = mass * max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    most = mass * largest
     return math.ldexp(1.0, ROOM - math.frexp(most)[1]) if most > 0.0 else 1.0
 
 
@@ -78,6 +96,7 @@ class NewtonSearch:
             start=1e-9,
             goes_on=lambda covered: True,
             max_literals=self.max_literals,
+            worth=WORTH * derivatives.chance,
             visible=self.visible,
         )
         return grown.states[-1] if grown.states else None

@@ -13,19 +13,24 @@ Longs = NDArray[np.int64]
 
 @jit
 def channels(
-    slope: Floats, curvature: Floats, weights: Floats, slope_scale: float, curve_scale: float
-) -> tuple[Longs, Longs]:
-    """Slopes and then curvatures of the examples in fixed point, those of one example times its weight; their sums."""
+    slope: Floats, curvature: Floats, weights: Floats, slope_scale: float, curve_scale: float, square_scale: float
+) -> tuple[Longs, Longs, Longs]:
+    """Slopes and then curvatures of the examples in fixed point, those of one example times its weight; their sums.
+
+    And the sums of the squared slopes.
+    """
     n, n_outputs = slope.shape
     out = np.empty((n, 2 * n_outputs), np.int64)
     total = np.zeros(2 * n_outputs, np.int64)
+    squares = np.zeros(n_outputs, np.int64)
     for i in range(n):
         for k in range(n_outputs):
             out[i, k] = np.int64(np.rint(weights[i] * np.rint(slope[i, k] * slope_scale)))
             out[i, n_outputs + k] = np.int64(np.rint(weights[i] * np.rint(curvature[i, k] * curve_scale)))
             total[k] += out[i, k]
             total[n_outputs + k] += out[i, n_outputs + k]
-    return out, total
+            squares[k] += np.int64(np.rint(weights[i] * np.rint(slope[i, k] * slope[i, k] * square_scale)))
+    return out, total, squares
 
 
 @jit

@@ -1,0 +1,75 @@
+"""What a further condition of a rule must be worth: HornBoost on single tables and generated data, by that number.
+
+    python -m benchmarks.worth --data DATA [--worth 0 1 2 3 4 5 8]
+
+Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+
+import hornboost as hb
+from benchmarks import flagship
+from benchmarks.papers.markdown import markdown_table
+from hornboost.learners import newton
+
+TABLES = ("breast-wisc", "pima", "german-credit", "horse-colic", "hepatitis", "ionosphere")
+GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
+    "shop, 100 products": ("shop", {"n": 1_000, "products": 100, "noise": 0.02}),
+    "shop, 600 products": ("shop", {"n": 1_000, "products": 600, "noise": 0.02}),
+    "bank, 10 % noise": ("bank", {"n": 1_600, "noise": 0.1}),
+    "trains, 10 % noise": ("trains", {"n": 1_600, "noise": 0.1}),
+    "molecules, 10 % noise": ("molecules", {"n": 800, "noise": 0.1}),
+}
+
+
+def parts(data: Path) -> Iterator[tuple[str, Any, Any, Any, Any, Any]]:
+    """Name, database, rows, labels, and what is learned from and tested on: five folds, or halves of three seeds."""
+    for name in TABLES:
+        loaded = flagship.load(data, name, None)
+        for train, test in StratifiedKFold(5, shuffle=True, random_state=1).split(loaded.X, loaded.y):
+            yield name, loaded.database, loaded.X, loaded.y, train, test
+    for name, (generator, options) in GENERATED.items():
+        for seed in range(3):
+            database = getattr(hb.datasets, generator)(**options, seed=seed).database()
+            X, y = database.examples()
+            half = len(X) // 2
+            yield name, database, X, np.asarray(y), np.arange(half), np.arange(half, len(X))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--worth", type=float, nargs="+", default=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0])
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found: dict[str, dict[float, list[tuple[float, ...]]]] = {}
+    for name, database, X, y, train, test in parts(arguments.data):
+        for worth in arguments.worth:
+            newton.WORTH = worth
+            started = time.process_time()
+            model = hb.HornBoostClassifier(database, random_state=0, n_jobs=1).fit(X.iloc[train], y[train])
+            seconds = time.process_time() - started
+            proba = model.predict_proba(X.iloc[test])
+            accuracy = 100.0 * float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == y[test]))
+            loss = float(log_loss(y[test], proba, labels=list(model.classes_)))
+            found.setdefault(name, {}).setdefault(worth, []).append((loss, accuracy, model.n_conditions_, seconds))
+    rows = [
+        [name, *("{:.4f} / {:.1f} / {:.0f} / {:.1f}".format(*np.mean(by[worth], axis=0)) for worth in arguments.worth)]
+        for name, by in found.items()
+    ]
+    print(markdown_table(["set", *(f"{worth:g}" for worth in arguments.worth)], rows))
+
+
+if __name__ == "__main__":
+    main()
