@@ -225,7 +225,7 @@ def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None
 
 def test_partitions_are_shared_out_again_among_more_workers(divided: hb.Database) -> None:
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
-    with cluster, distributed.Client(cluster) as client:
+    with cluster, distributed.Client(cluster) as client, distributed.Client(cluster):  # the last one is the usual one
         estimator = hb.C2RIBClassifier(divided, rounds=1, random_state=0, client=client)
         X, y = divided.examples()
         used = []

@@ -187,7 +187,7 @@ class DaskParts:
         pending = set(sizes)
         while pending:
             told(self.n - sum(sizes[future] for future in pending))
-            with _told(), suppress(TimeoutError):
+            with _told(), suppress(TimeoutError), self.client.as_current():
                 pending = wait(list(pending), timeout=SOON, return_when="FIRST_COMPLETED").not_done
             self._look_around()
         told(self.n)
@@ -249,7 +249,8 @@ async def _soon(client: Client, futures: list[Future]) -> list[Any] | None:
     from distributed import wait
 
     try:
-        await wait(futures, timeout=SOON)
+        with client.as_current():  # there may be others
+            await wait(futures, timeout=SOON)
     except TimeoutError:
         return None
     found: list[Any] = await client.gather(futures)
