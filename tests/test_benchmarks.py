@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import engine, loans_in_time
+from benchmarks import engine, loans_in_time, regression, which
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = sorted(
@@ -44,6 +44,14 @@ def test_a_benchmark_explains_its_options(
         runpy.run_module(name, run_name="__main__")
     assert not ended.value.code
     assert "usage" in capsys.readouterr().out.lower()
+
+
+def test_what_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [name for name, _ in which.estimators(None)][-1] == "LightGBM"
+    for module in (which, regression):
+        monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert [name for name, _ in which.estimators(None)][-1] == "AdaBoost.M1, trees"
+    assert list(regression.models()) == ["HornBoost", "the mean"]
 
 
 def test_the_readme_lists_every_benchmark_of_a_part() -> None:

@@ -263,13 +263,21 @@ def test_the_votes_that_rules_prints_add_up_to_the_score(run: Any, folder: Path,
     X, y = database.examples()
     clf = hb.HornBoostClassifier(database, rounds=4, max_literals=2, corrective=True, random_state=0).fit(X, y)
     clf.save(path)
-    *printed, start = run("rules", path).out.splitlines()
-    total = np.full(len(X), float(start.split()[0]))
-    for line in printed:
-        vote, text, otherwise = re.fullmatch(r"(\S+)  (.*\.)  % .*; (\S+) otherwise", line).groups()  # type: ignore[union-attr]
-        sign = 1 if text.startswith('risky="1"') else -1
-        total += sign * np.where(database.covers(hb.Clause.parse(text)), float(vote), float(otherwise))
-    np.testing.assert_allclose(total, clf.decision_function(X), atol=1e-3)
+    about_0 = tmp_path / "about_0.json"
+    given = ("--positive", "0", "--set", "rounds=4", "--set", "max_literals=2", "-o", about_0)
+    assert run("fit", folder, *given).code == 0
+    for model, sign in ((path, 1), (about_0, -1)):
+        printed = run("rules", model).out.splitlines()
+        if sign == -1:  # rules are for "1"
+            assert printed.pop() == 'a vote above zero speaks for "0", one below zero for "1"'
+        start = printed.pop()
+        total = np.full(len(X), float(start.split()[0]))
+        for line in printed:
+            parts = re.fullmatch(r"(\S+)  (.*\.)  % .* right(?:; (\S+) otherwise)?", line)
+            assert parts is not None
+            vote, text, otherwise = parts.groups()
+            total += np.where(database.covers(hb.Clause.parse(text)), float(vote), float(otherwise or 0))
+        np.testing.assert_allclose(total, sign * hb.load(model, database).decision_function(X), atol=1e-3)
 
 
 def test_explain_shows_a_witness_and_what_others_lacked(run: Any, model: Path, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ from hornboost.cli.output import check_output, note, say, show_json, write_text
 
 if TYPE_CHECKING:
     from hornboost.estimators.fitted import FittedModel, FittedRegressor
+    from hornboost.model.ensemble import Rule
 
 
 def rules(
@@ -22,11 +24,14 @@ def rules(
     """Print the rules of MODEL with their votes, how many training examples they cover,
     and how many of those are of the class, or the mean of their label; then the vote where a rule does not hold.
 
+    Of two classes, all votes are for the positive one, as in `explain`: a rule for the other votes against it.
+
     Those that move the scores of the training examples most come first: a large vote for a handful of them has little
     influence.
     """
     from hornboost.estimators.fitted import FittedRegressor, load
     from hornboost.model.ensemble import vote_for
+    from hornboost.model.influence import in_order
 
     fitted = load(model)
     if prolog:
@@ -35,10 +40,11 @@ def rules(
     if isinstance(fitted, FittedRegressor):
         _number_rules(fitted, top, as_json)
         return
-    frame = fitted.rules_frame(sort="influence")
-    frame = frame.head(top) if top else frame
     ensemble, target = fitted.ensemble_, fitted.model.target
     about = ensemble.about(target.positive)
+    votes = [_votes(rule, ensemble.classes, about) for rule in fitted.rules_]
+    frame = in_order(fitted.rules_frame().assign(votes=votes), "influence")
+    frame = frame.head(top) if top else frame
     spoken_of = range(len(ensemble.classes)) if len(ensemble.classes) > 2 else [about]
     start = {ensemble.classes[k]: vote_for(ensemble.intercept, k) for k in spoken_of}
     if as_json:
@@ -53,19 +59,32 @@ def rules(
                 "classes": list(ensemble.classes),
                 "start": start,
                 "training": {name: value for name, value in fitted.training_.items() if name != "history"},
-                "rules": frame.to_dict("records"),
+                "rules": frame.drop(columns="votes").to_dict("records"),
             }
         )
         return
     for row in frame.to_dict("records"):
+        vote, otherwise = row["votes"]
         covered = [float(row[f"covered {name}"]) for name in ensemble.classes if f"covered {name}" in row]
         known = sum(covered) if covered and all(value == value for value in covered) else None
         told = [f"{known:g} covered, {row['precision']:.0%} right"] if known else []
-        told += [f"{row['otherwise']:+.4f} otherwise"] if row["otherwise"] else []
-        say(f"{row['confidence']:+.4f}  {row['rule']}" + (f"  % {'; '.join(told)}" if told else ""))
+        told += [f"{otherwise:+.4f} otherwise"] if otherwise else []
+        say(f"{vote:+.4f}  {row['rule']}" + (f"  % {'; '.join(told)}" if told else ""))
     for name, value in start.items():
         say(f'{value:+.4f}  for "{name}", before any rule fires')
+    if len(ensemble.classes) == 2 and any(vote < 0 for vote, _ in frame["votes"]):
+        one, other = ensemble.classes[about], ensemble.classes[1 - about]
+        say(f'a vote above zero speaks for "{one}", one below zero for "{other}"')
     _say_what_counts(fitted)
+
+
+def _votes(rule: Rule, classes: Sequence[str], about: int) -> tuple[float, float]:
+    """What a rule votes where it holds and where it does not: of two classes for the one that scores speak of."""
+    from hornboost.model.ensemble import vote_for
+
+    if len(classes) != 2:
+        return rule.confidence(classes), rule.elsewhere(classes)
+    return vote_for(rule.votes, about), vote_for(rule.otherwise, about) if rule.otherwise else 0.0
 
 
 def _number_rules(fitted: FittedRegressor, top: int | None, as_json: bool) -> None:
