@@ -320,6 +320,68 @@ def test_every_type_of_postgresql_under_any_settings(server: str, schema: str) -
         check(database, lambda sql, before=settings: execute(server, sql, before=before), "postgres")
 
 
+WORDS: dict[str, list[str]] = {
+    "hours": ["1.5", "-3e4", " 7 ", "n/a", "", "3 kg", "\t2\n", ".5", "5.", "+4", "1e5", "NaN", "0.30000000000000004"],
+    "code": ["007", "7", "7.5", "", "  8"],
+}
+"""Texts of columns that are declared numeric; where one has zeros in front, all others must be numbers."""
+
+
+def words_in_sql() -> list[str]:
+    rows = [[str(i % ROWS), *(quoted(words[i % len(words)]) for words in WORDS.values())] for i in range(2 * ROWS)]
+    return [
+        f"CREATE TABLE t (id integer PRIMARY KEY, label text); INSERT INTO t VALUES {examples()}",
+        "CREATE TABLE c (ref integer, hours text, code text); INSERT INTO c VALUES "
+        + ", ".join(f"({', '.join(row)})" for row in rows),
+    ]
+
+
+WORD_OPTIONS: dict[str, Any] = {
+    "label": "label",
+    "positive": "yes",
+    "key": "id",
+    "foreign_keys": [("c.ref", "t.id")],
+    "types": {f"c.{name}": "numeric" for name in WORDS},
+}
+
+
+def test_text_that_is_no_number_is_missing_in_duckdb_and_sqlite(tmp_path: Path) -> None:
+    connection = sqlite_file(tmp_path / "w.sqlite", *words_in_sql())
+    database = hb.Database.from_sqlite(tmp_path / "w.sqlite", "t", **WORD_OPTIONS)
+    assert np.isnan(database.tables["c"].columns["hours"].numbers).sum() == 36  # n/a, nothing, 3 kg and NaN
+    check(database, lambda sql: connection.execute(sql).fetchall(), "sqlite")
+    connection.close()
+    with duckdb.connect() as duck:
+        for statement in words_in_sql():
+            duck.execute(statement)
+        database = hb.Database.from_duckdb(duck, "t", **WORD_OPTIONS)
+        check(database, lambda sql: duck.execute(sql).fetchall(), "duckdb")
+
+
+def test_text_that_is_no_number_is_missing_in_postgresql(server: str) -> None:
+    execute(server, "DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public", *words_in_sql())
+    database = hb.Database.from_postgres(server, "t", **WORD_OPTIONS)
+    check(database, lambda sql: execute(server, sql), "postgres")
+
+
+def test_text_of_numbers_may_be_stored_as_numbers_where_the_statement_runs() -> None:
+    """As `convert` writes a column that is declared numeric."""
+    with duckdb.connect() as duck:
+        for statement in words_in_sql():
+            duck.execute(statement)
+        database = hb.Database.from_duckdb(duck, "t", **WORD_OPTIONS)
+        numbers = {name: database.tables["c"].columns[name].numbers for name in WORDS}
+        stored = pd.DataFrame({"ref": np.arange(2 * ROWS) % ROWS, **numbers})
+        duck.register("stored", stored)
+        duck.execute("DROP TABLE c; CREATE TABLE c AS SELECT * FROM stored")
+        check(database, lambda sql: duck.execute(sql).fetchall(), "duckdb")
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(words_in_sql()[0])
+    stored.to_sql("c", connection, index=False)
+    check(database, lambda sql: connection.execute(sql).fetchall(), "sqlite")
+    connection.close()
+
+
 KEYS = ["'1'", "'01'", "' 1'", "'1.0'", "'a'", "'A'", "'7'", "NULL", "'x y'", "'2'"]
 
 

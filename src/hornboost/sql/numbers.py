@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from hornboost.sql.columns import ColumnPlace
@@ -11,8 +12,11 @@ from hornboost.sql.literals import double, text
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_WITHOUT_NAN = frozenset({"integer", "boolean"})
-"""What cannot hold NaN; the numeric of PostgreSQL can."""
+_WITHOUT_NAN = frozenset({"integer", "boolean", "text"})
+"""What cannot be NaN, the text because that is no number; the numeric of PostgreSQL can be."""
+
+_NUMBER = r"^\s*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
+"""Text that Python reads as a number, as a regular expression."""
 
 
 def compare_number(place: ColumnPlace, op: str, value: float | None, dialect: Dialect) -> exp.Condition:
@@ -28,7 +32,7 @@ def compare_number(place: ColumnPlace, op: str, value: float | None, dialect: Di
 
 
 def as_double(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
-    """The column as a double; NULL where a text is empty."""
+    """The column as a double; NULL where a text is no number."""
     from sqlglot import exp
 
     stored = place.type.stored
@@ -37,9 +41,21 @@ def as_double(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     value: exp.Expr = place.column
     if stored == "boolean" and dialect.name == "postgres":
         value = exp.cast(value, "int")
-    if stored == "text":
-        value = exp.Nullif(this=exp.Trim(this=value), expression=text(""))
-    return exp.cast(value, "double")
+    return _of_text(value, dialect) if stored == "text" else exp.cast(value, "double")
+
+
+def _of_text(value: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """The number that a text spells, NULL if it spells none; also where the same values are now stored as numbers."""
+    from sqlglot import exp
+
+    words = exp.cast(value, "text")
+    if dialect.name == "sqlite":  # which compares a text with a number as one if it spells one, or else as greater
+        is_number: exp.Condition = exp.LTE(this=words, expression=exp.cast(double(math.inf, dialect), "double"))
+        found = exp.cast(value.copy(), "double")
+    else:
+        is_number = exp.RegexpLike(this=words, expression=text(_NUMBER))
+        found = exp.TryCast(this=exp.Trim(this=words.copy()), to=exp.DataType.build("double"))
+    return exp.Case(ifs=[exp.If(this=is_number, true=found)])
 
 
 def without_nan(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
