@@ -71,7 +71,7 @@ def test_a_source_without_a_clear_label_is_named_without_its_password(monkeypatc
     database = hb.datasets.trains(20, seed=1).database()
     monkeypatch.setattr(source, "LABELS", ())
     with pytest.raises(DataError, match=r"user:\*\*\*@localhost") as caught:
-        source._likely_label(database, source.TaskOptions(), ADDRESSES[0])
+        source.likely_label(database, source.TaskOptions(), ADDRESSES[0])
     assert SECRET not in str(caught.value)
 
 

@@ -324,7 +324,9 @@ def test_inspect_says_first_that_it_chose_the_target_itself(run: Any, tmp_path: 
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     said = "no target was named, so 'account' is taken, the first table; choose with --target TABLE --label COLUMN"
     assert run("inspect", tmp_path).out.splitlines()[1] == said
-    assert "no target was named" not in run("inspect", tmp_path, "--target", "loan").out
+    named = run("inspect", tmp_path, "--target", "loan").out
+    assert "no target was named" not in named
+    assert named.splitlines()[1] == "no label was named; fit would learn 'risky' of table 'loan'"
 
 
 def test_evaluate_reports_every_fold_and_the_mean(run: Any, folder: Path) -> None:

@@ -258,6 +258,7 @@ def test_times_are_suggested_by_options_that_work(run: Any, tmp_path: Path) -> N
 
     (said,) = suggested()
     assert "add a column with the time of each prediction to people, and declare both" in said
+    assert "(rules then ask for its age, not its date)" in said
     people["joined"] = "2020-01-01"
     joined, visited = suggested()
     assert joined.endswith("nothing comes before it that has one (visits.at): it is no cutoff")
@@ -267,6 +268,40 @@ def test_times_are_suggested_by_options_that_work(run: Any, tmp_path: Path) -> N
     assert options == ["--time", "people.asked", "--time", "visits.at"]
     done = run("inspect", tmp_path, *task, *options)
     assert done.code == 0, done.err
+
+
+def test_labels_that_are_spelt_in_several_ways_are_named(run: Any, people: Path) -> None:
+    frame = pd.read_csv(people / "people.csv")
+    frame.loc[[1, 2], "left"] = ["No", " no"]
+    frame.to_csv(people / "people.csv", index=False)
+    said = "people.left has ' no', 'No', 'no', which differ only in case and blanks, as classes of their own"
+    assert any(said in line for line in hb.Database.from_folder(people, target="people", label="left").warnings)
+    assert said in run("inspect", people, *TASK).out
+    assert said in run("fit", people, *TASK, "--estimator", "c2rib", "--rounds", 1, "-o", people.parent / "m.json").err
+    assert "differ only in case" not in run("inspect", people, *TASK, "--positive", "yes").out
+
+
+def test_a_label_of_one_class_is_named_and_gets_no_praise(run: Any, people: Path) -> None:
+    frame = pd.read_csv(people / "people.csv")
+    frame.assign(left="no").to_csv(people / "people.csv", index=False)
+    assert "all labels in people.left are 'no', so there is nothing to tell apart" in run("inspect", people, *TASK).out
+    done = run("fit", people, *TASK, "-o", people.parent / "m.json")
+    assert done.code == 0
+    assert "nothing was learned" in done.err
+    assert "right on" not in done.err
+
+
+def test_a_row_number_is_an_identifier_in_disguise(run: Any, people: Path) -> None:
+    frame = pd.read_csv(people / "visits.csv").drop(columns="visit_id")
+    frame["line"] = np.random.default_rng(0).permutation(len(frame)) + 7
+    frame["place"] = frame["line"].replace(7, 8)
+    frame.to_csv(people / "visits.csv", index=False)
+    for said in (
+        run("inspect", people, *TASK).out,
+        run("fit", people, *TASK, "--estimator", "c2rib", "--rounds", 1, "-o", people.parent / "m.json").err,
+    ):
+        assert "visits.line numbers the 180 rows one by one and looks like an identifier" in said
+        assert "visits.place" not in said
 
 
 SHOPS = """shop;opened;price;size;note

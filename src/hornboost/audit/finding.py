@@ -135,6 +135,8 @@ class Audit:
 
     def __str__(self) -> str:
         parts = [self.headline, *(f"{n}. {finding}" for n, finding in enumerate(self.findings, 1))]
+        if "times" in self.options:
+            parts.append("with --time, rules ask for the ages of such rows, and no longer for their dates")
         if len([finding for finding in self.findings if finding.options]) > 1:
             parts.append(f"all together: {command_text(self.options)}")
         parts += ["\n".join(["note, " + note.lines[0], *note.lines[1:]]) for note in self.notes]

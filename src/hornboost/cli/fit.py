@@ -197,7 +197,7 @@ def _report(
     right = ""
     if quality is not None and is_regressor(fitted):
         right = f", R² {quality:.3f} on the training examples"
-    elif quality is not None:
+    elif quality is not None and y.nunique() > 1:  # of one class, all are right whatever was learned
         right = f", right on {quality:.1%} of the training examples"
     note(f"{'interrupted; kept' if interrupted else 'learned'} {counted(len(rules), 'rule')} in {seconds:.1f} s{right}")
     note(f"wrote {output}; see them with: hornboost rules {output}")

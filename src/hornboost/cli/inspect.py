@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +12,7 @@ import typer
 from hornboost.cli import options as shared
 from hornboost.cli.output import note, say, show_json, show_table
 from hornboost.cli.source import TaskOptions
-from hornboost.errors import counted
+from hornboost.errors import DataError, counted
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -34,7 +36,7 @@ def inspect(
     elif as_json:
         show_json(_as_json(database))
     else:
-        _show(database, is_target_guessed=options.target is None)
+        _show(database, _about_task(database, options, source))
 
 
 @shared.gathers(options=shared.task_options)
@@ -58,13 +60,29 @@ def convert(
     note(f"wrote {counted(len(database.tables), 'table')} and schema.toml to {folder}")
 
 
-def _show(database: Database, *, is_target_guessed: bool) -> None:
+def _about_task(database: Database, options: TaskOptions, source: str) -> list[str]:
+    """What was left open: the target, and the label, for which `fit` would take the likeliest."""
+    from hornboost.cli.source import likely_label
+
+    if database.target.label is not None:
+        return []
+    first, found = database.target.table, []
+    if options.target is None and len(database.tables) > 1:
+        found = [
+            f"no target was named, so '{first}' is taken, the first table; choose with --target TABLE --label COLUMN"
+        ]
+    with suppress(DataError):  # then fit asks for it as well
+        table, label = likely_label(database, options, source)
+        found.append(f"no label was named; fit would learn '{label}' of table '{table}'")
+    return found
+
+
+def _show(database: Database, left_open: Iterable[str]) -> None:
     from hornboost.data.describe import headline
 
     say(headline(database))
-    if is_target_guessed and database.target.label is None and len(database.tables) > 1:
-        first = database.target.table
-        say(f"no target was named, so '{first}' is taken, the first table; choose with --target TABLE --label COLUMN")
+    for line in left_open:
+        say(line)
     described = database.describe()
     for table, columns in described.groupby("table", sort=False):
         say()

@@ -141,7 +141,7 @@ def open_task(source: str, options: TaskOptions) -> Database:
 
     database = open_source(source, options)
     if database.target.label is None:
-        table, label = _likely_label(database, options, source)
+        table, label = likely_label(database, options, source)
         note(f"no label was named: learning '{label}' of table '{table}' (choose others with --target and --label)")
         database = open_source(source, replace(options, target=table, label=label))
     say_what_was_read(database)
@@ -290,7 +290,7 @@ def _refuse_options(
         raise DataError(f"{place}: {reason}, so --{OPTION_NAMES.get(given[0], given[0])} has no use here; leave it out")
 
 
-def _likely_label(database: Database, options: TaskOptions, source: str) -> tuple[str, str]:
+def likely_label(database: Database, options: TaskOptions, source: str) -> tuple[str, str]:
     """The table and column that are most likely to be predicted, or an error that says what to name."""
     tables = [options.target] if options.target else list(database.tables)
     found = []

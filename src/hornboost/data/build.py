@@ -14,6 +14,7 @@ from hornboost.data.built import Built, FoldValues, Labelled, Target
 from hornboost.data.convert import encode_nominal, factorize, factorize_keys, to_moments, to_numbers
 from hornboost.data.date_forms import with_order
 from hornboost.data.domain import Domain
+from hornboost.data.doubts import about_spellings
 from hornboost.data.labels import MANY, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
@@ -82,7 +83,7 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
         if item.file is None
     }
     unlabelled = np.setdiff1d(asked, labelled.rows, assume_unique=True)
-    return Built(tables, domains, labelled, unlabelled, folds, tuple(warnings), whatever_time, excluded)
+    return Built(tables, domains, labelled, unlabelled, folds, (*warnings, *labelled.doubts), whatever_time, excluded)
 
 
 def _excluded_codes(task: Task, hidden: set[tuple[str, str]], source: Source) -> dict[str, NDArray[np.int32]]:
@@ -212,6 +213,7 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
         names[codes],
         relabelled,
         "classes",
+        tuple(about_spellings(f"{task.table}.{task.label}", classes)),
     )
 
 

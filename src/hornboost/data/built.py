@@ -47,7 +47,7 @@ class Labelled:
     All rows and None when there is no label.
 
     `relabelled` says whether `labels` are other than the column: classes were put together under a new name, or values
-    that no classifier takes are classes by their text.
+    that no classifier takes are classes by their text. `doubts` are sentences about their spelling.
     """
 
     target: Target
@@ -55,6 +55,7 @@ class Labelled:
     labels: NDArray[Any] | None = None
     relabelled: bool = False
     kind: LabelKind | None = None
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -218,7 +218,15 @@ class Database(Partitionable, Readable):
         target = self.target.table
         hidden = about_unreached(unreached(self._built.tables, target, FARTHEST), target, FARTHEST)
         identifiers = likely_identifiers(self._built.tables.values())
-        return (*self.reading_warnings, *self.time_warnings, *dangling, *hidden, *identifiers)
+        return (*self.reading_warnings, *self._about_label(), *self.time_warnings, *dangling, *hidden, *identifiers)
+
+    def _about_label(self) -> Iterator[str]:
+        target = self.target
+        if len(target.classes) == 1:
+            yield (
+                f"all labels in {target.table}.{target.label} are '{target.classes[0]}', so there is nothing to tell "
+                "apart; add rows of another class, or choose another label"
+            )
 
     @property
     def reading_warnings(self) -> tuple[str, ...]:

@@ -1,15 +1,17 @@
-"""What looks odd in a database: text that is nearly numbers or dates, and names that rules could learn by heart."""
+"""What looks odd in a database: text that is nearly numbers or dates, labels that are spelt in several ways, and names
+and row numbers that rules could learn by heart.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hornboost.data.date_forms import UNKNOWN, order_in
-from hornboost.data.table import Table
+from hornboost.data.table import Column, Table
 from hornboost.data.text_dates import MISSING_TOKENS
 from hornboost.data.text_numbers import among_numbers, is_number, words_of
 from hornboost.data.values import stored_type
@@ -102,8 +104,38 @@ def _begins(values: pa.ChunkedArray, test: Callable[[str], bool]) -> bool:
     return bool(first) and 2 * sum(map(test, first)) > len(first)
 
 
+def _counts_rows(column: Column) -> bool:
+    """Whether a column of numbers is a row number: whole, one more each time, in whatever order."""
+    numbers = column.numbers
+    if column.is_date or column.is_age or numbers.size < MANY or not np.isfinite(numbers).all():
+        return False
+    places = numbers - numbers.min()
+    if places.max() != numbers.size - 1 or (places != np.floor(places)).any():
+        return False
+    return bool(np.bincount(places.astype(np.int64)).max() == 1)
+
+
+def about_spellings(place: str, classes: Mapping[str, str]) -> list[str]:
+    """Which values of a label are different classes by nothing but case and blanks, given the class of each value.
+
+    >>> about_spellings("jobs.back", {"No": "No", "no": "no", "no ": "no ", "yes": "yes"})
+    ["jobs.back has 'No', 'no', 'no ', which differ only in case and blanks, as classes of their own; write them alike"]
+    >>> about_spellings("jobs.back", {"No": "not yes", "no": "not yes", "yes": "yes"})
+    []
+    """
+    alike: dict[str, list[str]] = {}
+    for value in classes:
+        alike.setdefault(" ".join(value.casefold().split()), []).append(value)
+    return [
+        f"{place} has {', '.join(map(repr, values))}, which differ only in case and blanks, as classes of their own; "
+        "write them alike"
+        for values in alike.values()
+        if len({classes[value] for value in values}) > 1
+    ]
+
+
 def likely_identifiers(tables: Iterable[Table]) -> list[str]:
-    """Which columns have values that are nearly all different: rules about them learn names by heart.
+    """Which columns have values that are nearly all different, or number the rows: rules learn them by heart.
 
     Columns whose rows lie in partitions are not looked at.
     """
@@ -112,7 +144,15 @@ def likely_identifiers(tables: Iterable[Table]) -> list[str]:
     found = []
     for table in tables:
         for column in table.columns.values():
-            if column.kind == "nominal" and not isinstance(column, AbsentColumn):
+            if isinstance(column, AbsentColumn):
+                continue
+            if column.kind == "numeric" and _counts_rows(column):
+                found.append(
+                    f"{table.name}.{column.name} numbers the {table.n_rows:,} rows one by one and looks like an "
+                    "identifier; if rules should not look at their order, leave it out with "
+                    f"--exclude {table.name}.{column.name}"
+                )
+            elif column.kind == "nominal":
                 known = column.codes[column.codes >= 0]
                 distinct = int(np.count_nonzero(np.bincount(known))) if known.size else 0
                 if distinct >= MANY and 2 * distinct > known.size:

@@ -139,6 +139,10 @@ def about_future(facts: list[TimeFacts]) -> Iterable[str]:
         yield f"every cutoff comes after all rows with a time, of which the last is of {last}"
 
 
+AGES = " (rules then ask for its age, not its date)"
+"""What it costs to declare a time, which a user should know before."""
+
+
 def suggested_times(database: Database) -> list[str]:
     """Columns that look like times and are not declared as such, with the option that declares them.
 
@@ -153,7 +157,7 @@ def suggested_times(database: Database) -> list[str]:
         candidates = _candidates(table)
         if table.times is None:
             found += [
-                f"{table.name}.{column.name} looks like a time: if it says from when on a row is known, "
+                f"{table.name}.{column.name} looks like a time: if it says from when on a row is known{AGES}, "
                 f"declare it with --time {table.name}.{column.name}"
                 for column in candidates
             ]
@@ -196,7 +200,8 @@ def _without_cutoffs(database: Database) -> list[str]:
             )
             continue
         found.append(
-            f"{place} looks like a time: if it says up to when an example may look, declare it with --time {place}"
+            f"{place} looks like a time: if it says up to when an example may look, declare it with --time {place} "
+            "(rules then ask how old other rows are at it, not for its date)"
         )
         cutoff = place if cutoff.endswith(".COLUMN") else cutoff
     needs = (
@@ -205,7 +210,7 @@ def _without_cutoffs(database: Database) -> list[str]:
         else f"add a column with the time of each prediction to {target.name}, and "
     )
     return found + [
-        f"{table.name}.{column.name} looks like a time: if it says from when on a row is known, "
+        f"{table.name}.{column.name} looks like a time: if it says from when on a row is known{AGES}, "
         f"{needs}declare both, with --time {cutoff} --time {table.name}.{column.name}"
         for table, column in others
     ]
