@@ -190,12 +190,15 @@ def open_for_model(source: str, model: SavedModel, options: TaskOptions) -> Data
 
 def as_read_by(model: SavedModel, database: Database) -> Database:
     """The one table of a database in the types of a model of a single table; what is a key here stays one."""
+    from hornboost.model.dates import check_dates
     from hornboost.model.times import dated_by
 
     table = database.tables[database.target.table]
     keys = {column.name for column in table.keys}
     columns = {place: column for place, column in model.columns(table.name).items() if column.name not in keys}
-    return dated_by(model, database.read_as(columns))
+    found = database.read_as(columns)
+    check_dates(columns, found)
+    return dated_by(model, found)
 
 
 def _open_folder(path: Path, options: TaskOptions) -> Database:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.build import build, hidden_columns
 from hornboost.data.built import Target
+from hornboost.data.date_forms import order_of
 from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text, type_name
 from hornboost.data.distances import FARTHEST, about_unreached, unreached
 from hornboost.data.domain import Domain
@@ -137,7 +138,8 @@ class Database(Partitionable, Readable):
         respelled = (
             column.type == "nominal" and found.stored == "text" and column.stored not in (None, "text", "integer")
         )
-        return type_name(found) == column.type and not respelled
+        orders = {order_of(found.stored), order_of(column.stored)} - {None} if column.type == "date" else ()
+        return type_name(found) == column.type and not respelled and len(orders) < 2
 
     @property
     def tables(self) -> Mapping[str, Table]:

@@ -112,6 +112,15 @@ def with_order(stored: str | None, order: str | None) -> str | None:
     return stored if order is None or stored is None else f"{stored} {order}"
 
 
+def are_counted(stored: str | None) -> bool:
+    """Whether dates are stored as numbers, which count days.
+
+    >>> are_counted("integer"), are_counted("date day-first"), are_counted(None)
+    (True, False, False)
+    """
+    return (stored or "").startswith(("integer", "double", "float", "decimal"))
+
+
 def order_of(stored: str | None) -> str | None:
     """The order in what `with_order` gives."""
     return (stored or "").partition(" ")[2] or None

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from hornboost.data.build import encode_attribute
 from hornboost.data.built import Built
 from hornboost.data.convert import factorize, known_codes, remap
-from hornboost.data.date_forms import order_of
+from hornboost.data.date_forms import are_counted, order_of
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
-from hornboost.data.text_dates import as_dates, plain_dates
+from hornboost.data.text_dates import TextDates, as_dates, check_order, plain_dates
 from hornboost.data.text_numbers import among_numbers, only_numbers
 from hornboost.data.times import encode_time, mixed_zones, one_time
 from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
@@ -277,7 +277,7 @@ def _encode_keys(
 
 def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     if column.kind == "numeric":
-        dates = as_dates(values, order_of(column.stored)) if column.is_date else None
+        dates = _dates_as(column, values, place) if column.is_date else None
         kept = values if dates is None else dates.values
         if column.stored == "text" and not column.is_date:  # what is no number was said when the database was read
             found = among_numbers(values)
@@ -303,6 +303,21 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     code_of = {category: code for code, category in enumerate(categories)}
     mapping = [-1 if text is None else code_of[text] for text in texts]
     return replace(column, values=remap(codes, np.array(mapping, dtype=np.int32)), categories=categories)
+
+
+def _dates_as(column: Column, values: pa.ChunkedArray, place: str) -> TextDates | None:
+    """Text as the dates of a column; numbers are dates only where those of the column were."""
+    order = order_of(column.stored)
+    check_order(values, order, place)
+    if (
+        are_counted(stored_type(values.type))
+        and not are_counted(column.stored)
+        and column.stored
+        and _any_value(values)
+    ):
+        reason = f"{values.drop_null()[0]} is a number where dates were learned from"
+        raise DataError(f"{place}: {reason}; use ISO 8601 dates such as 1993-07-05")
+    return as_dates(values, order)
 
 
 def _spelled_as(stored: str, values: pa.ChunkedArray) -> pa.ChunkedArray:

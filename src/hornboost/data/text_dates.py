@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hornboost.data.convert import factorize, remap
-from hornboost.data.date_forms import parse_dates, with_order
+from hornboost.data.date_forms import in_iso, parse_dates, parse_moments, with_order
 from hornboost.data.values import stored_type
+from hornboost.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +56,30 @@ def as_dates(values: pa.ChunkedArray, order: str | None = None) -> TextDates | N
     if isinstance(moments, str):
         return None
     return TextDates(taken(codes, moments), tokens_in(distinct), found)
+
+
+def check_order(values: pa.ChunkedArray, order: str | None, place: str) -> None:
+    """Refuse text that is no date in the order that is known of its column, which no other may take the place of.
+
+    >>> import pyarrow as pa
+    >>> check_order(pa.chunked_array([["9/12/2025", "9/30/2025"]]), "day-first", "here")
+    Traceback (most recent call last):
+        ...
+    hornboost.errors.DataError: here: row 2 holds '9/30/2025', which is not a date with the day first; use ISO 8601 ...
+    """
+    import pyarrow as pa
+
+    if order is None or stored_type(values.type) != "text":
+        return
+    codes, distinct = factorize(values)
+    words = without_tokens(distinct)
+    if not isinstance(parse_dates(words, order)[0], str):
+        return
+    for code, word in enumerate(words.to_pylist()):
+        if word is not None and isinstance(parse_moments(pa.array([in_iso(word, order)])), str):
+            row, first = int((codes == code).argmax()) + 1, order.partition("-")[0]
+            reason = f"row {row} holds '{word}', which is not a date with the {first} first"
+            raise DataError(f"{place}: {reason}; use ISO 8601 dates such as 1993-07-05")
 
 
 def plain_dates(values: pa.ChunkedArray) -> TextDates | None:

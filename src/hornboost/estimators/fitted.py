@@ -11,7 +11,7 @@ import narwhals.dependencies as frames
 import numpy as np
 
 from hornboost.data import Database
-from hornboost.data.date_forms import order_of
+from hornboost.data.date_forms import are_counted, order_of
 from hornboost.data.frames import decode_table
 from hornboost.data.mirror import mirrored
 from hornboost.data.table import Table
@@ -219,8 +219,12 @@ def _of_constants(model: file.SavedModel) -> Database:
         column.name: pa.chunked_array([_typed(column.type, constants[column.name], height)])
         for column in model.schema[table]
     }
-    ordered = {column.name: str(column.stored) for column in model.schema[table] if order_of(column.stored) is not None}
-    return dated_by(model, Database(*single_table(columns, table, ordered)))
+    stored = {
+        column.name: str(column.stored)
+        for column in model.schema[table]
+        if order_of(column.stored) is not None or (column.type == "date" and are_counted(column.stored))
+    }
+    return dated_by(model, Database(*single_table(columns, table, stored)))
 
 
 def _typed(kind: str, constants: Iterable[str], height: int) -> pa.Array:

@@ -23,6 +23,7 @@ from hornboost.logic.aggregate import columns_of
 from hornboost.logic.clause import Clause
 from hornboost.logic.text import print_path
 from hornboost.model import times
+from hornboost.model.dates import check_dates
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.part import ParsedPart
 from hornboost.model.routes import Routes, aggregates_of, check_aggregates, check_routes, read, written
@@ -173,6 +174,7 @@ class SavedModel:
                         f"{place}: the model needs the column '{name}' of table '{table}' as {kind}, and here it is "
                         f"{found}"
                     )
+        check_dates(self.columns(), database)
         times.check_same(self, database)
         self._check_domains(database)
         check_routes(self, database)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hornboost.data.date_forms import order_of
 from hornboost.data.partitions.raw import ParquetRows, RawTable, SpooledRows, TextReading, TypedRows, distinct_values
 from hornboost.data.source import Source
+from hornboost.data.text_dates import check_order
 from hornboost.data.text_numbers import uses_commas, with_points
 from hornboost.errors import DataError
 
@@ -122,8 +124,12 @@ class Spool:
         stored: dict[str, str] = {}
         for name in source.columns:
             values, place = source.read(name), f"{source.name}.{name}"
-            if declared.get(name, ("", None))[0] == "time":
-                check_zones(values, f"{source.location}: table '{source.name}', column '{name}'")
+            kind, known = declared.get(name, ("", None))
+            full_place = f"{source.location}: table '{source.name}', column '{name}'"
+            if kind == "time":
+                check_zones(values, full_place)
+            if kind in ("date", "time"):
+                check_order(values, order_of(known), full_place)
             found = text_type(values, declared.get(name), place, notes, source.decimal_commas)
             if found is not None:
                 kinds[name] = found

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hornboost.data.date_forms import ORDERS
+from hornboost.data.date_forms import ORDERS, order_of
 from hornboost.data.doubts import about_text
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.labels import as_label_kind, column_kind
@@ -283,7 +283,8 @@ def with_model(options: Mapping[str, Any], columns: Mapping[str, Collection[str]
         if found.type == "key":
             keys.setdefault(table, {})[column] = found.domain
         else:
-            types[f"{table}.{column}"] = found.type
+            order = order_of(found.stored) if found.type == "date" else None
+            types[f"{table}.{column}"] = order if order in ORDERS else found.type
     for table, columns in dict(options.get("keys") or {}).items():
         keys[table] = {**keys.get(table, {}), **_key_domains(columns)}
     return {**options, "keys": keys, "types": {**types, **(options.get("types") or {})}} if model else dict(options)

@@ -14,7 +14,7 @@ from hornboost.data.convert import factorize
 from hornboost.data.date_forms import order_of, parse_dates, parse_moments, with_order
 from hornboost.data.partitions.spool import StreamedSource
 from hornboost.data.source import ArrowSource, DatedSource, Source
-from hornboost.data.text_dates import as_dates, taken, tokens_in, without_tokens
+from hornboost.data.text_dates import as_dates, check_order, taken, tokens_in, without_tokens
 from hornboost.data.text_numbers import among_numbers, only_numbers, uses_commas, with_points
 from hornboost.data.times import check_zones
 from hornboost.data.values import as_integers, stored_type, to_text
@@ -34,9 +34,12 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
     columns, stored = {}, {}
     for name in source.columns:
         values, place = source.read(name), f"{source.name}.{name}"
-        if declared.get(name, ("", None))[0] == "time":
-            check_zones(values, f"{source.location}: table '{source.name}', column '{name}'")
-        kind = declared.get(name, ("", None))[0]
+        kind, known = declared.get(name, ("", None))
+        full_place = f"{source.location}: table '{source.name}', column '{name}'"
+        if kind == "time":
+            check_zones(values, full_place)
+        if kind in ("date", "time"):
+            check_order(values, order_of(known), full_place)
         if source.decimal_commas and kind not in ("key", "nominal") and uses_commas(values, kind):
             values = with_points(values)
         if name in declared:
@@ -73,6 +76,7 @@ def dated_source(
         values = source.read(name)
         is_dictionary = pa.types.is_dictionary(values.type) and name not in getattr(source, "plain_text", ())
         is_category = is_dictionary or name in getattr(source, "categories", ())
+        check_order(values, orders.get(name), f"{source.location}: table '{source.name}', column '{name}'")
         found = None if is_category and name not in orders else as_dates(values, orders.get(name))
         if found is not None:
             dates[name] = found
