@@ -304,6 +304,29 @@ def test_a_row_number_is_an_identifier_in_disguise(run: Any, people: Path) -> No
         assert "visits.place" not in said
 
 
+def test_a_spreadsheet_in_the_folder_is_named_and_so_is_the_folder_itself(
+    run: Any, people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (people / "more.xlsx").touch()
+    assert "more.xlsx is not read; save each of its sheets as a CSV file" in run("inspect", people, *TASK).out
+    monkeypatch.chdir(people)
+    for here in (".", "../people/../people/."):
+        assert run("inspect", here, "--target", "peple").err.startswith("hornboost: people: there is no table 'peple'")
+    with pytest.raises(DataError, match=r"^people: "):
+        hb.Database.from_folder(Path(), target="peple")
+    assert "write the model first, then the data" in run("predict", ".", "model.json").err
+
+
+@pytest.mark.parametrize("word", ["NA", "N/A", "n/a"])
+def test_a_word_for_a_missing_number_leaves_a_column_of_numbers(people: Path, word: str) -> None:
+    frame = pd.read_csv(people / "visits.csv", keep_default_na=False)
+    frame.replace("NA", word).to_csv(people / "visits.csv", index=False)
+    assert (
+        hb.Database.from_folder(people, target="people", label="left").tables["visits"].columns["cost"].kind
+        == "numeric"
+    )
+
+
 SHOPS = """shop;opened;price;size;note
 1;31.12.2023;1.234,50;3;a, b
 2;01.02.2024;0,5;4;"c;d"

@@ -127,7 +127,8 @@ def test_every_kind_of_test_can_be_parsed_back_in_every_dialect(dialect: str) ->
 
 
 def test_an_unknown_dialect_is_named() -> None:
-    with pytest.raises(ClauseError, match="there is no SQL dialect 'postgresql'; did you mean 'postgres'"):
+    known = "Known are duckdb, sqlite, postgres, spark, bigquery"
+    with pytest.raises(ClauseError, match=rf"there is no SQL dialect 'postgresql'; did you mean 'postgres'\? {known}"):
         clause("t(k=K)").to_sql("postgresql")
 
 

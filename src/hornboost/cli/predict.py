@@ -150,6 +150,8 @@ def load_with_examples(
     from hornboost.estimators.fitted import fitted
     from hornboost.model import file
 
+    if source.endswith(".json") and not model.name.endswith(".json"):
+        raise DataError(f"'{model}' stands where the model is expected: write the model first, then the data")
     saved = file.load(model)
     if unlabelled and options.label is None:
         opened, unlabelled = _open_unlabelled(source, saved, options)

@@ -88,6 +88,7 @@ class TaskOptions:
 def open_source(source: str, options: TaskOptions) -> Database:
     """The database behind a source, with the task that the options state."""
     from hornboost.data import Database
+    from hornboost.data.readers.folder import named
 
     if source.lower().startswith(POSTGRES):
         return Database.from_postgres(
@@ -103,7 +104,7 @@ def open_source(source: str, options: TaskOptions) -> Database:
             f"{shown(source)!r} is no path and no postgresql:// address; give a folder, a file or an address"
         ) from None
     if is_folder:
-        return _open_folder(path, options)
+        return _open_folder(named(path), options)
     if not exists and path.suffix not in (".b", ".f", ".n") and not path.with_name(path.name + ".b").exists():
         raise DataError(
             f"there is no file or folder '{shown(source)}'; give a folder, a database file, a CSV or ARFF "

@@ -282,7 +282,7 @@ class Schema:
         everywhere = {column.name for table in self.tables.values() for column in table.columns}
         for name in task.exclude_columns:
             if name not in everywhere:
-                self._resolve(name, f"exclude_columns of {place}")
+                self._resolve(name, f"exclude_columns (--exclude) of {place}")
 
     def _validate_sides(self, task: Task, place: str) -> None:
         if task.predicts == "numbers" and (task.positive or task.negative):
@@ -354,13 +354,13 @@ def stated_types(
     for reference, kind in types.items():
         table, column = split_reference(str(reference), columns)
         if table not in columns:
-            raise DataError(f"{location}: types: there is no table '{table}'{did_you_mean(table, columns)}")
+            raise DataError(f"{location}: types (--type): there is no table '{table}'{did_you_mean(table, columns)}")
         if column not in columns[table]:
             hint = did_you_mean(column, columns[table])
-            raise DataError(f"{location}: types: table '{table}' has no column '{column}'{hint}")
+            raise DataError(f"{location}: types (--type): table '{table}' has no column '{column}'{hint}")
         if kind not in (*COLUMN_TYPES, *ORDERS):
             hint = did_you_mean(str(kind), (*COLUMN_TYPES, *ORDERS))
-            raise DataError(f"{location}: types: unknown type '{kind}' of {table}.{column}{hint}")
+            raise DataError(f"{location}: types (--type): unknown type '{kind}' of {table}.{column}{hint}")
         found[table, column] = "date" if kind in ORDERS else cast(ColumnKind, kind)
     return found
 

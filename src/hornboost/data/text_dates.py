@@ -13,7 +13,7 @@ from hornboost.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MISSING_TOKENS = frozenset(["?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"])
+MISSING_TOKENS = frozenset(["?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A"])
 """Words that stand for a missing value in a column of numbers or dates."""
 
 _LIKE_A_DATE = re.compile(r"\s*([0-9]{4,}-[0-9]{2}-|-?infinity|[0-9]{1,4}([./-])[0-9]{1,2}\2[0-9])")

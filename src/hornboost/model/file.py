@@ -150,7 +150,7 @@ class SavedModel:
             raise ModelError(
                 f"the model predicts rows of table '{self.target.table}', and this database's target is "
                 f"'{database.target.table}'; "
-                f"open it with target='{self.target.table}'"
+                f"open it with target='{self.target.table}' (--target {self.target.table})"
             )
         place = database.schema.location
         for table, columns in self.used().items():

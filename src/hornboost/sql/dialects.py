@@ -35,7 +35,9 @@ class Dialect:
     def named(cls, name: str, error: type[HornBoostError]) -> Dialect:
         """The dialect of this name, or an error that suggests one."""
         if name not in _DIALECTS:
-            raise error(f"there is no SQL dialect '{name}'{did_you_mean(name, DIALECTS)}")
+            hint = did_you_mean(name, DIALECTS)
+            known = "" if "known are" in hint else f" Known are {', '.join(DIALECTS)}"
+            raise error(f"there is no SQL dialect '{name}'{hint}{known}")
         return _DIALECTS[name]
 
     def parameter(self, name: str) -> exp.Expr:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hornboost.data.partitions.spool import Spool
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
 class ParquetSource:
@@ -91,6 +92,7 @@ def read_folder(
     from hornboost.data.readers.inferred import infer_folder, orders_of
     from hornboost.data.readers.typed import dated_source
 
+    folder = named(folder)
     if not (folder / "schema.toml").exists():
         return infer_folder(folder, task, options, spool)
     schema = with_types(with_times(read_schema(folder / "schema.toml"), options), options)
@@ -171,6 +173,16 @@ def open_file(path: Path, name: str, types: Mapping[str, str] | None, spool: Spo
     source = ArrowSource(name, read_csv(path, types), path.name, csv_header(path))
     source.decimal_commas = has_decimal_commas(path)
     return source
+
+
+def named(folder: Path) -> Path:
+    """A folder by a name that messages can call it by, which `.` and `..` are not."""
+    return folder if folder.name not in ("", "..") else folder.resolve()
+
+
+def unread_files(folder: Path) -> list[str]:
+    """Spreadsheets in a folder, which may be meant to be tables and are not read."""
+    return sorted(path.name for path in folder.iterdir() if path.suffix.lower() in SPREADSHEETS)
 
 
 def table_files(folder: Path) -> Sequence[Path]:

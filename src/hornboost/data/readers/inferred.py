@@ -209,7 +209,7 @@ def infer_folder(
     folder: Path, task: str | None, options: Mapping[str, Any], spool: Spool | None = None
 ) -> dict[str, Any]:
     """The arguments of `Database` for a folder without a schema."""
-    from hornboost.data.readers.folder import table_files
+    from hornboost.data.readers.folder import table_files, unread_files
 
     if task is not None:
         raise DataError(
@@ -221,7 +221,12 @@ def infer_folder(
             f"{folder.name}: the folder has no .csv, .csv.gz or .parquet file; give the folder that holds the tables"
         )
     arguments = infer_files(files, folder.name, options, spool=spool)
-    return arguments | {"schema": replace(arguments["schema"], name=folder.name), "folder": folder}
+    unread = [f"{name} is not read; save each of its sheets as a CSV file" for name in unread_files(folder)]
+    return arguments | {
+        "schema": replace(arguments["schema"], name=folder.name),
+        "folder": folder,
+        "warnings": [*arguments.get("warnings", ()), *unread],
+    }
 
 
 def infer_files(
