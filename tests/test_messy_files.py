@@ -110,6 +110,19 @@ def test_a_key_that_two_repeated_rows_spoil_is_named(run: Any, people: Path, rea
     assert said in db.warnings
 
 
+def test_a_key_that_is_given_is_linked_by_its_name_though_rows_repeat_it(run: Any, people: Path) -> None:
+    table = pd.read_csv(people / "people.csv").rename(columns={"person_id": "people_no"})
+    pd.concat([table, table.iloc[[3, 8]]]).to_csv(people / "people.csv", index=False)
+    visits = pd.read_csv(people / "visits.csv").rename(columns={"person_id": "people_no"})
+    visits.to_csv(people / "visits.csv", index=False)
+    said = run("inspect", people, *TASK).out
+    assert "people.people_no would be the primary key" in said
+    assert "people.people_no, visits.people_no hold the same identifiers" not in said
+    said = run("inspect", people, *TASK, "--key", "people_no").out
+    assert "people.people_no, visits.people_no hold the same identifiers" in said
+    assert "would be the primary key" not in said
+
+
 def test_a_missing_key_spoils_it_too_and_a_foreign_key_is_none(people: Path) -> None:
     table = pd.read_csv(people / "people.csv", dtype=str).rename(columns={"person_id": "id"})
     table.loc[5, "id"] = None
@@ -240,6 +253,11 @@ def test_a_word_among_dates_and_years_of_two_digits_are_named() -> None:
     odd = bills("%d.%m.%Y").assign(due=lambda frame: ["soon", *frame["due"][1:]])
     (said,) = hb.Database.from_frames({"bills": odd}, "bills", label="late").warnings
     assert said.endswith("but is read as text, because row 1 holds 'soon'; correct it")
+    for odd_day, row in (("31.02.2025", 8), ("2/3/25", 3)):  # no such day, and another form: neither is the first cell
+        dues = bills("%d.%m.%Y")["due"].tolist()
+        odd = bills("%d.%m.%Y").assign(due=[*dues[: row - 1], odd_day, *dues[row:]])
+        (said,) = hb.Database.from_frames({"bills": odd}, "bills", label="late").warnings
+        assert said.endswith(f"but is read as text, because row {row} holds '{odd_day}'; correct it")
     (said,) = hb.Database.from_frames({"bills": bills("%d.%m.%y")}, "bills", label="late").warnings
     assert said.endswith("because not all can be read; write them as 2025-12-31")
 

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornboost.data.date_forms import UNKNOWN, order_in
+from hornboost.data.date_forms import ORDERS, UNKNOWN, in_iso, order_in
 from hornboost.data.table import Column, Table
 from hornboost.data.text_dates import MISSING_TOKENS
 from hornboost.data.text_numbers import among_numbers, is_number, words_of
 from hornboost.data.values import stored_type
+from hornboost.logic.moment import is_moment
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_ORDERS = (*ORDERS, "year-first")
 
 MANY = 100
 """Distinct values from which on a column may be an identifier in disguise."""
@@ -81,8 +84,11 @@ def _about_dates(values: pa.ChunkedArray, place: str) -> str | None:
             f"{looks}, because whether the day or the month comes first cannot be told: --type {place}=day-first or "
             f"--type {place}=month-first says it"
         )
-    if not are_dates[known].all():
-        row = int(np.flatnonzero((codes >= 0) & ~np.append(are_dates, True)[codes])[0])
+    of_orders = [np.array([is_moment(in_iso(word, order).strip()) for word in words], bool) for order in _ORDERS]
+    are_read = max(of_orders, key=lambda found: int(found[known].sum()))
+    good = are_read if are_read[known].sum() >= NEARLY * known.size else are_dates
+    if not good[known].all():
+        row = int(np.flatnonzero((codes >= 0) & ~np.append(good, True)[codes])[0])
         return f"{looks}, because row {row + 1} holds '{words[codes[row]]}'; correct it"
     return f"{looks}, because not all can be read; write them as 2025-12-31"
 

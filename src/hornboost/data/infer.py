@@ -91,8 +91,9 @@ class _Inference:
         self._given_keys()
         self._primary_keys()
         self._foreign_keys()
-        self._warn_of_spoilt_keys()
+        spoilt = self._spoilt_keys()
         self._shared_names()
+        self.doubts += [said for place, said in spoilt.items() if self.domains.get(place) is None]
         tables = {
             name: TableSchema(
                 name,
@@ -234,8 +235,9 @@ class _Inference:
                     self._make_key((name, column))
                     self.notes.append(f"{name}.{column} is the primary key: its values are unique")
 
-    def _warn_of_spoilt_keys(self) -> None:
-        """Say of tables without a key which column would be it, but for a few rows, and what that costs."""
+    def _spoilt_keys(self) -> dict[tuple[str, str], str]:
+        """What to say of tables without a key: which column would be it, but for a few rows, and what that costs."""
+        found: dict[tuple[str, str], str] = {}
         linked = {(link.table, link.column) for link in self.links}
         linked |= {(link.to_table, link.to_column) for link in self.hints.foreign_keys}
         for name, source in self.sources.items():
@@ -252,8 +254,9 @@ class _Inference:
                 if (name, column) in linked or profile is None or not self._free((name, column)):
                     continue
                 if 0 < profile.repeated + profile.missing <= SPOILT * source.n_rows and len(profile.values) > 1:
-                    self.doubts.append(_spoilt((name, column), profile, source.n_rows))
+                    found[name, column] = _spoilt((name, column), profile, source.n_rows)
                     break
+        return found
 
     def _is_shared(self, place: tuple[str, str]) -> bool:
         """Whether a text column also stands, with the same name and values, in another table."""
