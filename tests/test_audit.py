@@ -37,6 +37,7 @@ def test_what_came_after_the_outcome_is_told_where_no_times_are_declared() -> No
     }
     reminder = next(finding for finding in report.findings if finding.place == "reminder")
     assert reminder.python == "times={'loan': 'granted', 'reminder': 'sent'}"
+    assert "with --time, rules ask for the ages of such rows, and no longer for their dates" in str(report)
     assert reminder.command == "--time loan.granted --time reminder.sent"
     assert '1% of "0" and 94% of "1" reach such a row' in reminder.text
     assert (reminder.witnesses["reminder.sent"] >= reminder.witnesses["loan.granted"]).all()

@@ -69,6 +69,7 @@ def test_the_page_has_a_card_for_each_rule_and_is_well_formed(bank: Any) -> None
         rule.confidence(clf.ensemble_.classes) for rule in clf.rules_
     ]
     assert "Which loans?" in "".join(page.words["h1"])
+    assert "or takes it away where it speaks for the other class" in text
 
 
 def test_the_page_loads_nothing(bank: Any) -> None:
