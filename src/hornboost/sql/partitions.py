@@ -199,7 +199,7 @@ def write_part(
     if part is not None and not put_together:
         held = "e$t WHERE place IN (SELECT place FROM r$t WHERE part = $part)"
     if some_shared:
-        held = f"(SELECT * FROM {held}) LEFT JOIN s USING (place)"
+        held = _filled("(SELECT * FROM $held) LEFT JOIN s USING (place)", held=held)
         columns += ", shared, first_part = $part AS own"
     statement = """
 COPY (SELECT $columns FROM $held ORDER BY place) TO $path (FORMAT parquet, COMPRESSION zstd)"""
