@@ -85,6 +85,9 @@ def test_a_bad_cell_in_rows_of_a_frame_is_missing_where_the_column_is_declared_n
     frame = pd.DataFrame({"x": ["1", "2", "x", "4"], "y": ["a", "b", "a", "b"]})
     db = hb.Database.from_frames({"t": frame}, "t", label="y", types={"t.x": "numeric"})
     assert db.encode(db.examples()[0]).columns["x"].missing.tolist() == [False, False, True, False]
+    db = hb.Database.from_frames({"t": frame.replace("x", "NA")}, "t", label="y", types={"t.x": "numeric"})
+    assert db.tables["t"].columns["x"].missing.tolist() == [False, False, True, False]
+    assert db.encode(frame.replace("x", "NA")).columns["x"].missing.tolist() == [False, False, True, False]
     with pytest.raises(DataError, match="row 1 holds 'a', which is not a number"):
         hb.Database.from_frames({"t": frame.assign(z=frame["y"])}, "t", label="y", types={"t.z": "numeric"})
 

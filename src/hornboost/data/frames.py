@@ -16,7 +16,7 @@ from hornboost.data.convert import factorize, known_codes, remap
 from hornboost.data.date_forms import are_counted, order_of
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
-from hornboost.data.text_dates import TextDates, as_dates, check_order, plain_dates
+from hornboost.data.text_dates import TextDates, as_dates, check_order, known_text, plain_dates
 from hornboost.data.text_numbers import among_numbers, only_numbers
 from hornboost.data.times import encode_time, mixed_zones, one_time
 from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
@@ -281,7 +281,7 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
         kept = values if dates is None else dates.values
         if column.stored == "text" and not column.is_date:  # what is no number was said when the database was read
             found = among_numbers(values)
-            kept = only_numbers(values) if found is not None and 2 * found.bad < found.known else values
+            kept = only_numbers(values) if found is not None and 2 * found.bad < found.known else known_text(values)
         return encode_attribute(column.name, "date" if column.is_date else "numeric", kept, place)
     assert column.categories is not None
     codes = known_codes(values, column.categories)

@@ -118,6 +118,14 @@ def without_tokens(distinct: pa.Array) -> pa.Array:
     )
 
 
+def known_text(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same column, in which texts that stand for a missing number or date are null."""
+    if stored_type(values.type) != "text":
+        return values
+    codes, distinct = factorize(values)
+    return taken(codes, without_tokens(distinct)) if tokens_in(distinct) else values
+
+
 def taken(codes: Any, distinct: pa.Array) -> pa.ChunkedArray:
     """The column of which these are the codes and distinct values."""
     import numpy as np

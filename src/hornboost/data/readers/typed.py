@@ -14,7 +14,7 @@ from hornboost.data.convert import factorize
 from hornboost.data.date_forms import order_of, parse_dates, parse_moments, with_order
 from hornboost.data.partitions.spool import StreamedSource
 from hornboost.data.source import ArrowSource, DatedSource, Source
-from hornboost.data.text_dates import as_dates, check_order, taken, tokens_in, without_tokens
+from hornboost.data.text_dates import as_dates, check_order, known_text, taken, tokens_in, without_tokens
 from hornboost.data.text_numbers import among_numbers, only_numbers, uses_commas, with_points
 from hornboost.data.times import check_zones
 from hornboost.data.values import as_integers, stored_type, to_text
@@ -98,6 +98,10 @@ def with_numbers(source: Source, column: str, warnings: list[str]) -> Source:
     """
     values = source.read(column)
     found = among_numbers(values)
+    if found is None and stored_type(values.type) == "text" and tokens_in(factorize(values)[1]):
+        if isinstance(source, StreamedSource):
+            return source.typed({column: TextType(None)}, source.stored)
+        return DatedSource(source, {column: known_text(values)}, {})
     if found is None or 2 * found.bad >= found.known:
         return source
     are = "is no number and counts" if found.bad == 1 else "are no numbers and count"
