@@ -224,7 +224,7 @@ class Database(Partitionable, Readable):
 
     def _about_label(self) -> Iterator[str]:
         target = self.target
-        if len(target.classes) == 1:
+        if len(target.classes) == 1 and self.example_rows.size > 1:  # of one row nobody expects more
             yield (
                 f"all labels in {target.table}.{target.label} are '{target.classes[0]}', so there is nothing to tell "
                 "apart; add rows of another class, or choose another label"
