@@ -162,3 +162,18 @@ def test_dates_that_were_learned_as_numbers_of_days_stay_so(run: Any, tmp_path: 
     assert hb.load(tmp_path / "model.json", database=database).predict(batch).tolist() == ["yes", "no"]
     said = run("predict", tmp_path / "model.json", tmp_path / "b").out.splitlines()
     assert [line.split(",")[-1] for line in said[1:]] == ["yes", "no"]
+
+
+def test_a_base_learner_that_knows_numbers_only_gets_dates_by_the_same_rules(day_first: list[str]) -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    frame = written(day_first, labelled=True)
+    model = hb.LogitBoostClassifier(base=DecisionTreeRegressor(max_depth=1), rounds=2)
+    model.fit(frame[["due"]], frame["late"])
+    assert model.predict(pd.DataFrame({"due": ["09/02/2025", "03/06/2025"]})).tolist() == ["yes", "no"]
+    with pytest.raises(
+        DataError, match="column 'due': row 2 holds '09/30/2025', which is not a date with the day first"
+    ):
+        model.predict(pd.DataFrame({"due": ["09/02/2025", "09/30/2025"]}))
+    with pytest.raises(DataError, match="column 'due': 20250201 is a number where dates were learned from"):
+        model.predict(pd.DataFrame({"due": [20250201, 250201]}))

@@ -82,11 +82,11 @@ def check_order(values: pa.ChunkedArray, order: str | None, place: str) -> None:
             raise DataError(f"{place}: {reason}; use ISO 8601 dates such as 1993-07-05")
 
 
-def plain_dates(values: pa.ChunkedArray) -> TextDates | None:
+def plain_dates(values: pa.ChunkedArray, order: str | None = None) -> TextDates | None:
     """The same of a column of a frame, in which categories are meant to be categories."""
     import pyarrow as pa
 
-    return None if pa.types.is_dictionary(values.type) else as_dates(values)
+    return None if pa.types.is_dictionary(values.type) else as_dates(values, order)
 
 
 def text_order(values: pa.ChunkedArray) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.convert import to_moments
 from hornboost.data.frames import series_column
-from hornboost.data.text_dates import plain_dates
+from hornboost.data.text_dates import check_order, plain_dates
 from hornboost.data.values import natural_type
 from hornboost.errors import DataError
 from hornboost.logic.moment import DAY
@@ -42,11 +43,13 @@ class MatrixEncoder:
         self.leave_out = leave_out
         self.values: list[tuple[str, list[str | None] | None]] = []
         self.names: list[str] = []
-        self.dates: set[str] = set()  # those that came as text, or as Python's objects
+        # those that came as text, or as Python's objects, with the order of day and month
+        self.dates: dict[str, str | None] = {}
         for name in self._columns(frame):
             column = frame.get_column(name)
             if str(name) not in nominal and not _is_number_like(column.dtype) and _dates(column) is not None:
-                self.dates.add(str(name))
+                found = plain_dates(series_column(column))
+                self.dates[str(name)] = None if found is None else found.order
             is_number = _is_number_like(column.dtype) or str(name) in self.dates
             values = None if is_number else _nominal_values(column)
             self.values.append((str(name), values))
@@ -63,7 +66,7 @@ class MatrixEncoder:
         for (name, values), given in zip(self.values, self._columns(frame), strict=True):
             column = frame.get_column(given)
             if values is None:
-                result[:, at] = _numbers(column, name, name in self.dates)
+                result[:, at] = _numbers(column, name, self.dates)
                 at += 1
                 continue
             texts = _texts(column)
@@ -80,12 +83,12 @@ def _is_number_like(dtype: Any) -> bool:
     return bool(dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean)
 
 
-def _dates(column: Any) -> Any:
+def _dates(column: Any, order: str | None = None) -> Any:
     """Dates as text or as Python's objects in Arrow; None where there is anything else."""
     values = series_column(column)
     if natural_type(values.type) == "date":
         return values
-    found = plain_dates(values)
+    found = plain_dates(values, order)
     return None if found is None else found.values
 
 
@@ -105,11 +108,17 @@ def _nominal_values(column: Any) -> list[str | None]:
     return [*kept, None] if missing.any() else kept
 
 
-def _numbers(column: Any, name: str, is_date: bool) -> NDArray[np.float64]:
+def _numbers(column: Any, name: str, known: Mapping[str, str | None]) -> NDArray[np.float64]:
+    """A column as numbers; `known` has the columns of dates in other forms, with the order of day and month."""
+    place = f"column '{name}'"
     if not _is_number_like(column.dtype):
-        dates = _dates(column)
-        if dates is not None or is_date:
-            return to_moments(series_column(column) if dates is None else dates, f"column '{name}'") / DAY
+        check_order(series_column(column), known.get(name), place)
+        dates = _dates(column, known.get(name))
+        if dates is not None or name in known:
+            return to_moments(series_column(column) if dates is None else dates, place) / DAY
+    elif name in known and column.dtype.is_numeric() and column.is_finite().any():
+        reason = f"{column.drop_nulls()[0]} is a number where dates were learned from"
+        raise DataError(f"{place}: {reason}; use ISO 8601 dates such as 1993-07-05")
     try:
         if column.dtype.is_temporal():
             return _days(column)
