@@ -240,6 +240,17 @@ def test_with_few_rules_corrected_votes_are_tried_first():
         assert clf.tuning_["corrective"].iloc[2:].all()
 
 
+def test_with_few_rules_corrected_votes_are_tried_again_for_what_was_chosen_without():
+    losses = {(2, True): 0.3, (2, False): 0.29, (3, False): 0.25, (3, True): 0.2}
+
+    def attempt(setting: Setting, best: Trial | None) -> Trial:
+        return Trial(setting, 1, (losses[setting.max_depth, setting.corrective],))
+
+    trials, best = tuning.search({"corrective": (True, False), "max_depth": (2, 3), "max_literals": (3,)}, attempt)
+    assert [(one.setting.max_depth, one.setting.corrective) for one in trials] == list(losses)
+    assert best is trials[-1]
+
+
 def shop(label: str, n: int = 400) -> hb.Database:
     """Customers, orders, their items and the products in them: what decides is three joins away, or a product."""
     rng = np.random.default_rng(0)

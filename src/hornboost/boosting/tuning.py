@@ -122,15 +122,18 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
     """
     best = attempt(Setting(**{name: values[0] for name, values in choices.items()}), None)
     trials = [] if best is None else [best]
-    for name, values in choices.items():
-        if name == "subsample" and best is not None and best.setting.corrective:
+    # what comes first because most depends on it is looked at again for what was chosen after it
+    again = ["corrective"] if next(iter(choices)) == "corrective" else []
+    for name in [*choices, *again]:
+        if best is None or (name == "subsample" and best.setting.corrective):
             continue
-        for way in _ways(values):
+        for way in _ways(choices[name], getattr(best.setting, name)):
             start = best
             for value in way:
-                if best is None:
-                    return trials, best
-                trial = attempt(replace(best.setting, **{name: value}), best)
+                setting = replace(best.setting, **{name: value})
+                if any(one.setting == setting for one in trials):
+                    break
+                trial = attempt(setting, best)
                 if trial is None:
                     return trials, best
                 trials.append(trial)
@@ -140,17 +143,17 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
                 best = trial
             if best is not start:
                 break
-        if name == "max_depth" and best is not None and best.setting.constants and len(choices["constants"]) > 1:
-            described = attempt(replace(best.setting, max_depth=max(values), constants=False), best)
-            trials += [] if described is None else [described]
-            if described is not None and described.loss <= best.loss + NAMES * abs(best.loss):
-                best = described
+        if name == "max_depth" and best.setting.constants and len(choices["constants"]) > 1:
+            described = replace(best.setting, max_depth=max(choices[name]), constants=False)
+            trial = None if any(one.setting == described for one in trials) else attempt(described, best)
+            trials += [] if trial is None else [trial]
+            if trial is not None and trial.loss <= best.loss + NAMES * abs(best.loss):
+                best = trial
     return trials, best
 
 
-def _ways(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """The other values in the order in which they are tried: those above the first, and those below it."""
-    start = values[0]
+def _ways(values: Sequence[Any], start: Any) -> Iterator[Sequence[Any]]:
+    """The other values in the order in which they are tried: those above the one so far, and those below it."""
     yield sorted(value for value in values if value > start)
     yield sorted((value for value in values if value < start), reverse=True)
 
