@@ -21,7 +21,6 @@ from sklearn.model_selection import StratifiedKFold
 import hornboost as hb
 from benchmarks import flagship
 from benchmarks.papers.markdown import markdown_table
-from hornboost.learners import newton
 
 TABLES = ("breast-wisc", "pima", "german-credit", "horse-colic", "hepatitis", "ionosphere")
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -56,9 +55,10 @@ def main() -> None:
     found: dict[str, dict[float, list[tuple[float, ...]]]] = {}
     for name, database, X, y, train, test in parts(arguments.data):
         for worth in arguments.worth:
-            newton.WORTH = worth
             started = time.process_time()
-            model = hb.HornBoostClassifier(database, random_state=0, n_jobs=1).fit(X.iloc[train], y[train])
+            model = hb.HornBoostClassifier(database, min_gain=worth, random_state=0, n_jobs=1).fit(
+                X.iloc[train], y[train]
+            )
             seconds = time.process_time() - started
             proba = model.predict_proba(X.iloc[test])
             accuracy = 100.0 * float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == y[test]))

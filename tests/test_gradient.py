@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import cross_val_score, train_test_split
 
 import hornboost as hb
 from hornboost.boosting import tuning
 from hornboost.boosting.tuning import Setting, Trial
 from hornboost.engine import blocks
-from hornboost.learners import newton
 from hornboost.learners.losses import Logistic, Softmax
 from hornboost.learners.newton import Derivatives
 
@@ -66,14 +65,21 @@ def test_chance_gains_as_much_as_conditions_that_say_nothing_do_on_average():
     assert derivatives.gains(sums, 0.0).mean() == pytest.approx(derivatives.chance, rel=0.1)
 
 
-@pytest.mark.parametrize(("worth", "n_conditions"), [(0.0, 3), (newton.WORTH, 2), (1e6, 1)])
-def test_a_further_condition_must_be_worth_it(monkeypatch: pytest.MonkeyPatch, worth: float, n_conditions: int):
+@pytest.mark.parametrize(("least", "n_conditions"), [(0.0, 3), (4.0, 2), (1e6, 1)])
+def test_a_further_condition_must_be_worth_it(least: float, n_conditions: int):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((300, 4)), columns=list("abcd"))
     y = ((X["a"] > 0.5) & (X["b"] > 0.5)) ^ (rng.random(300) < 0.1)
-    monkeypatch.setattr(newton, "WORTH", worth)
-    clf = hb.HornBoostClassifier(rounds=1, max_literals=5, subsample=1.0, corrective=False, random_state=0).fit(X, y)
+    clf = hb.HornBoostClassifier(rounds=1, max_literals=5, min_gain=least, random_state=0).fit(X, y)
     assert clf.n_conditions_ == n_conditions
+
+
+def test_conditions_need_not_be_significant_where_there_is_no_noise():
+    db = hb.datasets.skewed_pairs(2_020, skew=100, seed=0).database()
+    X, y = db.examples()
+    clf = hb.HornBoostClassifier(db, max_depth=2, aggregates=False, random_state=0).fit(X, y)
+    assert clf.tuning_["min_gain"].tolist()[:2] == [4.0, 0.0]
+    assert clf.tuning_.loc[clf.tuning_["chosen"], "min_gain"].item() == 0.0
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(2), Softmax(4)])
@@ -221,13 +227,14 @@ def test_where_the_loss_is_nearly_gone_smaller_gains_are_worth_a_round():
 
 
 def test_rules_are_grown_on_half_of_the_examples_where_that_clearly_helps():
-    X, y = load_breast_cancer(return_X_y=True)
-    clf = hb.HornBoostClassifier(max_literals=3, corrective=False, random_state=0).fit(X, y)
+    X, y = load_wine(return_X_y=True)
+    fixed: dict[str, Any] = {"max_literals": 3, "corrective": False, "min_gain": 0.0, "random_state": 0}
+    clf = hb.HornBoostClassifier(**fixed).fit(X, y)
     halves = clf.tuning_[clf.tuning_["subsample"] == 0.5]
     whole = clf.tuning_[clf.tuning_["subsample"] == 1.0]
     assert halves["chosen"].tolist() == [True]
     assert halves["loss"].item() < 0.97 * whole["loss"].min()
-    given = hb.HornBoostClassifier(max_literals=3, corrective=False, subsample=1.0, random_state=0).fit(X, y)
+    given = hb.HornBoostClassifier(**fixed, subsample=1.0).fit(X, y)
     assert given.tuning_["subsample"].tolist() == [1.0]
 
 

@@ -21,6 +21,7 @@ from hornboost.boosting.trials import KeptTrials
 from hornboost.boosting.tuning import (
     FOLDS,
     MOST_ROUNDS,
+    SIGNIFICANT,
     Attempt,
     Choices,
     Setting,
@@ -81,6 +82,7 @@ class GradientBooster(Booster):
     learning_rate: float | Choice["auto"] = "auto"
     l2: float = 1.0
     subsample: float | Choice["auto"] = "auto"
+    min_gain: float | Choice["auto"] = "auto"
     aggregates: bool | Choice["auto"] | Sequence[str] = "auto"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -94,6 +96,7 @@ class GradientBooster(Booster):
         "learning_rate": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "l2": [Interval(Real, 0, None, closed="left")],
         "subsample": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+        "min_gain": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "aggregates": ["boolean", StrOptions({"auto"}), list, tuple],
     }
     history_columns = ("rule", "training_loss")
@@ -137,7 +140,8 @@ class GradientBooster(Booster):
         self, problem: Problem, y: Targets, weights: Floats, setting: Setting, seed: int, memory: Memory | None = None
     ) -> Descent:
         memory = Memory() if memory is None else memory
-        search = NewtonSearch(problem, setting.max_literals, self.l2, memory, self._visible(problem, setting))
+        visible = self._visible(problem, setting)
+        search = NewtonSearch(problem, setting.max_literals, setting.min_gain, self.l2, memory, visible)
         kind = Corrective if setting.corrective else Descent
         most = math.inf if self.max_rules is None else self.max_rules
         rate = self.learning_rate
@@ -285,6 +289,7 @@ class GradientBooster(Booster):
         depths = tuple({near: None, min(farthest, max(near + 1, *distances)): None}) if distances else (near,)
         given = bool(problem.examples.aggregates)
         choices: Choices = {
+            "min_gain": self._worths(),
             "aggregates": (False, True) if given and self.aggregates == "auto" else (given,),
             "constants": (False, True) if self._named and self.constants == "auto" else (bool(self._named),),
             "max_depth": depths if isinstance(self.max_depth, str) else (self.max_depth,),
@@ -303,6 +308,12 @@ class GradientBooster(Booster):
         if self.corrective and not self._loss.is_smooth:
             raise DataError(f"corrective: votes cannot be fitted again down the {self._loss.name}; set it to False")
         return (bool(self.corrective),)
+
+    def _worths(self) -> tuple[float, ...]:
+        """What a further condition of a rule may have to gain, in times of what one gains by chance."""
+        if not isinstance(self.min_gain, str):
+            return (float(self.min_gain),)
+        return (SIGNIFICANT, 0.0) if isinstance(self.rounds, str) else (0.0,)
 
     def _shares(self) -> tuple[float, ...]:
         """The shares of the examples that rules may be grown on: with few rules, none is left for a second look."""

@@ -61,6 +61,10 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     subsample : float or "auto"
         The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on. "auto"
         takes half of them if that clearly helps, and all of them where `rounds` or `max_rules` are given.
+    min_gain : float or "auto"
+        What each condition of a rule but the first must add to its gain, in times of what one that says nothing adds by
+        chance: 0 takes all that add anything, 4 those that a test at the level of 5 % takes. "auto" is 4, or 0 if that
+        clearly helps or `rounds` are given.
     aggregates : bool, "auto" or list of str
         Whether rules may look at aggregates of the rows that an example reaches over foreign keys, such as
         `mean(trans.amount)>=3000`; "auto" chooses. A list names the functions: "count", "share", "mean", "sum", "std",
@@ -125,7 +129,7 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
         What is predicted: the mean, the median, a quantile, or the mean of counts, whose logarithm is then boosted.
     quantile : float
         The share of labels that should lie below the prediction, with `loss="quantile"`.
-    rounds, max_literals, max_depth, constants, corrective, max_rules, learning_rate, l2, subsample, aggregates
+    rounds, max_literals, max_depth, constants, corrective, max_rules, learning_rate, l2, subsample, …
         As in `HornBoostClassifier`.
     database, early_stopping, time_limit, checkpoint, …
         As in every `Booster`.

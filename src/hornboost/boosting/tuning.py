@@ -33,8 +33,11 @@ EARLIEST = 10
 Measured as a share of that, and at the same size.
 """
 
+SIGNIFICANT = 4.0
+"""How many times as much a further condition gains as by chance where a test at the level of 5 % takes it."""
+
 MARGIN = 0.03
-PLAIN = {"constants": False, "corrective": False, "subsample": 1.0}
+PLAIN = {"min_gain": SIGNIFICANT, "constants": False, "corrective": False, "subsample": 1.0}
 """Plain boosting, and the share of its held-out loss that another kind must save: less is chance, or not worth it."""
 
 NAMES = 0.1
@@ -63,7 +66,8 @@ MANY = 20_000
 class Setting:
     """What clauses may say: how long they are, how far they reach, whether they look at aggregates and names.
 
-    And whether the votes of all are fitted again with each new one, and on what share of the examples each is grown.
+    And whether the votes of all are fitted again with each new one, on what share of the examples each is grown, and
+    what a further condition of one must gain.
     """
 
     max_literals: int
@@ -72,6 +76,7 @@ class Setting:
     constants: bool = False
     corrective: bool = False
     subsample: float = 1.0
+    min_gain: float = 0.0
 
     def __str__(self) -> str:
         return ", ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))

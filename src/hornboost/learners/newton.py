@@ -17,12 +17,6 @@ from hornboost.learners.problem import Problem
 ROOM = 52
 """Sums of derivatives stay below two to this power in fixed point."""
 
-WORTH = 4.0
-"""How many times as much a further condition must gain as one that says nothing gains by chance.
-
-Four is what a test asks for at the level of 5 %. Measured by `python -m benchmarks.worth`.
-"""
-
 
 class Derivatives:
     """Gradients and hessians of the examples, a column an output, as exact channels for the engine.
@@ -71,13 +65,23 @@ def _scale(largest: float, mass: float) -> float:
 
 
 class NewtonSearch:
-    """Finds the clause with the largest gain, greedily."""
+    """Finds the clause with the largest gain, greedily.
+
+    A further condition must gain `min_gain` times as much as one that says nothing gains by chance.
+    """
 
     def __init__(
-        self, problem: Problem, max_literals: int, l2: float, memory: Memory, visible: Visible | None = None
+        self,
+        problem: Problem,
+        max_literals: int,
+        min_gain: float,
+        l2: float,
+        memory: Memory,
+        visible: Visible | None = None,
     ) -> None:
         self.problem = problem
         self.max_literals = max_literals
+        self.min_gain = min_gain
         self.l2 = l2
         self.memory = memory
         self.visible = visible
@@ -96,7 +100,7 @@ class NewtonSearch:
             start=1e-9,
             goes_on=lambda covered: True,
             max_literals=self.max_literals,
-            worth=WORTH * derivatives.chance,
+            worth=self.min_gain * derivatives.chance,
             visible=self.visible,
         )
         return grown.states[-1] if grown.states else None

@@ -21,7 +21,10 @@ LOSSES = {
 }
 """The losses that are descended, and what a reader calls them."""
 
-TRIAL = ("max_literals", "max_depth", "aggregates", "constants", "corrective", "subsample", "rounds", "loss", "chosen")
+LATER = {"subsample": 1.0, "min_gain": 0.0}
+"""What older files do not tell of, and what it was then."""
+
+TRIAL = ("max_literals", "max_depth", "aggregates", "constants", "corrective", *LATER, "rounds", "loss", "chosen")
 FLAGS = ("aggregates", "constants", "corrective")
 PATH = ("round", "rules", "conditions", "training_loss", "held_out_loss")
 """The columns of `tuning_` and of `path_`."""
@@ -69,7 +72,10 @@ def _is_chosen(trial: ParsedPart) -> bool:
     share = trial.get("subsample")
     if share is not None and not 0.0 < share.number() <= 1.0:
         share.fail("is no share of the examples")
-    if {*trial.record(), "subsample"} != set(TRIAL):
+    least = trial.get("min_gain")
+    if least is not None and not least.number() >= 0.0:
+        least.fail("is below 0")
+    if {*trial.record(), *LATER} != set(TRIAL):
         trial.fail(f"does not have the fields {', '.join(TRIAL)}")
     return trial["chosen"].flag()
 
@@ -91,7 +97,7 @@ def tuning_frame(training: Mapping[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
     kept = training.get("tuning") or {"trials": ()}
-    frame = pd.DataFrame([{"subsample": 1.0, **trial} for trial in kept["trials"]], columns=list(TRIAL))
+    frame = pd.DataFrame([{**LATER, **trial} for trial in kept["trials"]], columns=list(TRIAL))
     frame.attrs.update({name: value for name, value in kept.items() if name != "trials"})
     return frame
 
@@ -148,6 +154,8 @@ def _in_words(best: Mapping[str, Any], trials: Any, rounds: int) -> str:
     share = best.get("subsample", 1.0)
     if share < 1.0:
         parts.append(f"each grown on {share:.0%} of the examples")
+    if best.get("min_gain", 0.0) == 0.0 and any(trial.get("min_gain", 0.0) > 0.0 for trial in trials):
+        parts.append("conditions that gain anything")
     return ", ".join([*parts, _counted(rounds, "round")])
 
 

@@ -21,6 +21,7 @@ COLUMNS = (
     "named keys",
     "votes fitted again",
     "examples a rule",
+    "least gain",
     "rounds",
 )
 
@@ -59,6 +60,7 @@ def _cells(trial: Mapping[str, Any]) -> list[str]:
         str(trial["max_depth"]),
         *flags,
         f"{trial.get('subsample', 1.0):.0%}",
+        f"{trial.get('min_gain', 0.0):g}",
         str(trial["rounds"]),
         in_four_digits(trial["loss"]),
     ]
