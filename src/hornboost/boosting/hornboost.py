@@ -129,7 +129,9 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
         What is predicted: the mean, the median, a quantile, or the mean of counts, whose logarithm is then boosted.
     quantile : float
         The share of labels that should lie below the prediction, with `loss="quantile"`.
-    rounds, max_literals, max_depth, constants, corrective, max_rules, learning_rate, l2, subsample, min_gain, aggregates
+    rounds, max_literals, max_depth, constants, aggregates, min_gain, corrective, max_rules
+        As in `HornBoostClassifier`.
+    learning_rate, l2, subsample
         As in `HornBoostClassifier`.
     database, early_stopping, time_limit, checkpoint, …
         As in every `Booster`.
