@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hornboost.data.date_forms import order_of
 from hornboost.data.partitions.raw import ParquetRows, RawTable, SpooledRows, TextReading, TypedRows, distinct_values
 from hornboost.data.source import Source
-from hornboost.data.text_dates import check_order
 from hornboost.data.text_numbers import uses_commas, with_points
 from hornboost.errors import DataError
 
@@ -115,8 +113,7 @@ class Spool:
 
     def typed(self, source: Source, notes: list[str], declared: Mapping[str, Declared]) -> Source:
         """A table of text in the types that all of a column has, as `readers.typed.typed_source` finds them."""
-        from hornboost.data.readers.typed import text_type
-        from hornboost.data.times import check_zones
+        from hornboost.data.readers.typed import check_moments, text_type
 
         if not isinstance(source, StreamedSource) or not source.is_text:
             return source
@@ -125,11 +122,7 @@ class Spool:
         for name in source.columns:
             values, place = source.read(name), f"{source.name}.{name}"
             kind, known = declared.get(name, ("", None))
-            full_place = f"{source.location}: table '{source.name}', column '{name}'"
-            if kind == "time":
-                check_zones(values, full_place)
-            if kind in ("date", "time"):
-                check_order(values, order_of(known), full_place)
+            check_moments(values, kind, known, f"{source.location}: table '{source.name}', column '{name}'")
             found = text_type(values, declared.get(name), place, notes, source.decimal_commas)
             if found is not None:
                 kinds[name] = found

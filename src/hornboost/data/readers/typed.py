@@ -35,11 +35,7 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
     for name in source.columns:
         values, place = source.read(name), f"{source.name}.{name}"
         kind, known = declared.get(name, ("", None))
-        full_place = f"{source.location}: table '{source.name}', column '{name}'"
-        if kind == "time":
-            check_zones(values, full_place)
-        if kind in ("date", "time"):
-            check_order(values, order_of(known), full_place)
+        check_moments(values, kind, known, f"{source.location}: table '{source.name}', column '{name}'")
         if source.decimal_commas and kind not in ("key", "nominal") and uses_commas(values, kind):
             values = with_points(values)
         if name in declared:
@@ -52,6 +48,14 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
     typed = ArrowSource(source.name, pa.table(columns), source.location, stored=stored)
     typed.decimal_commas = source.decimal_commas
     return typed
+
+
+def check_moments(values: pa.ChunkedArray, kind: str, known: str | None, place: str) -> None:
+    """Refuse texts that are no dates of the type that is declared, and in the order that is known."""
+    if kind == "time":
+        check_zones(values, place)
+    if kind in ("date", "time"):
+        check_order(values, order_of(known), place)
 
 
 def dated_source(
