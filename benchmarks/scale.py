@@ -110,7 +110,7 @@ def same(place: Path, asked: argparse.Namespace) -> None:
         parts = divided(whole, place / f"{whole.target.table}-7", 7)
         for n in (1, 2, 4):
             with local_client(n) as client:
-                told.append(_told(f"{n} workers", expected, lambda: fitted(estimator, parts.on(client)), place))  # noqa: B023
+                told.append(_told(f"{n} workers", expected, lambda: fitted(estimator, parts, client=client), place))  # noqa: B023
         print(f"{name}: {'; '.join(told)}", flush=True)
 
 

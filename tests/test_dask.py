@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -80,10 +81,8 @@ def kill_one(client: Any, rng: random.Random) -> None:
 def test_models_are_the_same_bytes(
     estimator: Any, client: Any, whole: hb.Database, divided: hb.Database, tmp_path: Path
 ) -> None:
-    if "client" in estimator.get_params():
-        there = fitted(estimator, divided, client=client)
-    else:
-        there = fitted(estimator, divided.on(client))
+    there = fitted(estimator, divided, client=client)
+    assert isinstance(there._database.parts, DaskParts)
     assert saved(there, tmp_path) == saved(fitted(estimator, whole), tmp_path)
 
 
@@ -159,6 +158,29 @@ def test_a_client_is_a_parameter_and_no_part_of_a_model(client: Any, divided: hb
     assert isinstance(parts, DaskParts)
     assert divided.on(client).parts is parts  # opened once, whoever asks
     assert isinstance(pickle.loads(pickle.dumps(divided.on(client))).parts, LocalParts)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        hb.RelationalPatterns(max_length=2),
+        hb.MLynxClassifier(max_length=2, restarts=2, random_state=0),
+        hb.KBSSubgroups(),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_is_no_booster_takes_a_client_too(
+    estimator: Any, client: Any, whole: hb.Database, divided: hb.Database
+) -> None:
+    X, _ = whole.examples()
+    there, here = fitted(estimator, divided, client=client), fitted(estimator, whole)
+    assert clone(there).client is client
+    asked = next(name for name in ("transform", "predict_proba", "covers") if hasattr(there, name))
+    expected = getattr(here, asked)(X)
+    loaded = pickle.loads(pickle.dumps(there))
+    assert loaded.client is None
+    for model in (there, loaded, there.set_params(client=None)):
+        np.testing.assert_array_equal(getattr(model, asked)(X), expected)
 
 
 def test_a_round_is_a_line_of_the_log(client: Any, folder: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -290,6 +290,15 @@ def test_names_are_the_queries_and_sparse_columns_are_the_same() -> None:
     assert [Clause.parse(f'y="1" :- {name}.').body for name in names] == [clause.body for clause in dense.clauses_]
 
 
+def test_columns_are_those_of_the_last_fit() -> None:
+    db, X, y = small()
+    patterns = RelationalPatterns(db, min_support=0.25).fit(X, y)
+    patterns.transform(X)
+    fewer = patterns.set_params(min_support=0.75).fit_transform(X, y)
+    assert fewer.shape[1] == len(patterns.clauses_)
+    assert fewer.sum(axis=0).tolist() == patterns.support_.sum(axis=1).tolist()
+
+
 @pytest.mark.parametrize(("support", "base"), [("overall", None), ("any_class", "any"), ("positive", "1")])
 def test_support_counts_the_examples_it_says(support: str, base: str | None) -> None:
     db, X, y = small()

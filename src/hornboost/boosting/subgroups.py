@@ -22,8 +22,9 @@ from hornboost.data import Database
 from hornboost.engine import Coverage, State
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.booster import N_JOBS
-from hornboost.estimators.examples import RelationalExamples, class_text
+from hornboost.estimators.examples import class_text
 from hornboost.estimators.interrupts import ends_early, keep
+from hornboost.estimators.workers import WithWorkers
 from hornboost.learners.clauses import weights_in_units
 from hornboost.learners.greedy import grow
 from hornboost.learners.hypotheses import Floats
@@ -77,7 +78,7 @@ class Subgroups(list[SubgroupRule]):
 
 
 @dataclass(eq=False, repr=False)
-class KBSSubgroups(RelationalExamples):
+class KBSSubgroups(WithWorkers):
     """Subgroup discovery by knowledge-based sampling (Scholz 2005).
 
     Each subgroup is about what the earlier ones did not explain.
@@ -104,6 +105,9 @@ class KBSSubgroups(RelationalExamples):
         Bytes, or a text such as "4GB"; joins that do not fit are left out. None is 80 % of the memory at hand.
     n_jobs : int or None
         Threads; the result does not depend on it.
+    client : dask.distributed.Client or None
+        The cluster whose workers work on the partitions of a database that is divided into some; None does so in this
+        process. The result does not depend on it, nor on workers that die.
 
     Attributes
     ----------
@@ -136,6 +140,7 @@ class KBSSubgroups(RelationalExamples):
     max_entries: int = 50_000_000
     memory_limit: int | str | None = None
     n_jobs: int | None = None
+    client: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "database": "no_validation",
@@ -147,6 +152,7 @@ class KBSSubgroups(RelationalExamples):
         "max_entries": [Interval(Integral, 1, None, closed="left")],
         "memory_limit": [Interval(Integral, 1, None, closed="left"), str, None],
         "n_jobs": N_JOBS,
+        "client": "no_validation",
     }
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]

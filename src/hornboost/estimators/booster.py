@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from os import PathLike
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import _clone_parametrized, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -24,6 +23,7 @@ from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.interrupts import ALL_DONE, ends_early, keep, limit
 from hornboost.estimators.relational import RelationalModel
 from hornboost.estimators.run import Callback, Loop, Printed, Run, Watched
+from hornboost.estimators.workers import WithWorkers
 from hornboost.learners.hypotheses import ClauseCells, Floats, Rows
 from hornboost.model.checkpoint import Checkpoint, identity
 from hornboost.model.diagnosis import warn_if_empty, warn_if_refused, warn_if_unreached
@@ -57,7 +57,7 @@ N_JOBS = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -
 
 
 @dataclass(eq=False, repr=False)
-class Booster(RelationalModel):
+class Booster(WithWorkers, RelationalModel):
     """What all boosters have in common: their parameters, `fit`, and the attributes that it sets.
 
     A booster is a subclass with its own parameters and `_boost`, a generator that yields a `Round` at a time; what it
@@ -165,27 +165,6 @@ class Booster(RelationalModel):
     }
     history_columns: ClassVar[tuple[str, ...]] = ()
     """What `_boost` tells about each round, for the history of a fit without any."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "client": None}  # a connection stays where it is
-
-    def __sklearn_clone__(self) -> Self:
-        alone = copy(self)
-        alone.client = None
-        cloned: Self = _clone_parametrized(alone)
-        cloned.client = self.client
-        return cloned
-
-    @property
-    def _database(self) -> Database:
-        """The tables behind the examples, with the client's workers at work on their partitions if there is one."""
-        return self._tables if self.client is None else self._tables.on(self.client)
-
-    @_database.setter
-    def _database(self, database: Database) -> None:
-        self._tables = database
-        if self.client is not None:
-            database.share_out(self.client)
 
     def _boost(self, training: Training, run: Run) -> Loop:
         """The loop of the algorithm. Each booster has its own."""

@@ -16,6 +16,7 @@ from hornboost.data.mirror import mirrored
 from hornboost.estimators.classifier import RelationalClassifier
 from hornboost.estimators.interrupts import ends_early, keep
 from hornboost.estimators.patterns import MINING_CONSTRAINTS, mine, mining_settings
+from hornboost.estimators.workers import WithWorkers
 from hornboost.learners.problem import Problem
 from hornboost.mining import selection
 from hornboost.mining.bayes import BernoulliBayes
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 
-class MLynxClassifier(RelationalClassifier):
+class MLynxClassifier(WithWorkers, RelationalClassifier):
     """Classify by the frequent queries that together tell most about the class: mLynx (Di Mauro et al.).
 
     Parameters
@@ -56,7 +57,7 @@ class MLynxClassifier(RelationalClassifier):
         Seconds after which mining and selection end; what was found until then makes the model.
     random_state : int, RandomState or None
         The seed of the selection.
-    database, min_support, max_length, max_depth, oi, connected, symmetric, bins, support
+    database, min_support, max_length, max_depth, oi, connected, symmetric, bins, support, client
         As in `RelationalPatterns`.
     max_columns, max_rows, max_patterns, max_bindings, cache_bytes
         Limits of the mining, as in `RelationalPatterns`.
@@ -124,6 +125,7 @@ class MLynxClassifier(RelationalClassifier):
         max_bindings: int = 5_000_000,
         cache_bytes: int = 1 << 29,
         time_limit: float | None = None,
+        client: Any = None,
         random_state: Any = None,
     ) -> None:
         self.database = database
@@ -149,6 +151,7 @@ class MLynxClassifier(RelationalClassifier):
         self.max_bindings = max_bindings
         self.cache_bytes = cache_bytes
         self.time_limit = time_limit
+        self.client = client
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -156,7 +159,8 @@ class MLynxClassifier(RelationalClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLynxClassifier:
         """Mine, select and count on the examples X with classes y."""
         problem = self._problem(X, y, sample_weight)
-        self._database = mirrored(problem.database, self.symmetric or {})
+        if self.symmetric:
+            self._database = mirrored(problem.database, self.symmetric)
         with in_part_of_the_time(0.8):  # the selection, which is quick as a rule, has the rest
             found = mine(self._database, problem, mining_settings(self))
         self.n_patterns_ = len(found)

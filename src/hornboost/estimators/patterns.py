@@ -14,14 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornboost.data.mirror import mirrored
 from hornboost.engine import Coverage
-from hornboost.estimators.examples import RelationalExamples
 from hornboost.estimators.interrupts import ends_early, keep
+from hornboost.estimators.workers import WithWorkers
 from hornboost.learners.problem import Problem
 from hornboost.mining.patterns import MiningSettings, Patterns, Support, find_patterns, warn_of
 from hornboost.mining.query import query_text
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+    from hornboost.logic import Clause
 
 MINING_CONSTRAINTS: dict[str, Any] = {
     "database": "no_validation",
@@ -39,18 +40,19 @@ MINING_CONSTRAINTS: dict[str, Any] = {
     "max_bindings": [Interval(Integral, 1, None, closed="left")],
     "cache_bytes": [Interval(Integral, 0, None, closed="left")],
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    "client": "no_validation",
 }
 
 
 def mining_settings(estimator: Any) -> MiningSettings:
     """The mining parameters of an estimator."""
-    names = [name for name in MINING_CONSTRAINTS if name not in ("database", "symmetric", "time_limit")]
+    names = [name for name in MINING_CONSTRAINTS if name not in ("database", "symmetric", "time_limit", "client")]
     return MiningSettings(
         symmetric=dict(estimator.symmetric or {}), **{name: getattr(estimator, name) for name in names}
     )
 
 
-class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[misc]
+class RelationalPatterns(TransformerMixin, WithWorkers):  # type: ignore[misc]
     """Turn frequent queries over the related tables into columns: does the query hold for an example (Di Mauro et al.)?
 
     A query is a conjunction of literals, each with conditions on its columns: values of nominal ones, intervals of
@@ -94,6 +96,9 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         Seconds after which mining ends.
     cache_bytes : int
         Memory for bindings, and for what they reach, kept between queries.
+    client : dask.distributed.Client or None
+        The cluster whose workers work on the partitions of a database that is divided into some; None does so in this
+        process. What is found does not depend on it, nor on workers that die.
     sparse : bool
         Whether `transform` gives a sparse matrix.
 
@@ -140,6 +145,7 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         max_bindings: int = 5_000_000,
         cache_bytes: int = 1 << 29,
         time_limit: float | None = None,
+        client: Any = None,
         sparse: bool = False,
     ) -> None:
         self.database = database
@@ -157,6 +163,7 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         self.max_bindings = max_bindings
         self.cache_bytes = cache_bytes
         self.time_limit = time_limit
+        self.client = client
         self.sparse = sparse
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -178,7 +185,8 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
                 )
             y = np.zeros(len(X), dtype=np.int64)
         problem = self._problem(X, y, sample_weight)
-        self._database = mirrored(problem.database, self.symmetric or {})
+        if self.symmetric:
+            self._database = mirrored(problem.database, self.symmetric)
         found = mine(self._database, problem, mining_settings(self))
         self.clauses_ = [found.clause(k) for k in range(len(found))]
         self.support_ = found.support
@@ -200,11 +208,12 @@ class RelationalPatterns(TransformerMixin, RelationalExamples):  # type: ignore[
         return csr_matrix(matrix)
 
     def _coverage(self) -> Coverage:
-        kept: Coverage | None = self.__dict__.get("_kept_coverage")
-        if kept is None:
-            kept = Coverage.of(self._database, self.clauses_)
-            self.__dict__["_kept_coverage"] = kept
-        return kept
+        """What finds the examples of the queries; kept while these, and who works on the tables, stay the same."""
+        database, clauses = self._database, self.clauses_
+        kept: tuple[Database, list[Clause], Coverage] | None = self.__dict__.get("_kept_coverage")
+        if kept is None or kept[0] is not database or kept[1] is not clauses:
+            kept = self.__dict__["_kept_coverage"] = database, clauses, Coverage.of(database, clauses)
+        return kept[2]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
