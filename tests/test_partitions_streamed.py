@@ -20,7 +20,9 @@ from typer.testing import CliRunner
 from hornboost.cli.app import app
 from hornboost.cli.source import TaskOptions, open_source, streamed_reader
 from hornboost.data.partitions import raw
+from hornboost.data.partitions.spool import Spool
 from hornboost.data.partitions.streamed import partition_streamed
+from hornboost.data.readers.folder import ParquetSource
 from hornboost.errors import DataError
 from postgres import start_postgres
 
@@ -180,6 +182,18 @@ def test_columns_of_every_type_and_tables_without_rows_are_read_alike(tmp_path: 
     pq.write_table(pa.table({"id": pa.array([], pa.int64()), "x": pa.array([], pa.string())}), source / "n.parquet")
     (source / "o o.csv").write_text("id,x\n")
     check_same(str(source), TaskOptions(target="t", label="y"), tmp_path / "made")
+
+
+def test_nothing_of_a_parquet_file_stays_in_memory_when_its_rows_went_by(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).random((2, 200_000))
+    pq.write_table(pa.table({"one": numbers[0], "two": numbers[1]}), tmp_path / "m.parquet", row_group_size=20_000)
+    source, before = ParquetSource("m", tmp_path / "m.parquet"), pa.total_allocated_bytes()
+    rows = Spool(tmp_path, 0).parquet(source).rows
+    for _ in rows.batches(["one", "two"]):
+        pass
+    source.read("one")
+    del _
+    assert pa.total_allocated_bytes() - before < 100_000
 
 
 def test_the_command_partitions_and_other_verbs_read_the_folder(tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ class ParquetSource:
             ]
             self.plain_text = frozenset(text)
             """Columns that are read as dictionaries, but are not categories."""
-            self.files = [pq.ParquetFile(part, read_dictionary=text) for part in paths]
+            # what Arrow reads ahead it keeps for as long as the file is open, which in the end is all of it
+            self.files = [pq.ParquetFile(part, read_dictionary=text, pre_buffer=False) for part in paths]
         except (pa.ArrowException, OSError) as error:
             raise _no_parquet(f"{path.name}: the file", error) from None
         if any(schema.names != schemas[0].names for schema in schemas):
