@@ -146,8 +146,12 @@ def test_a_fit_over_the_limit_is_killed_and_tried_again_with_a_larger_one(
         run.record_of(nowhere, tmp_path, limit=0.6)
     row = Row("stub", "slow", "small")
     add(row, record, truth_of(prepared.folder, "fold0"))
-    assert row.stopped == 1
     assert comparison(row, row) is None
+    ours = Row("hornboost", "hornboost", "small", {"fold0": {"seconds": 0.01, "auc": 0.5}})
+    beside = comparison(ours, row)
+    assert beside is not None
+    assert (beside.folds, beside.at_least, dict(beside.ahead)) == (1, True, {})
+    assert beside.times == pytest.approx(100 * row.stopped["fold0"])
 
 
 def test_a_peer_that_reads_one_table_is_not_scored_on_several(prepared: Prepared, stub: Path) -> None:

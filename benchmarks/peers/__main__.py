@@ -79,8 +79,8 @@ def one_fold(
     peer: Peer, found: Environment, row: Row, prepared: Prepared, fold: str, given: argparse.Namespace
 ) -> None:
     """Run a learner on a fold, if it can, and count what it gave."""
-    if not peer.reads(prepared.n_tables):
-        row.cannot = "reads one table"
+    if unfit := peer.unfit(prepared.n_tables):
+        row.cannot = unfit
     elif peer.cannot or found.python is None:
         row.cannot = peer.cannot or "is not installed (see above)"
     else:

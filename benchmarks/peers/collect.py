@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,10 @@ class Row:
     set: str
     folds: dict[str, dict[str, float]] = field(default_factory=dict)
     lines: int | None = None
-    stopped: int = 0
-    limit: float = 0.0
+    stopped: dict[str, float] = field(default_factory=dict)
+    """The folds that were not done in time, with the seconds of the processor that they had."""
+    memory: int = 0
+    """Gigabytes that were not enough, or 0."""
     cannot: str = ""
     failed: str = ""
 
@@ -64,14 +66,15 @@ class Row:
 
 def add(row: Row, record: Record, truth: NDArray[np.bool_]) -> None:
     """Count a fold."""
-    row.limit = max(row.limit, float(record["limit"]))
     row.lines = record.get("lines", row.lines)
     if record["state"] == "done":
         row.folds[record["fold"]] = figures(record, truth)
     elif record["state"] == "stopped":
-        row.stopped += 1
+        row.stopped[record["fold"]] = float(record["used"] if "used" in record else record["limit"])
     elif record["state"] == "cannot":
         row.cannot = record["cannot"]
+    elif record["state"] == "memory":
+        row.memory = max(row.memory, int(record["memory"]))
     else:
         row.failed = record["error"].strip().rpartition("\n")[2]
 
@@ -84,30 +87,51 @@ def truth_of(folder: Path, fold: str) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """HornBoost and a learner on the folds of a set that both have done."""
+    """HornBoost and a learner on the folds of a set that both have done, or the learner was stopped in."""
 
     set: str
     folds: int
     times: float
     """How many times as long the learner took."""
+    at_least: bool
+    """Whether it was stopped in one of the folds, so that it takes longer still."""
     ahead: Mapping[str, float]
     """For each quality by how much HornBoost is better."""
+    errors: Mapping[str, float]
+    """The standard errors of these differences, where there are three folds or more."""
+
+    def behind(self, name: str, by: float = 0.0) -> bool:
+        """Whether HornBoost is worse by more than what is let pass (`LET_PASS`), or not `by` better."""
+        return name in self.ahead and self.ahead[name] < (by or -LET_PASS[name])
+
+    def is_unclear(self, name: str) -> bool:
+        """Whether the difference is within two standard errors of the folds."""
+        return name in self.errors and abs(self.ahead[name]) < 2 * self.errors[name]
+
+
+LET_PASS = {"accuracy": 0.5, "auc": 0.005, "aurpc": 0.005, "log_loss": 0.01}
+"""Differences that do not count."""
 
 
 def comparison(ours: Row, other: Row) -> Comparison | None:
-    """A learner beside HornBoost; None if no fold is done by both."""
+    """A learner beside HornBoost; None if no fold is done by both, nor done by HornBoost alone within the limit."""
     common = [fold for fold in ours.folds if fold in other.folds]
-    if not common:
+    stopped = [fold for fold in ours.folds if fold in other.stopped]
+    if not common and not stopped:
         return None
-    ahead = {}
+    ahead: dict[str, float] = {}
+    errors: dict[str, float] = {}
     for name in QUALITIES:
-        mine, yours = ours.mean(name, common), other.mean(name, common)
-        if mine is not None and yours is not None:
-            ahead[name] = yours - mine if name == "log_loss" else mine - yours
-    mine, yours = ours.mean("seconds", common), other.mean("seconds", common)
-    assert mine is not None
-    assert yours is not None
-    return Comparison(ours.set, len(common), yours / max(mine, 1e-3), ahead)
+        pairs = [(ours.folds[fold].get(name), other.folds[fold].get(name)) for fold in common]
+        sign = -1.0 if name == "log_loss" else 1.0
+        found = [sign * (mine - yours) for mine, yours in pairs if mine is not None and yours is not None]
+        if found and len(found) == len(common):
+            ahead[name] = fmean(found)
+            errors |= {name: stdev(found) / len(found) ** 0.5} if len(found) > 2 else {}
+    yours = sum(other.folds[fold]["seconds"] for fold in common) + sum(other.stopped[fold] for fold in stopped)
+    mine = sum(ours.folds[fold]["seconds"] for fold in (*common, *stopped))
+    ratio = yours / max(mine, 1e-3 * (len(common) + len(stopped)))
+    return Comparison(ours.set, len(common) + len(stopped), ratio, bool(stopped), ahead, errors)
 
 
 def rows_of(rows: Sequence[Row], name: str) -> list[Row]:

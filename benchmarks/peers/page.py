@@ -8,10 +8,13 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.papers.markdown import markdown_table, number
-from benchmarks.peers.collect import QUALITIES, Row, comparison, rows_of
+from benchmarks.peers.collect import LET_PASS, QUALITIES, Row, comparison, rows_of
 from benchmarks.peers.environments import Environment
+from benchmarks.peers.goals import difference, goals, times
 from benchmarks.peers.peer import Peer
 from benchmarks.peers.pictures import draw
+from benchmarks.peers.reasons import reason_of
+from benchmarks.peers.run import MEMORY
 
 PAGE = """# Side by side
 
@@ -26,7 +29,11 @@ Do not edit it by hand.
 HornBoost and what people would use instead, on the same folds of the same data. `HornBoostClassifier` with its defaults
 is what is compared; the papers' learners stand beside it. Every peer is installed from its package into an environment
 of its own, and runs with one thread and the settings that its documentation recommends; a fit ends after {limit:.0f}
-seconds of the processor.
+seconds of the processor, or when it needs more than {memory} GB.
+
+By its defaults HornBoost chooses its settings by cross-validation inside the training examples; the peers fit one model
+with settings that are fixed. "HornBoost, nothing tuned" does so as well: 60 rounds, rules of three conditions at most,
+and other settings that are the same for all sets (`benchmarks/peers/theirs/hornboost.py`).
 
 **How many folds a figure rests on stands in its row.** A row of one fold is a first look, not a result.
 
@@ -34,8 +41,17 @@ Seconds are processor seconds from the tables in memory to the model, with every
 its way (features, facts, indexes); imports, reading files and compiling on first use come before. "Lines" are the lines
 of code that prepare the tables for a peer (`benchmarks/peers/theirs/`). "Size" is rules + conditions of a model that
 can be read. "Time" is how many times as long as HornBoost a peer takes, and "HornBoost ahead" by how much HornBoost is
-better, both on the folds that both have done (negative: behind). What a peer cannot do is said below the table and is
-not counted as zero.
+better, both on the folds that both have done (negative: behind), with the standard error where there are three or more.
+Of a fit that was stopped, the time is a lower bound (`> 20×`). What a peer cannot do is said below the table and is not
+counted as zero.
+
+## Goals
+
+On how many pairs of a set and a peer each goal is met; all pairs are [at the end](#the-goals-set-by-set). "Not behind"
+lets differences of 0.005 in AUC, 0.01 in log-loss and half a per cent in accuracy pass. Larger ones are "unclear" where
+they are within two standard errors of the differences between folds.
+
+{goals}
 
 ## What was installed
 
@@ -53,7 +69,12 @@ area under the ROC curve is larger or smaller by more than 0.005.
 ## Where HornBoost is behind
 
 {behind}
-"""
+
+## The goals, set by set
+
+A positive difference is in favour of HornBoost.
+
+{details}"""
 
 TIME = "comparison-time.svg"
 SIZE = "comparison-size.svg"
@@ -81,9 +102,13 @@ class Compared:
 def write_page(compared: Compared, command: str, output: Path) -> None:
     """Write the page, and its pictures into the folder `images` beside it."""
     sections = [section(compared, name) for name in dict.fromkeys(row.set for row in compared.rows)]
+    met, details = goals(compared.rows, compared.names)
     text = PAGE.format(
         command=command,
         limit=compared.limit,
+        memory=MEMORY,
+        goals=met,
+        details=details,
         installed=installed(compared),
         summary=summary(compared),
         pictures=pictures(compared, output.parent / "images"),
@@ -110,7 +135,7 @@ def section(compared: Compared, name: str) -> str:
     rows = rows_of(compared.rows, name)
     ours = next((row for row in rows if (row.peer, row.learner) == ("hornboost", "hornboost")), None)
     columns = ["learner", "folds", "accuracy", "AUC", "AURPC", "log-loss", "seconds", "time", "HornBoost ahead (AUC)"]
-    lines = [_line(compared, row, ours) for row in rows if row.folds]
+    lines = [_line(compared, row, ours) for row in rows if row.folds or row.stopped]
     table = markdown_table([*columns, "predict", "size", "lines"], lines) if lines else "No fit was done."
     absent: dict[str, list[str]] = {}
     for row in rows:
@@ -125,26 +150,20 @@ def _line(compared: Compared, row: Row, ours: Row | None) -> list[str]:
     beside = comparison(ours, row) if ours is not None and row is not ours else None
     parts = row.conditions
     qualities = [number(row.mean(name), digits=1 if name == "accuracy" else 3) for name in QUALITIES]
+    done, seconds = len(row.folds), _seconds(row.mean("seconds"))
+    if row.stopped:
+        seconds = f"> {_seconds(max(row.stopped.values()))}"
     return [
         compared.names[row.peer, row.learner],
-        str(len(row.folds)),
-        *qualities,
-        _seconds(row.mean("seconds")),
-        "" if beside is None else times(beside.times),
-        "" if beside is None or "auc" not in beside.ahead else f"{beside.ahead['auc']:+.3f}",
-        _seconds(row.mean("predict")),
+        f"{done} of {done + len(row.stopped)}" if row.stopped else str(done),
+        *(qualities if done else [""] * len(qualities)),
+        seconds,
+        "" if beside is None else times(beside.times, at_least=beside.at_least),
+        "" if beside is None else difference(beside, "auc"),
+        _seconds(row.mean("predict")) if done else "",
         "" if parts is None else f"{row.mean('rules'):.0f} + {row.mean('conditions'):.0f}",
         "" if row.lines is None else str(row.lines),
     ]
-
-
-def times(ratio: float) -> str:
-    """How many times as long, with two digits that count.
-
-    >>> times(123.4), times(12.3), times(0.123)
-    ('120×', '12×', '0.12×')
-    """
-    return f"{float(f'{ratio:.2g}'):g}×"
 
 
 def _seconds(value: float | None) -> str:
@@ -156,8 +175,10 @@ def _absence(row: Row) -> str:
         return row.cannot
     if row.failed:
         return f"failed with `{_cell(row.failed)}`"
+    if row.memory:
+        return f"needs more than {row.memory} GB"
     if row.stopped:
-        return f"not done within {row.limit:.0f} s in {_folds(row.stopped)}"
+        return f"not done within {max(row.stopped.values()):.0f} s in {_folds(len(row.stopped))}"
     return "" if row.folds else "not run yet"
 
 
@@ -181,17 +202,18 @@ def summary(compared: Compared) -> str:
             continue
         aucs = [beside.ahead["auc"] for beside in found if "auc" in beside.ahead]
         losses = [beside.ahead["log_loss"] for beside in found if "log_loss" in beside.ahead]
+        slowest = max(found, key=lambda beside: beside.times)
         lines.append(
             [
                 shown,
                 str(len(found)),
                 str(sum(beside.folds for beside in found)),
-                times(median(beside.times for beside in found)),
-                f"{times(min(beside.times for beside in found))} to {times(max(beside.times for beside in found))}",
+                times(median(beside.times for beside in found), at_least=any(beside.at_least for beside in found)),
+                f"{times(min(beside.times for beside in found))} to {times(slowest.times, at_least=slowest.at_least)}",
                 f"{median(aucs):+.3f}" if aucs else "n/a",
                 f"{median(losses):+.3f}" if losses else "n/a",
-                str(sum(auc > 0.005 for auc in aucs)),
-                str(sum(auc < -0.005 for auc in aucs)),
+                str(sum(auc > LET_PASS["auc"] for auc in aucs)),
+                str(sum(auc < -LET_PASS["auc"] for auc in aucs)),
             ]
         )
     columns = ["peer", "sets", "folds", "time", "from … to", "AUC", "log-loss", "ahead", "behind"]
@@ -227,12 +249,14 @@ def behind(compared: Compared) -> str:
         shown = compared.names[row.peer, row.learner]
         faster[shown] = faster.get(shown, 0) + (beside.times < 1)
         worse = [
-            f"{shown} by {-beside.ahead[name]:.3f}"
-            for name, shown, least in (("auc", "AUC", 0.005), ("log_loss", "log-loss", 0.01))
-            if beside.ahead.get(name, 0.0) < -least
+            f"{shown} by {difference(beside, name).lstrip('-')}"
+            for name, shown in (("auc", "AUC"), ("log_loss", "log-loss"))
+            if beside.behind(name)
         ]
         if worse:
-            lines.append(f"- {row.set}, {shown}: {', '.join(worse)} ({_folds(beside.folds)})")
+            reason = reason_of(row.set, row.peer)
+            said = f" {reason}" if reason else ""
+            lines.append(f"- {row.set}, {shown}: {', '.join(worse)} ({_folds(beside.folds)}).{said}")
     quicker = [f"{shown} ({count})" for shown, count in faster.items() if count]
     lines += [f"- time, with the number of sets: {'; '.join(quicker)}"] if quicker else []
     return "\n".join(lines) or "Nowhere by more than 0.005 in AUC or 0.01 in log-loss, nor in time."

@@ -14,10 +14,11 @@ from hornboost.errors import HornBoostError, did_you_mean
 
 THEIRS = Path(__file__).parent / "theirs"
 DRIVER = THEIRS / "drive.py"
+SERVER = THEIRS / "serve.py"
 HEADER = re.compile(r"^# /// script\n((?:#.*\n)+?)# ///$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Peer:
     """A package and the learners that are taken from it.
 
@@ -46,9 +47,11 @@ class Peer:
         """What identifies how it is run: its own file and the one that drives it."""
         return hashlib.sha256(self.file.read_bytes() + DRIVER.read_bytes()).hexdigest()[:16]
 
-    def reads(self, n_tables: int) -> bool:
-        """Whether it can take a set of so many tables."""
-        return self.tables == "many" or n_tables == 1
+    def unfit(self, n_tables: int) -> str:
+        """Why it is not compared on a set of so many tables, or nothing."""
+        if self.ours or (self.tables == "many") == (n_tables > 1):
+            return ""
+        return "joins tables, and here is one" if n_tables == 1 else "reads one table"
 
 
 def read_peer(file: Path) -> Peer:
@@ -77,7 +80,7 @@ def read_peers(chosen: Sequence[str] | None = None, folder: Path = THEIRS) -> li
 
     A name is that of a file, or `FILE:LEARNER` for one of its learners.
     """
-    files = {file.stem: file for file in sorted(folder.glob("*.py")) if file.stem not in ("__init__", "drive")}
+    files = {file.stem: file for file in sorted(folder.glob("*.py")) if file.stem not in ("__init__", "drive", "serve")}
     wanted: dict[str, list[str]] = {}
     for name, _, learner in (name.partition(":") for name in chosen or files):
         if name not in files:

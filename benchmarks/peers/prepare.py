@@ -36,6 +36,8 @@ class Prepared:
 
 def prepare(name: str, data: Path | None, folder: Path, folds: int, *, known: bool = False) -> Prepared:
     """Write the first folds of a set, unless they are there, or only what is there already is asked for."""
+    few = SETS[name].few
+    folds = folds if few is None else min(folds, few)
     done = folder / "prepared.json"
     kept = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
     if kept.get("form") != FORM or (len(kept["folds"]) < min(folds, kept["of"]) and not known):
@@ -60,17 +62,18 @@ def write(name: str, data: Path | None, folder: Path, folds: int) -> dict[str, A
         "folds": names,
         "of": len(parts),
         "tables": len(described["columns"]),
-        **about(examples, parts),
+        **about(examples, parts, SETS[name].few),
     }
 
 
-def about(examples: Examples, parts: Sequence[Split]) -> dict[str, str]:
-    """How large a set is."""
+def about(examples: Examples, parts: Sequence[Split], few: int | None) -> dict[str, str]:
+    """How large a set is, and in how many parts it is compared."""
     tables = examples.database.tables
     rows = sum(table.n_rows for table in tables.values())
     positives = int(np.sum(examples.y.astype(str) == examples.positive))
     in_tables = "in one table" if len(tables) == 1 else f"{rows:,} rows in {len(tables)} tables"
     folds = "one split" if len(parts) == 1 else f"{len(parts)} folds"
+    folds += f", of which {few} is compared" if few is not None else ""
     return {"about": f"{len(examples.y):,} examples, {positives:,} of them positive; {in_tables}; {folds}."}
 
 

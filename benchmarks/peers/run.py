@@ -1,11 +1,11 @@
-"""Runs single fits, each as a process of its own with a time limit, and keeps what each gave."""
+"""Runs single fits, each as a process of its own with limits of time and memory, and keeps what each gave."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,18 +13,24 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.environments import Environment
-from benchmarks.peers.peer import DRIVER, Peer
+from benchmarks.peers.peer import SERVER, Peer
 from benchmarks.peers.prepare import digest
 
 BY_THE_CLOCK = 4
 """A fit that waits, or runs on a busy machine, may take this many times its seconds of the processor by the clock."""
 
 START = 30.0
-"""Seconds of the processor for what comes before the clock starts: imports, reading, compiling."""
+"""Seconds of the processor for what comes before the clock starts: reading and compiling."""
+
+MEMORY = 10
+"""Gigabytes that a fit may take."""
+
+OUT_OF_MEMORY = re.compile(r"MemoryError|bad_alloc|OutOfMemoryError|[Uu]nable to allocate|Cannot allocate memory")
 
 Record = dict[str, Any]
 
@@ -77,47 +83,72 @@ def record_of(fit: Fit, records: Path, limit: float) -> Record:
 
 
 def run(fit: Fit, limit: float) -> Record:
-    """Start the driver in the peer's environment and wait for it, or kill it with all that it has started."""
+    """Let the peer's server run the driver, and kill it with all that it has started where it does not end."""
     scratch = Path(tempfile.mkdtemp(prefix="peer-"))
-    output = scratch / "result.json"
-    command = [fit.environment.python, DRIVER, fit.peer.file, fit.folder, fit.fold, fit.learner, output, limit + START]
+    output, said = scratch / "result.json", scratch / "said.txt"
+    arguments = [fit.peer.file, fit.folder, fit.fold, fit.learner, output, limit + START]
     started = time.perf_counter()
-    with (scratch / "said.txt").open("w") as said:
-        process = subprocess.Popen(
-            [str(part) for part in command],
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            env=surroundings(fit.peer),
-            cwd=scratch,
-            start_new_session=True,
-        )
-        try:
-            process.wait(timeout=BY_THE_CLOCK * (limit + START))
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
     try:
-        return outcome(output, process.returncode, scratch / "said.txt", limit, time.perf_counter() - started)
+        status, used = server(fit.environment.python, fit.peer).run(
+            {
+                "arguments": [str(argument) for argument in arguments],
+                "clock": BY_THE_CLOCK * (limit + START),
+                "memory": MEMORY << 30,
+                "said": str(said),
+            }
+        )
+        clock = time.perf_counter() - started
+        if status is None:
+            return {"state": "stopped", "clock": clock, "used": min(used, limit)}
+        return {"clock": clock, **outcome(output, status, said, limit)}
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def outcome(output: Path, status: int, said: Path, limit: float, clock: float) -> Record:
-    """The result of a process that has ended: done, cannot, failed, or stopped at the limit."""
+class Server:
+    """A process in a peer's environment that has imported its packages, and forks one for each fit."""
+
+    def __init__(self, python: Path, peer: Peer) -> None:
+        self.process = subprocess.Popen(
+            [str(python), str(SERVER), str(peer.file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=surroundings(peer),
+        )
+
+    def run(self, wanted: dict[str, Any]) -> tuple[int | None, float]:
+        """The exit status of a fit, or None if the clock has ended it, and its seconds of the processor."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(wanted) + "\n")
+        self.process.stdin.flush()
+        status, used = json.loads(self.process.stdout.readline())
+        return status, used
+
+
+@cache
+def server(python: Path, peer: Peer) -> Server:
+    """The server of a peer. It ends when this process does, since then there is nothing more to read."""
+    return Server(python, peer)
+
+
+def outcome(output: Path, status: int, said: Path, limit: float) -> Record:
+    """The result of a process that has ended: done, cannot, failed, or stopped at a limit of time or memory."""
+    words = said.read_text(encoding="utf-8", errors="replace")[-2000:] if said.exists() else ""
     if output.exists():
         result: Record = json.loads(output.read_text(encoding="utf-8"))
         state = "failed" if "error" in result else "cannot" if "cannot" in result else "done"
         if state == "done" and seconds_of(result) > limit:
             state = "stopped"
-        return {"state": state, "clock": clock, **result}
-    killed = (-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL)
-    if status in killed:
-        return {"state": "stopped", "clock": clock}
-    words = said.read_text(encoding="utf-8", errors="replace")[-2000:]
-    return {"state": "failed", "clock": clock, "error": f"it ended with status {status}\n{words}"}
+    elif status in (-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL):
+        state, result = "stopped", {}
+    else:
+        state, result = "failed", {"error": f"it ended with status {status}\n{words}"}
+    if state == "failed" and OUT_OF_MEMORY.search(result["error"] + words):
+        state = "memory"
+    return {"state": state, "memory": MEMORY, **result}
 
 
 def seconds_of(result: Record) -> float:
