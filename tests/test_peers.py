@@ -15,6 +15,7 @@ from benchmarks.peers import __main__ as command
 from benchmarks.peers import run, sets
 from benchmarks.peers.collect import Row, add, comparison, truth_of
 from benchmarks.peers.environments import Environment, environment
+from benchmarks.peers.goals import GOALS, goals, judged
 from benchmarks.peers.page import Compared, write_page
 from benchmarks.peers.peer import read_peer, read_peers
 from benchmarks.peers.prepare import Prepared, prepare
@@ -181,3 +182,42 @@ def test_every_peer_has_a_header_and_the_functions_of_the_protocol() -> None:
         read_peers(["imodel"])
     with pytest.raises(HornBoostError, match="hornboost has no learner 'horn'"):
         read_peers(["hornboost:horn"])
+
+
+def fitted(peer: str, learner: str, losses: list[float], seconds: float) -> Row:
+    folds = {f"fold{n}": {"seconds": seconds, "log_loss": loss, "accuracy": 90.0} for n, loss in enumerate(losses)}
+    return Row(peer, learner, "pima", folds)
+
+
+def test_a_goal_is_met_by_time_and_quality_or_what_is_missing_is_said() -> None:
+    ours = fitted("hornboost", "hornboost", [0.50, 0.60, 0.40], seconds=1.0)
+    goal = next(goal for goal in GOALS if ("boomer", "boomer") in goal.peers)
+    verdicts = {}
+    for name, losses, seconds in (
+        ("slower", [0.50, 0.60, 0.40], 11.0),
+        ("faster", [0.50, 0.60, 0.40], 9.0),
+        ("better", [0.40, 0.50, 0.30], 9.0),
+        ("noisy", [0.70, 0.30, 0.40], 11.0),
+    ):
+        beside = comparison(ours, fitted("boomer", "boomer", losses, seconds))
+        assert beside is not None
+        verdicts[name] = judged(goal, beside)
+    assert verdicts == {
+        "slower": "yes",
+        "faster": "no: time",
+        "better": "no: time, log-loss",
+        "noisy": "unclear: log-loss",
+    }
+    stopped = Row("wittgenstein", "ripper", "pima", stopped={"fold1": 30.0})
+    names = {("boomer", "boomer"): "BOOMER", ("wittgenstein", "ripper"): "RIPPER"}
+    overview, details = goals([ours, fitted("boomer", "boomer", [0.5], 11.0), stopped], names)
+    assert "| 2 of 2 |  |" in overview
+    assert "| pima | RIPPER | 1 | > 30× |  |  | yes |" in details
+    assert "| pima | BOOMER | 1 | 11× | +0.000 | +0.0 | yes |" in details
+
+
+def test_relational_peers_are_not_compared_on_one_table() -> None:
+    unfit = {peer.name: (peer.unfit(1), peer.unfit(3)) for peer in read_peers(["getml", "boomer", "hornboost"])}
+    assert unfit["hornboost"] == ("", "")
+    assert unfit["getml"] == ("joins tables, and here is one", "")
+    assert unfit["boomer"] == ("", "reads one table")
