@@ -64,6 +64,8 @@ area under the ROC curve is larger or smaller by more than 0.005.
 
 {summary}
 
+In the pictures a mark is the mean over the folds that a learner has done.
+
 {pictures}
 {small}{sets}
 ## Where HornBoost is behind
