@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 import hornboost as hb
 from hornboost.activation.strategies import STRATEGIES
 from hornboost.engine.needs import ENTRY_BYTES, Needs
+from hornboost.memory import PYTHON
 from hornboost.model.diagnosis import JoinsLeftOutWarning
 
 
@@ -237,7 +238,7 @@ def test_bad_parameters_are_named(name: str, value: object):
 
 def test_joins_over_the_limit_are_refused_and_listed(trains):
     database, X, y = trains
-    limit = sum(Needs.of(database)) + 10 * ENTRY_BYTES
+    limit = PYTHON + sum(Needs.of(database)) + 10 * ENTRY_BYTES
     with pytest.warns(
         JoinsLeftOutWarning, match=r"1 join was left out because there is memory for 10 .* \(see refused_\)"
     ):

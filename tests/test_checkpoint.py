@@ -19,6 +19,7 @@ from hornboost.boosting import gradient, tuning
 from hornboost.engine.needs import ENTRY_BYTES, Needs
 from hornboost.errors import ModelError
 from hornboost.learners.newton import NewtonSearch
+from hornboost.memory import PYTHON
 from hornboost.model import checkpoint, seal, whole
 
 
@@ -169,7 +170,7 @@ def test_a_file_that_can_no_longer_be_written_costs_neither_the_model_nor_the_er
 @pytest.mark.filterwarnings("ignore::hornboost.model.diagnosis.JoinsLeftOutWarning")
 def test_joins_that_were_refused_are_not_forgotten(tmp_path: Path) -> None:
     db, X, y = trains()
-    limit = sum(Needs.of(db)) + ENTRY_BYTES
+    limit = PYTHON + sum(Needs.of(db)) + ENTRY_BYTES
     given: dict[str, Any] = {"rounds": 4, "random_state": 1, "memory_limit": limit}
     whole = C2RIBClassifier(db, **given).fit(X, y)
     for _ in range(2):

@@ -13,6 +13,7 @@ import pytest
 
 import hornboost as hb
 from hornboost.engine.needs import ENTRY_BYTES, Needs
+from hornboost.memory import PYTHON
 
 LATER = [0.0, 0.2, 0.8]
 
@@ -222,7 +223,7 @@ def test_no_file_is_read_and_replaced_by_one_command(run: Any, folder: Path, mod
 def test_what_limits_did_is_said_once(run: Any, folder: Path, tmp_path: Path) -> None:
     output, few, long = (
         ["-o", tmp_path / "m.json"],
-        ["--memory", sum(Needs.of(hb.Database.from_folder(folder))) + ENTRY_BYTES],
+        ["--memory", PYTHON + sum(Needs.of(hb.Database.from_folder(folder))) + ENTRY_BYTES],
         ["--rounds", 10**6, "--time-limit", 0.5],
     )
     code, _, err = run("fit", folder, *output, *long)

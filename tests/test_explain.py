@@ -17,6 +17,7 @@ from hornboost import Clause
 from hornboost.boosting.c2rib import C2RIBClassifier
 from hornboost.engine import Coverage, coverage
 from hornboost.engine.needs import ENTRY_BYTES, Needs
+from hornboost.memory import PYTHON
 from hornboost.model.diagnosis import NothingLearnedWarning, diagnose
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.explain import explain
@@ -261,7 +262,7 @@ def test_missing_links_are_named() -> None:
 
 def test_joins_over_the_limit_are_named() -> None:
     db = hb.datasets.bank(100, transactions=5, seed=0).database()
-    found = problem(*db.examples(), db, memory_limit=sum(Needs.of(db)) + ENTRY_BYTES)
+    found = problem(*db.examples(), db, memory_limit=PYTHON + sum(Needs.of(db)) + ENTRY_BYTES)
     found.engine.frontier(found.engine.root())
     assert any("there is memory for 1 of the rows that a join reaches" in reason for reason in diagnose(found))
 

@@ -18,6 +18,7 @@ from hornboost.engine.needs import ENTRY_BYTES, Needs
 from hornboost.engine.partitioned import PartitionedEngine
 from hornboost.engine.tree import Join, Ref
 from hornboost.errors import LimitError
+from hornboost.memory import PYTHON, bytes_of
 from test_engine import Walk, follow, listed, people_and_things, some, walks
 from test_times_engine import weighted
 
@@ -112,7 +113,7 @@ def test_a_piece_is_the_state_of_its_examples() -> None:
 
 
 def with_room_for(database: hb.Database, entries: int) -> int:
-    return sum(Needs.of(database)) + ENTRY_BYTES * entries
+    return PYTHON + sum(Needs.of(database)) + ENTRY_BYTES * entries
 
 
 def test_a_join_that_does_not_fit_the_memory_is_an_error_that_names_it() -> None:
@@ -131,6 +132,14 @@ def test_tables_that_do_not_fit_the_memory_are_told_before_anything_is_learned()
     X, y = database.examples()
     with pytest.raises(LimitError, match="memory_limit=200 B"):
         hb.C2RIBClassifier(database, memory_limit="200B").fit(X, y)
+
+
+def test_a_limit_that_is_given_is_one_of_the_process_with_python() -> None:
+    needs = Needs.of(people_and_things())
+    assert needs.room_within(PYTHON + sum(needs) + 7) == 7
+    with pytest.raises(LimitError, match=r"Python itself takes 524\.3 MB of memory, the tables take .* more than"):
+        needs.room_within(PYTHON + sum(needs))
+    assert needs.room_within(None) == bytes_of(None) - sum(needs)
 
 
 @pytest.mark.parametrize(("estimator", "options"), ESTIMATORS, ids=lambda value: getattr(value, "__name__", "options"))

@@ -14,6 +14,9 @@ from hornboost.errors import DataError
 SHARE = 0.8
 """The part of the memory at hand that a fit may use where nothing else is said."""
 
+PYTHON = 500 << 20
+"""Bytes that a process takes with all that it imports and compiles."""
+
 UNITS = {"B": 1} | {
     f"{prefix}{unit}": base**power
     for power, prefix in enumerate("KMGT", start=1)

@@ -102,7 +102,8 @@ class KBSSubgroups(WithWorkers):
         The entries of a literal that are held at once on the way to another; more are followed for some of the examples
         after the others.
     memory_limit : int, str or None
-        Bytes, or a text such as "4GB"; joins that do not fit are left out. None is 80 % of the memory at hand.
+        Bytes, or a text such as "4GB", Python's own 0.5 GB included; joins that do not fit are left out. None is 80 %
+        of the memory at hand.
     n_jobs : int or None
         Threads; the result does not depend on it.
     client : dask.distributed.Client or None

@@ -34,7 +34,6 @@ from hornboost.engine.united import Told, told_of
 from hornboost.errors import LimitError
 from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Test
-from hornboost.memory import bytes_of
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class Engine:
         self.look_ahead = look_ahead
         self.max_entries = max_entries
         if workshop is None:
-            room = Needs.of(database).room_within(bytes_of(memory_limit))
+            room = Needs.of(database).room_within(memory_limit)
             workshop = Workshop(Cache(min(cache_bytes, room // 2)), n_jobs, min(room // ENTRY_BYTES, MOST_ENTRIES))
         self.workshop = workshop
         self.cache = self.workshop.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornboost.errors import LimitError
-from hornboost.memory import bytes_text
+from hornboost.memory import PYTHON, bytes_of, bytes_text
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -36,13 +36,19 @@ class Needs(NamedTuple):
             codes += 4 * table.n_rows * len(table.attributes)
         return cls(tables, indexes, codes)
 
-    def room_within(self, limit: int) -> int:
-        """What a limit leaves to learn with; refused where that is nothing."""
-        room = limit - sum(self)
+    def room_within(self, memory_limit: int | str | None) -> int:
+        """What a limit leaves to learn with; refused where that is nothing.
+
+        A limit that was given is one of the process. How much memory that has at the moment does not count, since what
+        is learned must not depend on it. Where none is given, the share of the memory that is left alone is Python's.
+        """
+        limit, python = bytes_of(memory_limit), 0 if memory_limit is None else PYTHON
+        room = limit - python - sum(self)
         if room <= 0:
+            own = f"Python itself takes {bytes_text(python)} of memory, " if python else ""
             raise LimitError(
-                f"the tables take {bytes_text(self.tables)} of memory, their rows by key {bytes_text(self.indexes)} "
-                f"and their values as codes {bytes_text(self.codes)}, which is more than "
+                f"{own}the tables take {bytes_text(self.tables)} of memory, their rows by key "
+                f"{bytes_text(self.indexes)} and their values as codes {bytes_text(self.codes)}, which is more than "
                 f"memory_limit={bytes_text(limit)}; raise it, or divide the database with 'hornboost partition'"
             )
         return room

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hornboost.memory import PYTHON
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
     from hornboost.data.partitions.store import PartitionStore
     from hornboost.engine.part import Part
-
-PYTHON = 500 << 20
-"""Bytes that a process takes with all that it imports and compiles."""
 
 OPENING = 2
 """What a partition takes while it is opened, in times of what it takes afterwards."""
