@@ -33,16 +33,21 @@ def prepare(task: Any, learner: str) -> Any:
 
 
 def fit(task: Any, data: Any, learner: str) -> Any:
-    """The learner with its defaults."""
+    """The learner with its defaults. SLIPPER's first rule may be worse than none by chance: then with another seed."""
     from imodels import BoostedRulesClassifier, FIGSClassifier, SkopeRulesClassifier, SlipperClassifier
 
-    model = {
-        "slipper": SlipperClassifier(random_state=0),
-        "boosted": BoostedRulesClassifier(random_state=0),
-        "skope": SkopeRulesClassifier(random_state=0),
-        "figs": FIGSClassifier(random_state=0),
+    kind = {
+        "slipper": SlipperClassifier,
+        "boosted": BoostedRulesClassifier,
+        "skope": SkopeRulesClassifier,
+        "figs": FIGSClassifier,
     }[learner]
-    return model.fit(data[0], task.is_positive.astype(int), feature_names=data[2])
+    for seed in range(10 if learner == "slipper" else 1):
+        try:
+            return kind(random_state=seed).fit(data[0], task.is_positive.astype(int), feature_names=data[2])
+        except ValueError as error:
+            failure = error
+    raise failure
 
 
 def predict(task: Any, data: Any, model: Any) -> Any:
