@@ -110,7 +110,7 @@ class Server:
 
     def __init__(self, python: Path, peer: Peer) -> None:
         self.process = subprocess.Popen(
-            [str(python), str(SERVER), str(peer.file)],
+            [str(python), str(SERVER), str(peer.file), *(["warm"] if peer.ours else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -15,6 +15,7 @@
 # c2rib = "C²RIB^D"
 # prankboost = "PRankBoost"
 # mlynx = "mLynx"
+# kbs = "KBS"
 # ///
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ FIXED: dict[str, Any] = {
     "n_jobs": 1,
 }
 """All that `HornBoostClassifier` would choose by cross-validation, set once for all sets."""
+
+
+def cannot(task: Any, learner: str) -> str | None:
+    """mLynx looks for patterns that join."""
+    return "joins tables, and here is one" if learner == "mlynx" and not task.tables else None
 
 
 def prepare(task: Any, learner: str) -> Any:
@@ -84,6 +90,8 @@ def estimator(data: Any, learner: str) -> Any:
         return hb.PRankBoostClassifier(data, random_state=0)
     if learner == "mlynx":
         return hb.MLynxClassifier(data, random_state=0)
+    if learner == "kbs":
+        return hb.KBSClassifier(data, base="clause", rounds=30, random_state=0)
     return hb.HornBoostClassifier(data, random_state=0, n_jobs=1)
 
 

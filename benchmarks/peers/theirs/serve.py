@@ -1,9 +1,10 @@
 """Runs fits of a peer, one after the other: each in a process of its own, forked when the packages are imported.
 
-`python serve.py PEER.py` reads a line of JSON for each fit: the `arguments` of `drive.py`, the `clock` seconds after
-which it is killed, the `memory` in bytes that it may take, and the file that what it has `said` goes to. It answers
-each with its exit status, or null if it was killed by the clock, and its seconds of the processor. Most fits of a small
-table take less than the import of the package, so ten folds would be ten imports.
+`python serve.py PEER.py [warm]` reads a line of JSON for each fit: the `arguments` of `drive.py`, the `clock` seconds
+after which it is killed, the `memory` in bytes that it may take, and the file that what it has `said` goes to. It
+answers each with its exit status, or null if it was killed by the clock, and its seconds of the processor. Most fits of
+a small table take less than the import of the package, so ten folds would be ten imports. With `warm` the peer's
+`warm_up` is called before the first fork as well, which spares each fit most of it.
 """
 
 from __future__ import annotations
@@ -24,22 +25,23 @@ PAUSE = 0.02
 """Seconds between looks at a fit that is running."""
 
 
-def read_driver() -> ModuleType:
-    """The driver as a module. This folder leaves the path first: a peer's file may have the name of its package."""
-    sys.path.pop(0)
-    specification = importlib.util.spec_from_file_location("drive", Path(__file__).with_name("drive.py"))
+def read_module(name: str, file: Path) -> ModuleType:
+    """A file as a module, wherever it is."""
+    specification = importlib.util.spec_from_file_location(name, file)
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    sys.modules["drive"] = module
+    sys.modules[name] = module
     specification.loader.exec_module(module)
     return module
 
 
-def serve(driver: ModuleType, file: str) -> None:
+def serve(driver: ModuleType, file: str, *, warm: bool) -> None:
     """Import what the peer needs, and answer until there is nothing more to read."""
     with contextlib.suppress(Exception):  # a fit says what is wrong
         driver.import_all(Path(file).read_text(encoding="utf-8"))
+        if warm:
+            read_module("warm", Path(file)).warm_up()
     for line in sys.stdin:
         wanted = json.loads(line)
         child = os.fork()
@@ -95,4 +97,5 @@ def awaited(child: int, clock: float) -> tuple[int | None, float]:
 
 
 if __name__ == "__main__":
-    serve(read_driver(), sys.argv[1])
+    sys.path.pop(0)  # this folder: a peer's file may have the name of its package
+    serve(read_module("drive", Path(__file__).with_name("drive.py")), sys.argv[1], warm="warm" in sys.argv[2:])
