@@ -264,6 +264,27 @@ def test_partitions_are_shared_out_again_among_more_workers(divided: hb.Database
         assert used[2] is used[3]
 
 
+def test_a_worker_that_comes_for_a_dead_one_gets_its_partitions(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.wait_for_workers(2, timeout=60)
+    parts = DaskParts(client, [Toys(k) for k in range(1, 10)])
+    kept = parts.keep(3)
+    assert parts.value(parts.total(operator.add, times, kept)) == 135
+    dead = parts._holders()[0]
+    (pid,) = (nanny.pid for nanny in client.cluster.workers.values() if nanny.worker_address == dead)
+    os.kill(pid, signal.SIGKILL)
+    while dead in parts._workers():
+        time.sleep(0.05)
+    assert parts.value(parts.total(operator.add, times, kept)) == 135
+    client.wait_for_workers(2, timeout=60)
+    assert not parts.is_even()
+    monkeypatch.setattr("hornboost.engine.dask_parts.LOOK", 0.0)
+    for _ in range(600):
+        assert parts.value(parts.total(operator.add, times, kept)) == 135
+        if parts.is_even():
+            break
+    assert parts.is_even()
+
+
 def test_what_goes_wrong_is_told_in_a_sentence(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = DaskParts(client, [Toys(0), Toys(1)])
     handles = parts.each(times, 1)

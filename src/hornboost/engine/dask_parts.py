@@ -34,7 +34,7 @@ SPENT = 64, 1 << 25
 """Futures that were read, and bytes of them, after which they are let go: a word about each delays the next task."""
 
 LOOK = 5.0
-"""Seconds after which it is looked whether there are workers at all."""
+"""Seconds after which it is looked whether there are workers at all, and whether some of them have nothing to do."""
 
 PATIENCE = 60.0
 """Seconds without any worker after which work is given up."""
@@ -83,7 +83,8 @@ class DaskParts:
         self.openers = tuple(openers)
         self._cuts: list[int] = []
         self._groups: list[Future] | None = None
-        self._looked = time.monotonic()
+        self._coming: dict[int, Future] = {}
+        self._looked = self._evened = time.monotonic()
         self._spent: list[Future] = []
         self._spent_bytes = 0
 
@@ -170,14 +171,39 @@ class DaskParts:
         """Whether the threads that there are now, some of which may be new, have as many groups each as they can."""
         if self._groups is None or self.client.status != "running":
             return True
-        threads, held = self._workers(), Counter[str]()
-        with _told():
-            for workers in self.client.who_has(self._groups).values():
-                held.update(workers[:1])
+        threads, held = self._workers(), Counter(self._holders())
         most = len(self._groups) / max(sum(threads.values()), 1)
         return len(self._groups) >= min(self.n, sum(threads.values())) and all(
             held[name] <= math.ceil(most * n) for name, n in threads.items()
         )
+
+    def _holders(self) -> list[str | None]:
+        """The worker of each group, None while it is opened."""
+        assert self._groups is not None
+        with _told():
+            found = self.client.who_has(self._groups)
+        return [next(iter(found[future.key]), None) for future in self._groups]
+
+    def _even_out(self) -> None:
+        """Open groups that a worker has beyond its threads where threads have none: at one that came for a dead one.
+
+        They are asked where they are until they are open there.
+        """
+        assert self._groups is not None
+        for k in [k for k, future in self._coming.items() if future.done()]:
+            future = self._coming.pop(k)
+            self._groups[k] = future if future.status == "finished" else self._groups[k]
+        if self._coming:
+            return
+        threads, holders = self._workers(), self._holders()
+        held = Counter(holders)
+        free = [name for name, n in threads.items() for _ in range(n - held[name])]
+        for k, name in enumerate(holders):
+            if free and name is not None and held[name] > threads.get(name, 0):
+                held[name] -= 1
+                openers = self.openers[self._cuts[k] : self._cuts[k + 1]]
+                there = {"workers": [free.pop()], "allow_other_workers": True}
+                (self._coming[k],) = self._tasks(_open, "open", [openers], retries=1, **there)
 
     def open(self, told: Callable[[int], object]) -> None:
         """Open the partitions now, and tell how many are open each time that there are more."""
@@ -200,6 +226,9 @@ class DaskParts:
             openers = [self.openers[lo:hi] for lo, hi in pairwise(self._cuts)]
             self._groups = self._tasks(_open, "open", openers, retries=1)
             _log.info("opening %d partitions on %d workers", self.n, len(self._workers()))
+        elif time.monotonic() - self._evened > LOOK:
+            self._even_out()
+            self._evened = time.monotonic()
         return self._groups
 
     def _asked(self, work: Callable[..., Any], name: str, *arguments: Any) -> list[Future]:
