@@ -21,7 +21,7 @@ from benchmarks.peers.environments import Environment
 from benchmarks.peers.peer import SERVER, Peer
 from benchmarks.peers.prepare import digest
 
-BY_THE_CLOCK = 4
+BY_THE_CLOCK = 10
 """A fit that waits, or runs on a busy machine, may take this many times its seconds of the processor by the clock."""
 
 START = 30.0
