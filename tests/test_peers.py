@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from argparse import Namespace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from benchmarks.peers.goals import GOALS, goals, judged
 from benchmarks.peers.page import Compared, write_page
 from benchmarks.peers.peer import read_peer, read_peers
 from benchmarks.peers.prepare import Prepared, prepare
+from benchmarks.peers.reasons import FILE
 from benchmarks.peers.theirs.drive import lines_of_preparation
 from hornboost.errors import HornBoostError
 
@@ -221,3 +223,9 @@ def test_relational_peers_are_not_compared_on_one_table() -> None:
     assert unfit["hornboost"] == ("", "")
     assert unfit["getml"] == ("joins tables, and here is one", "")
     assert unfit["boomer"] == ("", "reads one table")
+
+
+def test_reasons_are_about_sets_and_peers_that_exist() -> None:
+    told = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    assert set(told) <= set(sets.SETS)
+    assert {peer for of_set in told.values() for peer in of_set} <= {"any", *(peer.name for peer in read_peers())}

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-REASONS: dict[tuple[str, str], str] = {}
-"""By set and peer; the peer "" stands for all of them."""
+import tomllib
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_name("reasons.toml")
+
+
+@cache
+def _reasons() -> dict[str, dict[str, str]]:
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
 def reason_of(name: str, peer: str) -> str:
     """The reason for a set and a peer, or nothing."""
-    return REASONS.get((name, peer)) or REASONS.get((name, ""), "")
+    of_set = _reasons().get(name, {})
+    return of_set.get(peer) or of_set.get("any", "")
