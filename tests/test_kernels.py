@@ -19,7 +19,7 @@ from hornboost import jit
 from hornboost.engine import age_kernels, join_kernels, key_kernels, pair_kernels, sampling_kernels
 from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.sampling import splitmix64
-from hornboost.mining import query_kernels, row_kernels, selection_kernels
+from hornboost.mining import query_kernels, row_kernels, selection_kernels, tally_kernels
 
 SOURCE = Path(join_kernels.__file__).parents[2]
 NO_CODES = np.empty((0, 0), np.int32)
@@ -224,11 +224,16 @@ def test_bits_are_tallied_by_class_and_frequent_ones_tell_whom_they_cover() -> N
     reached = np.zeros((2, 3, 2), np.uint64)
     reached[0, :, 0] = [0b11, 0b01, 0b01]
     reached[1, :, 1] = [1 << 63, 0, 1 << 63]
-    support = query_kernels.supports(reached, 128, codes(0, 1, 1), np.array([1.0, 2.0, 4.0]), 2)
-    found = query_kernels.frequent(support, np.array([np.inf, np.inf, 5.0]))
+    support = tally_kernels.supports(reached, 128, codes(0, 1, 1), np.array([1.0, 2.0, 4.0]), 2)
+    found = tally_kernels.frequent(support, np.array([np.inf, np.inf, 5.0]))
     assert found.tolist() == [0, 128 + 127]
     assert support[found].tolist() == [[1.0, 6.0], [1.0, 4.0]]
-    assert query_kernels.hits(reached, 128, found).tolist() == [[0b11100000], [0b10100000]]
+    assert tally_kernels.hits(reached, 128, found).tolist() == [[0b11100000], [0b10100000]]
+    starts, conditions, supports, hits = tally_kernels.tally(
+        reached, 128, codes(0, 1, 1), np.array([1.0, 2.0, 4.0]), 2, np.array([np.inf, np.inf, 5.0])
+    )
+    assert (starts.tolist(), conditions.tolist()) == ([0, 1, 2], [0, 127])
+    assert (supports.tolist(), len(hits)) == (support[found].tolist(), 2)
 
 
 def test_bindings_follow_a_literal_and_a_condition_on_its_row() -> None:

@@ -58,7 +58,7 @@ def mined(db: hb.Database, length: int, limits: Limits) -> Mined:
 def forms(found: Mined) -> set[object]:
     """The queries whatever the names and the order of their literals."""
     keys = [
-        (query.structure.form, query.structure.key(tuple(tests for _, _, tests in query.body))[1])
+        (query.structure.form, query.structure.key(tuple(tests for _, _, tests in query.body)))
         for query in found.queries
     ]
     return set(keys)

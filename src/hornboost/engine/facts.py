@@ -49,6 +49,8 @@ class Facts:
         """The joins from examples, by the name of their table and their keys."""
         self._unique: dict[tuple[str, str], bool] = {}
         self._determined: dict[tuple[str, str, str, str, str, str], bool] = {}
+        self._unique_rows: dict[str, bool] = {}
+        self._included: dict[tuple[str, str, tuple[str, ...]], bool] = {}
 
     @staticmethod
     def of(database: Database) -> Facts:
@@ -125,7 +127,9 @@ class Facts:
         """Whether no two rows have the same keys in all key columns."""
         if self._given is not None:
             return self._given.rows_are_unique(table)
-        return are_unique([column.codes for column in self.tables[table].keys])
+        if table not in self._unique_rows:
+            self._unique_rows[table] = are_unique([column.codes for column in self.tables[table].keys])
+        return self._unique_rows[table]
 
     def includes(self, table: str, other: str, columns: Sequence[str]) -> bool:
         """Whether each row of the other table, unless it lacks one of these columns, has a row here whose keys,
@@ -133,8 +137,11 @@ class Facts:
         """
         if self._given is not None:
             return self._given.includes(table, other, columns)
-        there = self.tables[other].columns
-        return is_included([there[name].codes for name in columns], [key.codes for key in self.tables[table].keys])
+        at = (table, other, tuple(columns))
+        if at not in self._included:
+            there, here = self.tables[other].columns, self.tables[table].keys
+            self._included[at] = is_included([there[name].codes for name in columns], [key.codes for key in here])
+        return self._included[at]
 
 
 def writable(array: NDArray[Any], dtype: type[Number]) -> NDArray[Number]:

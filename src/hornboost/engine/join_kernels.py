@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, distinct, end, fits, leads, same
+from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, distinct, end, fits, leads, same, seen_end
 from hornboost.jit import inner, jit
 
 INTERVAL, MISSING, SAME, DIFFER, NEEDS, AGE, LATE_INTERVAL, LATE_MISSING = range(8)
@@ -73,14 +73,7 @@ def seen_stops(codes: Codes, offsets: Longs, times: Floats, cutoffs: Floats) -> 
     for entry in range(codes.size):
         code = codes[entry]
         if leads(code, offsets):
-            lo, hi, cutoff = offsets[code], offsets[code + 1], cutoffs[entry]
-            while lo < hi:
-                middle = (lo + hi) >> 1
-                if times[middle] < cutoff:
-                    lo = middle + 1
-                else:
-                    hi = middle
-            stops[entry] = lo
+            stops[entry] = seen_end(code, offsets, times, cutoffs[entry])
     return stops
 
 

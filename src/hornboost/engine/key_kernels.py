@@ -35,6 +35,24 @@ def end(code: Int, entry: Int, offsets: Longs, stops: Longs) -> Int:
 
 
 @shared
+def seen_end(code: Int, offsets: Longs, times: Floats | None, cutoff: float) -> Int:
+    """Where the rows of a key end that are before a cutoff: their times rise, and those that are missing come last.
+
+    Where rows have no times, all of them are.
+    """
+    stop = offsets[code + 1]
+    if times is not None and times.size > 0:
+        start = offsets[code]
+        while start < stop:
+            middle = (start + stop) >> 1
+            if times[middle] < cutoff:
+                start = middle + 1
+            else:
+                stop = middle
+    return stop
+
+
+@shared
 def same(key: Any, other: Any) -> bool:
     """Whether two keys are equal and not null."""
     return bool(key >= 0 and key == other)

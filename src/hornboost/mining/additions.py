@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hornboost.mining.counter import followed
 from hornboost.mining.language import Language
 from hornboost.mining.paths import Shape, extended
-from hornboost.mining.structure import Skeleton, Structure
+from hornboost.mining.structure import Atom, Skeleton, Structure
 
 
 @dataclass(eq=False, slots=True)
@@ -21,6 +21,14 @@ class Addition:
     skeleton: Skeleton
     fan_out: float
     structure: Structure | None = None
+    _atoms: dict[int, Atom] = field(default_factory=dict)
+
+    def atom(self, condition: int) -> Atom:
+        """The literal with a condition, 0 for none: one for all queries that it is added to."""
+        known = self._atoms.get(condition)
+        if known is None:
+            known = self._atoms[condition] = (*self.skeleton[-1], (condition,) if condition else ())
+        return known
 
 
 def additions_to(language: Language, skeleton: Skeleton, connected: bool) -> list[Addition]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hornboost.mining.bindings import Bindings
 from hornboost.mining.limits import Limits
-from hornboost.mining.paths import Path, Shape
+from hornboost.mining.paths import Path, Shape, last_relation, shapes_of
 
 if TYPE_CHECKING:
     from hornboost.mining.counter import Counter
@@ -42,15 +42,15 @@ class BindingCache:
             self._reached_bytes += reached.nbytes - (known[shape].nbytes if shape in known else 0)
             known[shape] = reached
 
-    def known(self, path: Path | None, shape: Shape) -> Words | None:
-        """What a literal reaches after a query, if that is remembered. Of shorter queries nobody will ask any more."""
+    def known(self, path: Path | None) -> Mapping[Shape, Words]:
+        """What literals reach after a query, as far as that is remembered. Of shorter ones nobody will ask any more."""
         if path is None:
-            return None
+            return {}
         if len(path) > self._length:
             self._length = len(path)
             for shorter in [other for other in self._reached if len(other) < len(path)]:
                 self._reached_bytes -= sum(reached.nbytes for reached in self._reached.pop(shorter).values())
-        return self._reached.get(path, {}).get(shape)
+        return self._reached.get(path, {})
 
     def bindings(self, path: Path) -> Bindings:
         """The bindings of a query: those of its family that hold its condition, where they are kept,
@@ -86,13 +86,13 @@ class BindingCache:
         parent, (shape, condition) = path[:-1], path[-1]
         if shape is not None and (parent, shape) not in self._kept:
             return self._extended(parent, shape, condition)
-        shared, number = self.shared(parent, shape), self._counter.skeleton(path)[-1][0]
+        shared, number = self.shared(parent, shape), last_relation(shapes_of(path))
         attribute = int(self._counter.relations[number].attribute[condition])
         return shared.with_condition(self._counter.held(number), attribute, condition)
 
     def _extended(self, path: Path, shape: Shape, condition: int) -> Bindings:
         """The bindings that a new literal gives, one more than `max_bindings` at most."""
         before, relation = self.bindings(path), self._counter.relations[shape[0]]
-        literal = self._counter.prepared(self._counter.skeleton(path), shape)
+        literal = self._counter.literals(shapes_of(path))[shape]
         attribute, limit = int(relation.attribute[condition]), self._limits.max_bindings
         return before.extended(literal, self._counter.held(shape[0]), attribute, condition, limit)

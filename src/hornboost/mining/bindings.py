@@ -57,13 +57,14 @@ class Bindings:
 
     def reach(self, literal: kernels.Prepared, slots: kernels.Slots, rows: HeldRows, known: Words) -> Words:
         """The conditions of a new literal that each example reaches under each slot (see `kernels.reach_literal`)."""
-        first, *others = (
-            kernels.reach_literal(part.example, part.variables, part.rows, slots, literal, rows, known, self.cutoffs)
-            for part in self._parts(literal)
-        )
-        for other in others:
-            first |= other
-        return first
+        reached: Words | None = None
+        for part in self._parts(literal):
+            found = kernels.reach_literal(
+                part.example, part.variables, part.rows, slots, literal, rows, known, self.cutoffs
+            )
+            reached = found if reached is None else np.bitwise_or(reached, found, out=reached)
+        assert reached is not None
+        return reached
 
     def extended(
         self, literal: kernels.Prepared, rows: HeldRows, attribute: int, condition: int, limit: int

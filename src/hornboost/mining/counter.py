@@ -4,8 +4,11 @@ literal reaches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +17,12 @@ from numpy.typing import NDArray
 from hornboost.data.index import KeyIndex
 from hornboost.data.table import Table
 from hornboost.mining import query_kernels as kernels
+from hornboost.mining import tally_kernels
 from hornboost.mining.binding_cache import BindingCache
 from hornboost.mining.bindings import Bindings, Words
+from hornboost.mining.frequent import Frequent
 from hornboost.mining.limits import Limits
-from hornboost.mining.paths import Family, Path, Shape, skeleton_of_path
+from hornboost.mining.paths import Family, Shape, extended, last_relation
 from hornboost.mining.relation import Relation
 from hornboost.mining.relation_rows import RelationRows
 from hornboost.mining.row_kernels import HeldRows
@@ -42,6 +47,21 @@ class CountSetup:
     limits: Limits
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Pass:
+    """A family that is counted: its bindings, those queries as slots, the relation of the last literal, the literals
+    that were prepared for such queries, what is known of a more general one, and what was reached so far.
+    """
+
+    family: Family
+    bindings: Bindings
+    slots: kernels.Slots
+    last: Relation
+    prepared: _Literals
+    known: Mapping[Shape, Words]
+    reached: dict[Shape | None, Words] = field(default_factory=dict)
+
+
 class Counter:
     """Queries over the rows of a database that is here, and over some of its examples."""
 
@@ -53,10 +73,10 @@ class Counter:
         self._database = database
         tables = [examples, *(database.tables[relation.name] for relation in self.relations[1:])]
         self._rows = [RelationRows(t, r, self.cutoffs is not None) for t, r in zip(tables, self.relations, strict=True)]
-        self._prepared: dict[tuple[Skeleton, Shape], kernels.Prepared] = {}
+        self._literals: dict[tuple[Shape, ...], _Literals] = {}
         self._cache = BindingCache(self, asked.limits)
         self._anything: dict[int, Words] = {}
-        self._counted: tuple[Family, dict[Shape | None, Words]] | None = None
+        self._current: _Pass | None = None
 
     @property
     def nbytes(self) -> int:
@@ -65,18 +85,17 @@ class Counter:
 
     def measured(self, family: Family, shapes: Sequence[Shape]) -> NDArray[np.int64]:
         """How many bindings a family has, cut off beyond `max_bindings`, and the rows that each literal joins."""
-        bindings = self._bindings(family)
+        at = self._pass(family)
         out = np.zeros(1 + len(shapes), np.int64)
-        out[0] = len(bindings)
-        if len(bindings) > self._asked.limits.max_bindings:
+        out[0] = len(at.bindings)
+        if out[0] > self._asked.limits.max_bindings:
             return out
-        skeleton = self._shared_skeleton(family)
         counted: dict[tuple[int, int], int] = {}
         for k, shape in enumerate(shapes, 1):
-            literal = self.prepared(skeleton, shape)
+            literal = at.prepared[shape]
             join = int(literal.variable), id(literal.offsets)  # many literals follow the same one
             if join not in counted:
-                counted[join] = bindings.count_reached(literal)
+                counted[join] = at.bindings.count_reached(literal)
             out[k] = counted[join]
         return out
 
@@ -84,47 +103,76 @@ class Counter:
         """The weight by class of the examples that reach each condition of a new literal, or each further one of the
         last: a row for each query of the family and condition.
         """
-        reached = self._reached(family, shape)
-        asked = self._asked
-        return kernels.supports(
-            reached, self._relation(family, shape).n_conditions, asked.classes, asked.weights, asked.n_classes
-        )
+        at, asked = self._pass(family), self._asked
+        reached, relation = self._reached(at, shape), self._relation(at, shape)
+        return tally_kernels.supports(reached, relation.n_conditions, asked.classes, asked.weights, asked.n_classes)
 
-    def hits(self, family: Family, shape: Shape | None, found: NDArray[np.int64], keep: bool) -> NDArray[np.uint8]:
-        """The examples, as bits, that reach some conditions, which are given by their rows in `supports`.
+    def hits(self, family: Family, shape: Shape | None, places: NDArray[np.int64], keep: bool) -> NDArray[np.uint8]:
+        """The examples, as bits, that reach some conditions, which are given by their places in `supports`.
 
         What is kept serves the queries that follow from these.
         """
-        reached, n_conditions = self._reached(family, shape), self._relation(family, shape).n_conditions
+        at = self._pass(family)
+        reached, n_conditions = self._reached(at, shape), self._relation(at, shape).n_conditions
+        at.reached.pop(shape, None)
         if keep and shape is not None:
-            frequent = set((found // n_conditions).tolist())
-            for slot, path in enumerate(family.members()):
-                if slot in frequent:
-                    self._cache.remember(path, shape, reached[slot] if len(reached) == 1 else reached[slot].copy())
-        if self._counted is not None:
-            self._counted[1].pop(shape, None)
-        return kernels.hits(reached, n_conditions, found)
+            self._remember(family, shape, reached, set((places // n_conditions).tolist()))
+        return tally_kernels.hits(reached, n_conditions, places)
 
-    def _reached(self, family: Family, shape: Shape | None) -> Words:
-        if self._counted is None or self._counted[0] != family:
-            self._counted = family, {}
-        known = self._counted[1].get(shape)
+    def frequent(self, family: Family, shape: Shape | None, thresholds: NDArray[np.float64], keep: bool) -> Frequent:
+        """What is frequent here: `supports` and `hits` in one."""
+        at, asked = self._pass(family), self._asked
+        reached, n_conditions = self._reach(at, shape), self._relation(at, shape).n_conditions
+        found = Frequent.of(
+            *tally_kernels.tally(reached, n_conditions, asked.classes, asked.weights, asked.n_classes, thresholds)
+        )
+        if keep and shape is not None:
+            slots = {slot for slot, (start, end) in enumerate(pairwise(found.starts)) if start < end}
+            self._remember(family, shape, reached, slots)
+        return found
+
+    def _remember(self, family: Family, shape: Shape, reached: Words, slots: AbstractSet[int]) -> None:
+        """Keep what a literal reaches after the queries of some slots, and not the whole family's for one of them."""
+        for slot, path in enumerate(family.members()):
+            if slot in slots:
+                self._cache.remember(path, shape, reached[slot] if len(reached) == 1 else reached[slot].copy())
+
+    def _pass(self, family: Family) -> _Pass:
+        """The pass over a family; the last one is kept, as most questions are about the same family."""
+        if self._current is not None and (self._current.family is family or self._current.family == family):
+            return self._current
+        self._current = None
+        cache, shapes = self._cache, family.shapes
+        bindings = cache.shared(family.path, family.shape) if family.conditions else cache.bindings(family.path)
+        last = last_relation(shapes)
+        found = _Pass(
+            family,
+            bindings,
+            self._slots(family, last),
+            self.relations[last],
+            self.literals(shapes),
+            cache.known(family.general),
+        )
+        if len(bindings) <= self._asked.limits.max_bindings:
+            self._current = found
+        return found
+
+    def _reached(self, at: _Pass, shape: Shape | None) -> Words:
+        known = at.reached.get(shape)
         if known is None:
-            known = self._counted[1][shape] = self._reach(family, shape)
+            known = at.reached[shape] = self._reach(at, shape)
         return known
 
-    def _reach(self, family: Family, shape: Shape | None) -> Words:
-        bindings, slots = self._bindings(family), self._slots(family)
-        relation = self._relation(family, shape)
+    def _reach(self, at: _Pass, shape: Shape | None) -> Words:
+        bindings = at.bindings
         if shape is None:
             return kernels.reach_tests(
-                bindings.example, bindings.rows, slots, self.n, relation.n_words, bindings.cutoffs
+                bindings.example, bindings.rows, at.slots, self.n, at.last.n_words, bindings.cutoffs
             )
-        known = self._cache.known(family.general, shape)
+        known = at.known.get(shape)
         if known is None:
-            known = self._unknown(relation.n_words)
-        literal = self.prepared(self._shared_skeleton(family), shape)
-        return bindings.reach(literal, slots, self._rows[shape[0]].held, known)
+            known = self._unknown(self.relations[shape[0]].n_words)
+        return bindings.reach(at.prepared[shape], at.slots, self._rows[shape[0]].held, known)
 
     def _unknown(self, n_words: int) -> Words:
         """Nothing is known of what may be reached, so anything may."""
@@ -132,29 +180,18 @@ class Counter:
             self._anything[n_words] = np.full((self.n, n_words), np.iinfo(np.uint64).max, np.uint64)
         return self._anything[n_words]
 
-    def _bindings(self, family: Family) -> Bindings:
-        return self._cache.shared(family.path, family.shape) if family.conditions else self._cache.bindings(family.path)
-
-    def _relation(self, family: Family, shape: Shape | None) -> Relation:
+    def _relation(self, at: _Pass, shape: Shape | None) -> Relation:
         """The relation of a new literal, or of the last one."""
-        return self.relations[self._shared_skeleton(family)[-1][0] if shape is None else shape[0]]
+        return at.last if shape is None else self.relations[shape[0]]
 
-    def _slots(self, family: Family) -> kernels.Slots:
+    def _slots(self, family: Family, last: int) -> kernels.Slots:
         """The place of each query, by its condition on the last literal."""
-        last = self._shared_skeleton(family)[-1][0]
         held, slots = self._rows[last].held, np.full(self.relations[last].n_conditions, -1, np.int32)
         if not family.conditions:
             return kernels.Slots(held, slots, 0, 1)
         slots[list(family.conditions)] = np.arange(len(family.conditions), dtype=np.int32)
         whole, slots[0] = int(slots[0]), -1
         return kernels.Slots(held, slots, whole, len(family.conditions))
-
-    def skeleton(self, path: Path) -> Skeleton:
-        """The literals of the query of a path."""
-        return skeleton_of_path(path, len(self.relations[0].columns))
-
-    def _shared_skeleton(self, family: Family) -> Skeleton:
-        return self.skeleton(family.path if family.shape is None else (*family.path, (family.shape, 0)))
 
     def of_examples(self) -> Bindings:
         """The bindings of the most general query."""
@@ -164,14 +201,15 @@ class Counter:
         """Which conditions the rows of a relation hold."""
         return self._rows[number].held
 
-    def prepared(self, skeleton: Skeleton, shape: Shape) -> kernels.Prepared:
-        """A literal that may be added to all queries with the same ones, as the kernels see it."""
-        known = self._prepared.get((skeleton, shape))
+    def literals(self, shapes: tuple[Shape, ...]) -> _Literals:
+        """The literals that may be added to all queries with the same ones, as the kernels see them."""
+        known = self._literals.get(shapes)
         if known is None:
-            known = self._prepared[skeleton, shape] = self._made(skeleton, shape)
+            known = self._literals[shapes] = _Literals(self, shapes)
         return known
 
-    def _made(self, skeleton: Skeleton, shape: Shape) -> kernels.Prepared:
+    def prepared(self, skeleton: Skeleton, shape: Shape) -> kernels.Prepared:
+        """A literal that may be added to queries, as the kernels see it."""
         number, pattern = shape
         relation = self.relations[number]
         column = followed(relation, pattern)
@@ -206,6 +244,20 @@ class Counter:
         if self.cutoffs is None:
             return None
         return np.empty(0) if index.times is None else index.times
+
+
+class _Literals(dict[Shape, kernels.Prepared]):
+    """Literals after those of queries that have the same ones, each prepared when it is first asked for."""
+
+    def __init__(self, counter: Counter, shapes: tuple[Shape, ...]) -> None:
+        super().__init__()
+        self._counter = counter
+        root: Skeleton = ((0, tuple(range(len(counter.relations[0].columns)))),)
+        self._skeleton = reduce(extended, shapes, root)
+
+    def __missing__(self, shape: Shape) -> kernels.Prepared:
+        self[shape] = made = self._counter.prepared(self._skeleton, shape)
+        return made
 
 
 def followed(relation: Relation, pattern: Sequence[int]) -> int:

@@ -20,7 +20,7 @@ from hornboost.mining.limits import Limits
 from hornboost.mining.reachable import Passes, Reachable, reachable_of
 from hornboost.mining.relation import Relation, relation_of, root_of
 from hornboost.mining.seen import rows_in, seen_examples
-from hornboost.mining.structure import Body, Skeleton, Structure, canonical, skeleton_of
+from hornboost.mining.structure import Body, Skeleton, Structure, canonical, repeats_of, skeleton_of
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -198,7 +198,7 @@ class Language:
             form, places = canonical(self.relations, skeleton)
             orders = tuple([itemgetter(*order) if len(order) > 1 else tuple for order in places])
             number = self._forms.setdefault(form, len(self._forms))
-            known = Structure(form, number, orders, len(set(form)) < len(form), tuple(self._overlaps(skeleton)))
+            known = Structure(form, number, orders, repeats_of(form), tuple(self._overlaps(skeleton)))
             self._structures[skeleton] = known
         return known
 

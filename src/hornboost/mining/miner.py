@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal as Choice
@@ -14,14 +15,14 @@ from numpy.typing import NDArray
 from hornboost.activation.information import mutual_information
 from hornboost.learners.objectives import comparable
 from hornboost.logic.clause import Head
-from hornboost.mining import query_kernels as kernels
 from hornboost.mining.additions import Addition, additions_to
+from hornboost.mining.frequent import Frequent
 from hornboost.mining.language import Language
 from hornboost.mining.limits import LeftOut, Limits, largest_affordable
 from hornboost.mining.paths import Family, Shape
 from hornboost.mining.query import Query, query_text
 from hornboost.mining.relation import Relation
-from hornboost.mining.structure import ConditionSets, QueryKey, Skeleton, skeleton_of
+from hornboost.mining.structure import ConditionSets, Skeleton, skeleton_of
 from hornboost.stopping import Stopped, check, learning
 
 
@@ -42,30 +43,18 @@ class Mined:
     stopped: str | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Frequent:
-    """What a pass finds for the queries of a family: the frequent conditions, one query's after the other's from
-    `starts` on; and about how many rows it looked at for each.
-    """
-
-    starts: list[int]
-    conditions: list[int]
-    support: list[list[float]]
-    hits: NDArray[np.uint8]
-    rows: list[float]
-
-
 @dataclass
 class _Level:
     """The queries found while a level is refined; at the last one nothing is kept for the next.
 
-    Steps that would look at more than `most_rows` are left out.
+    Steps that would look at more than `most_rows` are left out. `seen` are the conditions of queries by the numbers of
+    their forms (see `Structure`).
     """
 
     mined: Mined
     is_last: bool
     most_rows: float
-    seen: set[QueryKey] = field(default_factory=set)
+    seen: defaultdict[int, set[ConditionSets]] = field(default_factory=lambda: defaultdict(set))
     following: list[Query] = field(default_factory=list)
     before: int = field(init=False)
 
@@ -75,7 +64,8 @@ class _Level:
     def start_again(self) -> None:
         """Forget what was found; no further level will follow."""
         del self.mined.queries[self.before :]
-        self.is_last, self.seen, self.following = True, set(), []
+        self.is_last, self.following = True, []
+        self.seen.clear()
 
 
 _TOGETHER = 16
@@ -239,7 +229,7 @@ class Miner:
             return barren
         if first.parent is not None:
             barren = barren.union(first.parent.barren)
-        tests = self._tests(queries, family, bindings)
+        tests = self._tests(queries, family)
         wanted = [(added, rows) for added, rows in zip(additions, reached, strict=True) if added.shape not in barren]
         literals = self._literals(queries, family, bindings, wanted, level)
         if len(queries) > 1:
@@ -248,12 +238,15 @@ class Miner:
             )  # all are counted before the first query is refined; for one query each is in turn
         for slot, query in enumerate(queries):
             found_barren = set(barren)
+            share = self._last(queries).shares[query.condition] if len(queries) > 1 else 1.0
             # further conditions on a bare literal are counted with it
             if tests is not None and (query.body[-1][2] or len(query.body) == 1):
-                self._add_tests(query, slot, tests, level)
+                self._add_tests(query, slot, tests, bindings * share, level)
             if not query.pending:
-                for added, found in literals:
-                    if added.shape not in barren and not self._add_literal(query, slot, added, found, level):
+                for added, rows, found in literals:
+                    if added.shape in barren:
+                        continue
+                    if not self._add_literal(query, slot, added, found, rows * share, level):
                         found_barren.add(added.shape)
             query.barren = frozenset(found_barren)
             if not query.condition:
@@ -277,12 +270,11 @@ class Miner:
         width = sum(self._language.relations[added.shape[0]].n_words for added in additions)
         return max(1, self._limits.cache_bytes // 8 // max(8 * self._n * width, 1))
 
-    def _tests(self, queries: list[Query], family: Family, bindings: int) -> _Frequent | None:
+    def _tests(self, queries: list[Query], family: Family) -> Frequent | None:
         """Further conditions on the last literal, where it has some already; on a bare one they are counted with it."""
-        last = self._last(queries)
-        if last.n_conditions == 1 or not (queries[-1].condition or len(queries[0].body) == 1):
+        if self._last(queries).n_conditions == 1 or not (queries[-1].condition or len(queries[0].body) == 1):
             return None
-        return next(self._found(queries, family, [(None, last, bindings)], keep=False))
+        return next(self._passes.frequent(family, [None], self._thresholds, keep=False))
 
     def _literals(
         self,
@@ -291,20 +283,20 @@ class Miner:
         bindings: int,
         additions: list[tuple[Addition, int]],
         level: _Level,
-    ) -> Iterable[tuple[Addition, _Frequent]]:
+    ) -> Iterable[tuple[Addition, int, Frequent]]:
         """New literals, each with the rows that it joins; a query that says nothing new so far is not extended."""
         if all(query.pending for query in queries):
             return
-        affordable = [(added, rows) for added, rows in additions if rows <= 50 * self._limits.max_bindings]
-        wanted = [(added.shape, self._language.relations[added.shape[0]], rows) for added, rows in affordable]
-        found = self._found(queries, family, wanted, keep=not level.is_last)
+        most = 50 * self._limits.max_bindings
+        shapes = [added.shape for added, rows in additions if rows <= most]
+        found = self._passes.frequent(family, shapes, self._thresholds, keep=not level.is_last)
         for added, rows in additions:
             check()
-            if rows > 50 * self._limits.max_bindings:
+            if rows > most:
                 self._tell_of_rows(level, queries[0], self._language.relations[added.shape[0]])
                 continue
             level.mined.rows += rows + bindings
-            yield added, next(found)
+            yield added, rows, next(found)
 
     def _last(self, queries: list[Query]) -> Relation:
         return self._language.relations[queries[0].body[-1][0]]
@@ -313,68 +305,51 @@ class Miner:
         kind = f"literals that reach more than 50 * max_bindings={self._limits.max_bindings:,} rows were left out"
         level.mined.left_out.add(kind, lambda: f"'{relation.name}' after '{self._text(query)}'")
 
-    def _found(
-        self, queries: list[Query], family: Family, wanted: Sequence[tuple[Shape | None, Relation, int]], keep: bool
-    ) -> Iterator[_Frequent]:
-        """What is frequent of each literal, or of the last one, where a pass looks at so many rows."""
-        together = max(len(wanted), 1) if self._passes.at_once else 1
-        shares = [1.0] if len(queries) == 1 else [self._last(queries).shares[query.condition] for query in queries]
-        for start in range(0, len(wanted), together):
-            some = wanted[start : start + together]
-            supports = list(self._passes.supports(family, [shape for shape, _, _ in some]))
-            frequent = [kernels.frequent(support, self._thresholds) for support in supports]
-            asked = [(shape, found) for (shape, _, _), found in zip(some, frequent, strict=True)]
-            hits = self._passes.hits(family, asked, keep)
-            for (_, relation, rows), support, found, bits in zip(some, supports, frequent, hits, strict=True):
-                starts = np.searchsorted(found, np.arange(len(queries) + 1) * relation.n_conditions)
-                conditions = (found % relation.n_conditions).tolist()
-                by_query = [rows * share for share in shares]
-                yield _Frequent(starts.tolist(), conditions, support[found].tolist(), bits, by_query)
-
-    def _add_tests(self, query: Query, slot: int, found: _Frequent, level: _Level) -> None:
+    def _add_tests(self, query: Query, slot: int, found: Frequent, rows: float, level: _Level) -> None:
         number, variables, tests = query.body[-1]
         relation = self._language.relations[number]
         level.mined.candidates += relation.n_conditions
         last = relation.attribute[tests[-1]] if tests else -1
-        before = tuple([conditions for _, _, conditions in query.body[:-1]])
+        before, seen = tuple([conditions for _, _, conditions in query.body[:-1]]), level.seen[query.structure.number]
         for k in range(found.starts[slot], found.starts[slot + 1]):
             condition = found.conditions[k]
             if relation.attribute[condition] > last:
                 more = (*tests, condition)
                 key = query.structure.key((*before, more))
-                if key not in level.seen:
+                if key not in seen:
+                    seen.add(key)
                     longer = Query(
                         (*query.body[:-1], (number, variables, more)), query.structure, query, None, condition
                     )
-                    longer.rows = found.rows[slot]
-                    self._keep(longer, key, (*before, more), found, k, level)
+                    longer.rows = rows
+                    self._keep(longer, (*before, more), found, k, level)
 
-    def _add_literal(self, query: Query, slot: int, added: Addition, found: _Frequent, level: _Level) -> bool:
+    def _add_literal(
+        self, query: Query, slot: int, added: Addition, found: Frequent, rows: float, level: _Level
+    ) -> bool:
         """Extend a query by a literal, unless nothing frequent comes of it."""
         level.mined.candidates += self._language.relations[added.shape[0]].n_conditions
         start, end = found.starts[slot : slot + 2]
         if start == end:
             return False
-        number, variables = added.skeleton[-1]
         structure = added.structure = added.structure or self._language.structure(added.skeleton)
-        least = query.body[-1][2] if (number, variables) == query.body[-1][:2] else ()
-        before = tuple([conditions for _, _, conditions in query.body])
+        least = query.body[-1][2] if added.skeleton[-1] == query.body[-1][:2] else ()
+        before, seen = tuple([conditions for _, _, conditions in query.body]), level.seen[structure.number]
         for k in range(start, end):
             condition = found.conditions[k]
-            tests = (condition,) if condition else ()
-            conditions = (*before, tests)
-            key = structure.key(conditions)
-            if key not in level.seen and tests >= least:
-                longer = Query((*query.body, (number, variables, tests)), structure, query, added, condition)
-                longer.rows = found.rows[slot]
-                self._keep(longer, key, conditions, found, k, level)
+            atom = added.atom(condition)
+            if atom[2] >= least:
+                conditions = (*before, atom[2])
+                key = structure.key(conditions)
+                if key not in seen:
+                    seen.add(key)
+                    longer = Query((*query.body, atom), structure, query, added, condition)
+                    longer.rows = rows
+                    self._keep(longer, conditions, found, k, level)
         return True
 
-    def _keep(
-        self, query: Query, key: QueryKey, conditions: ConditionSets, found: _Frequent, k: int, level: _Level
-    ) -> None:
+    def _keep(self, query: Query, conditions: ConditionSets, found: Frequent, k: int, level: _Level) -> None:
         """Keep a frequent query that was not seen before, unless it says no more than a shorter one."""
-        level.seen.add(key)
         redundant = query.structure.redundancy(conditions)
         if redundant == "for good":
             return
@@ -385,7 +360,7 @@ class Miner:
                 f"'{self._text(query)}', were left out"
             )
         query.covered = found.hits[k].tobytes()
-        query.support = tuple(found.support[k])
+        query.support = found.support[k]
         query.pending = redundant == "so far"
         level.following.append(query)
         if not query.pending and (self._language.oi or self._language.is_core(query.body)):

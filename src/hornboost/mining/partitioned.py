@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from hornboost.engine.part import Part, Setup, new_token
 from hornboost.engine.parts import Handle, PerPart
 from hornboost.engine.placement import Placement
+from hornboost.mining import tally_kernels as kernels
 from hornboost.mining.counter import Counter, CountSetup
+from hornboost.mining.frequent import Frequent
 from hornboost.mining.paths import Family, Shape
 from hornboost.mining.reachable import Passes, Reachable
 from hornboost.mining.seen import Seen, SeenHere, seen_here
@@ -86,8 +88,6 @@ class PartitionedReachable(Reachable):
 class PartitionedPasses:
     """Queries counted in partitions."""
 
-    at_once = True
-
     def __init__(self, parts: Any, placement: Placement, counting: Handle) -> None:
         self._parts = parts
         self._placement = placement
@@ -103,7 +103,18 @@ class PartitionedPasses:
         found = self._parts.total(_added, _supports, self._counting, family, tuple(shapes))
         return iter(self._parts.value(found))
 
-    def hits(self, family: Family, found: Found, keep: bool) -> Iterator[NDArray[np.uint8]]:
+    def frequent(
+        self, family: Family, shapes: Sequence[Shape | None], thresholds: NDArray[np.float64], keep: bool
+    ) -> Iterator[Frequent]:
+        supports = [*self.supports(family, shapes)]
+        found = [kernels.frequent(support, thresholds) for support in supports]
+        hits = self._hits(family, [*zip(shapes, found, strict=True)], keep)
+        for support, places, bits in zip(supports, found, hits, strict=True):
+            starts, conditions = kernels.by_slot(places, len(support) // family.n_queries, family.n_queries)
+            yield Frequent.of(starts, conditions, support[places], bits)
+
+    def _hits(self, family: Family, found: Found, keep: bool) -> Iterator[NDArray[np.uint8]]:
+        """The examples, as bits, that the frequent conditions of each literal hold for."""
         wanted = [(shape, conditions) for shape, conditions in found if conditions.size]
         answers: Iterator[Any] = iter(())
         if wanted:

@@ -31,6 +31,12 @@ class Family:
         return max(1, len(self.conditions))
 
     @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The literals that all of them have."""
+        known = shapes_of(self.path)
+        return known if self.shape is None else (*known, self.shape)
+
+    @property
     def general(self) -> Path | None:
         """The path of the query that all of them refine."""
         if self.conditions:
@@ -45,6 +51,20 @@ class Family:
             yield (*self.path, (self.shape, condition))
 
 
+def shapes_of(path: Path) -> tuple[Shape, ...]:
+    """The literals that were added on a path.
+
+    >>> shapes_of((((1, (0, -1)), 3), (None, 5), ((2, (1,)), 0)))
+    ((1, (0, -1)), (2, (1,)))
+    """
+    return tuple([shape for shape, _ in path if shape is not None])
+
+
+def last_relation(shapes: tuple[Shape, ...]) -> int:
+    """The relation of the last of a query's literals; where none was added, it is the examples."""
+    return shapes[-1][0] if shapes else 0
+
+
 def extended(skeleton: Skeleton, shape: Shape) -> Skeleton:
     """The literals of a query and one more.
 
@@ -53,12 +73,3 @@ def extended(skeleton: Skeleton, shape: Shape) -> Skeleton:
     """
     fresh = count(1 + max((v for _, variables in skeleton for v in variables), default=-1))
     return (*skeleton, (shape[0], tuple([v if v >= 0 else next(fresh) for v in shape[1]])))
-
-
-def skeleton_of_path(path: Path, n_root: int) -> Skeleton:
-    """The literals of the query of a path; the example has so many keys."""
-    skeleton: Skeleton = ((0, tuple(range(n_root))),)
-    for shape, _ in path:
-        if shape is not None:
-            skeleton = extended(skeleton, shape)
-    return skeleton

@@ -1,8 +1,8 @@
 """Compiled loops of query mining: from the bindings of a family of queries to the coverage of all of their refinements.
 
 A family are queries that differ in their last condition only, each of them a slot. The conditions that an example
-reaches under a slot are a set of bits, 64 a word (bit 0 is the bare literal); `supports` and `hits` turn them into
-supports and coverage. Bindings are sorted by example. Kernels take arrays, no tuples of ours: compiled code on disk
+reaches under a slot are a set of bits, 64 a word (bit 0 is the bare literal); `tally_kernels` turn them into supports
+and coverage. Bindings are sorted by example. Kernels take arrays, no tuples of ours: compiled code on disk
 would name the tuples' types, which another version may not have. Where nothing has a time, what only times need is
 None, and numba leaves out what asks for it.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine.key_kernels import distinct, leads, same
+from hornboost.engine.key_kernels import distinct, leads, same, seen_end
 from hornboost.jit import inner, jit
 from hornboost.mining.row_kernels import (
     Codes,
@@ -23,13 +23,12 @@ from hornboost.mining.row_kernels import (
     HeldRows,
     Places,
     Words,
+    are_alike,
     cutoff_of,
     fits,
     holds,
     is_aged,
     is_known,
-    is_like_the_one_before,
-    seen_end,
 )
 
 
@@ -68,18 +67,6 @@ class Slots(NamedTuple):
     n_slots: int
 
 
-_FIRST_BIT = np.empty(64, np.int64)
-_FIRST_BIT[[((0x03F79D71B4CB0A89 << k) % (1 << 64)) >> 58 for k in range(64)]] = np.arange(64)
-"""The place of a bit by a product whose highest six bits differ for all 64 of them (de Bruijn)."""
-
-
-@inner
-def _first_bit(word: np.uint64) -> tuple[np.uint64, int]:
-    """The lowest bit of a word, alone and as a number."""
-    lowest = word & (~word + np.uint64(1))
-    return lowest, _FIRST_BIT[(lowest * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
-
-
 @jit
 def count_reached(
     example: Codes,
@@ -94,7 +81,7 @@ def count_reached(
     for b in range(variables.shape[0]):
         code = variables[b, variable]
         if leads(code, offsets):
-            total += seen_end(offsets, times, code, cutoff_of(cutoffs, example[b])) - offsets[code]
+            total += seen_end(code, offsets, times, cutoff_of(cutoffs, example[b])) - offsets[code]
     return total
 
 
@@ -110,8 +97,9 @@ def reach_literal(
 ) -> Words:
     """The conditions of a new literal, whose relation has `rows`, that each example reaches under each slot.
 
-    Bindings in a row that ask the same are asked once, and all of them where the joined variable decides. Under slots
-    that reach all that is `known` to be within an example's reach, from a more general query, nothing more is asked.
+    Bindings one after the other that ask the same are asked once, and all of them where the joined variable decides.
+    Under slots that reach all that is `known` to be within an example's reach, from a more general query, nothing more
+    is asked.
     """
     parts = (*family.last, *family[1:], *literal, *rows)
     return _reach_literal(example, variables, last, *parts, known, cutoffs)
@@ -156,20 +144,21 @@ def _reach_literal(
     decisive = used.size == 1 and used[0] == variable and offsets.size * n_words <= example.size
     asked = np.full(offsets.size if decisive else 0, -1, np.int32)
     told = np.empty((asked.size, n_words), np.uint64)
-    is_told = False
+    asked_by = -1
     n_ages, n_last_ages, some_late, some_last_late = 0, 0, False, False
     if since is not None and last_since is not None and ages is not None and last_ages is not None:
         n_ages, n_last_ages = ages.shape[0], last_ages.shape[0]
         some_late, some_last_late = since.shape[0] > 0, last_since.shape[0] > 0
-    own = np.empty(last_held.shape[1] + 1 + n_last_ages, np.uint32)
+    n_attributes = last_held.shape[1] if n_slots > first else 0
+    own = np.empty(n_attributes + 1 + n_last_ages, np.uint32)
     own[0] = max(whole, 0)
+    is_plain = n_words == 1 and n_ages == 0 and not some_late
     # written out, and indexed without signs: with a call to `_fits` this loop measures a quarter slower
     for b in range(example.size):
         e = np.uint32(example[b])
-        is_told = repeats and is_told and is_like_the_one_before(example, variables, b, used)
         n_own = first
         cutoff = cutoff_of(cutoffs, e)
-        for a in range(last_held.shape[1]):
+        for a in range(n_attributes):
             slot = slots[np.uint32(last_held[np.uint32(last[b]), a])]
             if slot >= 0 and (not some_last_late or is_known(last_since, np.uint32(last[b]), a, cutoff)):
                 own[n_own] = slot
@@ -192,8 +181,8 @@ def _reach_literal(
         code = variables[b, variable]
         if not leads(code, offsets):
             continue
-        if not is_told:
-            is_told = True
+        if not (repeats and asked_by >= 0 and are_alike(example, variables, asked_by, b, used)):
+            asked_by = b
             for k in range(n_touched):
                 words[touched[k]] = 0
             n_touched = 0
@@ -202,7 +191,7 @@ def _reach_literal(
                     words[w], touched[w] = told[code, w], w
                 n_touched = n_words
             else:
-                for at in range(offsets[code], seen_end(offsets, row_times, code, cutoff)):
+                for at in range(offsets[code], seen_end(code, offsets, row_times, cutoff)):
                     row = np.uint32(rows[at])
                     fits = True
                     for p in range(equal.shape[0]):
@@ -226,6 +215,14 @@ def _reach_literal(
                     if words[0] == 0:
                         touched[n_touched] = 0
                         n_touched += 1
+                    if is_plain:  # most relations have fewer conditions, and the word stays in a register
+                        word0 = words[0] | np.uint64(1)
+                        for a in range(held.shape[1]):
+                            word0 |= np.uint64(1) << np.uint64(held[row, a])
+                        words[0] = word0
+                        if word0 == known[e, 0]:
+                            break
+                        continue
                     words[0] |= np.uint64(1)
                     for a in range(held.shape[1]):
                         condition = np.uint64(held[row, a])
@@ -318,55 +315,6 @@ def _unite(reached: Words, slot: int, e: int, found: NDArray[np.int64], n: int) 
         reached[slot, e, condition >> np.uint64(6)] |= np.uint64(1) << (condition & np.uint64(63))
 
 
-@jit
-def supports(
-    reached: Words, n_conditions: int, classes: Codes, weights: NDArray[np.float64], n_classes: int
-) -> NDArray[np.float64]:
-    """The weight by class of the examples that reach each condition, slot by slot."""
-    n_slots, n_examples, width = reached.shape
-    support = np.zeros((n_slots * n_conditions, n_classes))
-    for slot in range(n_slots):
-        for e in range(n_examples):
-            for w in range(width):
-                left = reached[slot, e, w]
-                while left:
-                    bit, place = _first_bit(left)
-                    left ^= bit
-                    support[slot * n_conditions + 64 * w + place, classes[e]] += weights[e]
-    return support
-
-
-@jit
-def frequent(support: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The conditions whose weight in some class, or in all (the last of `thresholds`), reaches its threshold."""
-    found = np.empty(support.shape[0], np.int64)
-    n = 0
-    for k in range(support.shape[0]):
-        total = 0.0
-        reached = False
-        for c in range(support.shape[1]):
-            total += support[k, c]
-            reached = reached or support[k, c] >= thresholds[c]
-        if total > 0 and (reached or total >= thresholds[-1]):
-            found[n] = k
-            n += 1
-    return found[:n].copy()
-
-
-@jit
-def hits(reached: Words, n_conditions: int, found: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The examples that reach some conditions, as bits; the conditions are counted slot by slot."""
-    n_examples = reached.shape[1]
-    out = np.zeros((found.size, (n_examples + 7) // 8), np.uint8)
-    for k in range(found.size):
-        slot, condition = found[k] // n_conditions, found[k] % n_conditions
-        w, bit = condition >> 6, np.uint64(1) << np.uint64(condition & 63)
-        for e in range(n_examples):
-            if reached[slot, e, w] & bit:
-                out[k, e >> 3] |= np.uint8(128 >> (e & 7))
-    return out
-
-
 def select(
     example: Codes,
     variables: Codes,
@@ -454,7 +402,7 @@ def _extend(
     for b in range(example.size):
         code = variables[b, variable]
         if leads(code, offsets):
-            room += seen_end(offsets, row_times, code, cutoff_of(cutoffs, example[b])) - offsets[code]
+            room += seen_end(code, offsets, row_times, cutoff_of(cutoffs, example[b])) - offsets[code]
     room, n, before = min(room, limit + 1), 0, variables.shape[1]
     examples, longer, found = (
         np.empty(room, np.int32),
@@ -465,7 +413,7 @@ def _extend(
         code = variables[b, variable]
         if not leads(code, offsets):
             continue
-        for at in range(offsets[code], seen_end(offsets, row_times, code, cutoff_of(cutoffs, example[b]))):
+        for at in range(offsets[code], seen_end(code, offsets, row_times, cutoff_of(cutoffs, example[b]))):
             row = np.uint32(rows[at])
             if (
                 attribute < 0

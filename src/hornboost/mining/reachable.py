@@ -12,6 +12,7 @@ from hornboost.data.table import Table
 from hornboost.engine.dependencies import determines, is_included
 from hornboost.engine.facts import Facts
 from hornboost.mining.counter import Counter, CountSetup
+from hornboost.mining.frequent import Frequent
 from hornboost.mining.paths import Family, Shape
 from hornboost.mining.seen import Seen, seen_rows
 from hornboost.mining.sight import latest_cutoffs
@@ -23,26 +24,22 @@ if TYPE_CHECKING:
 class Passes(Protocol):
     """Counts queries over all examples (see `Counter`)."""
 
-    @property
-    def at_once(self) -> bool:
-        """Whether it pays to ask of all literals at once rather than one after the other."""
-
     def measured(self, family: Family, shapes: Sequence[Shape]) -> list[int]:
         """How many bindings a family has, and the rows that each literal joins."""
 
     def supports(self, family: Family, shapes: Sequence[Shape | None]) -> Iterator[NDArray[np.float64]]:
         """Of each literal, or of further conditions on the last one, the weight by class for each condition."""
 
-    def hits(
-        self, family: Family, found: Sequence[tuple[Shape | None, NDArray[np.int64]]], keep: bool
-    ) -> Iterator[NDArray[np.uint8]]:
-        """The examples, as bits, that some conditions of each literal hold for."""
+    def frequent(
+        self, family: Family, shapes: Sequence[Shape | None], thresholds: NDArray[np.float64], keep: bool
+    ) -> Iterator[Frequent]:
+        """What is frequent of each literal, or of further conditions on the last one, by the weight in each class and
+        in all; what is kept serves the queries that follow from these.
+        """
 
 
 class Here:
     """Queries counted over rows that are here."""
-
-    at_once = False
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
@@ -53,10 +50,10 @@ class Here:
     def supports(self, family: Family, shapes: Sequence[Shape | None]) -> Iterator[NDArray[np.float64]]:
         return (self._counter.supports(family, shape) for shape in shapes)
 
-    def hits(
-        self, family: Family, found: Sequence[tuple[Shape | None, NDArray[np.int64]]], keep: bool
-    ) -> Iterator[NDArray[np.uint8]]:
-        return (self._counter.hits(family, shape, conditions, keep) for shape, conditions in found)
+    def frequent(
+        self, family: Family, shapes: Sequence[Shape | None], thresholds: NDArray[np.float64], keep: bool
+    ) -> Iterator[Frequent]:
+        return (self._counter.frequent(family, shape, thresholds, keep) for shape in shapes)
 
 
 class Reachable:

@@ -51,12 +51,12 @@ def fits(
 
 
 @shared
-def is_like_the_one_before(example: Codes, variables: Codes, b: int, used: Places) -> bool:
-    """Whether a binding asks what the one before it has asked."""
-    if b == 0 or example[b] != example[b - 1]:
+def are_alike(example: Codes, variables: Codes, b: int, other: int, used: Places) -> bool:
+    """Whether a binding asks what another one asks."""
+    if example[b] != example[other]:
         return False
     for k in range(used.size):  # noqa: SIM110
-        if variables[b, used[k]] != variables[b - 1, used[k]]:
+        if variables[b, used[k]] != variables[other, used[k]]:
             return False
     return True
 
@@ -97,21 +97,6 @@ def holds(
         if since.shape[0] > 0 and not is_known(since, row, attribute, cutoffs[e]):
             return False
     return bool(held[row, attribute] == condition)
-
-
-@shared
-def seen_end(offsets: NDArray[np.int64], times: Floats | None, code: Any, cutoff: float) -> Any:
-    """Where the rows of a key end that may be seen: times rise, and those that are missing come last."""
-    stop = offsets[code + 1]
-    if times is not None and times.size > 0:
-        low = offsets[code]
-        while low < stop:
-            middle = (low + stop) >> 1
-            if times[middle] < cutoff:
-                low = middle + 1
-            else:
-                stop = middle
-    return stop
 
 
 @shared

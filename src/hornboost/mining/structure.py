@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import groupby, permutations, product
 from typing import Literal as Choice
 
 from hornboost.mining.relation import Relation
@@ -19,15 +19,14 @@ Skeleton = tuple[tuple[int, tuple[int, ...]], ...]
 """The literals of a query without their conditions."""
 ConditionSets = tuple[tuple[int, ...], ...]
 """The conditions of a query, literal by literal."""
-QueryKey = tuple[int, ConditionSets]
-"""The number of a form and the conditions in its order: see `Structure`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Structure:
     """What queries with the same literals share, whatever their conditions.
 
-    `form` is the same for all renamings, and numbered; `orders` put conditions of the literals into its order.
+    `form` is the same for all renamings, and numbered; `orders` put conditions of the literals into its order, in which
+    equal literals stand from and up to some places (`repeats`).
     `overlaps` are pairs (i, j, like) where literal i says no more than j: both are of one relation and have the same
     variables (`like`), or i, if bare, follows from j.
     """
@@ -35,21 +34,25 @@ class Structure:
     form: Skeleton
     number: int
     orders: tuple[Callable[[ConditionSets], ConditionSets], ...]
-    repeats: bool
+    repeats: tuple[tuple[int, int], ...]
     overlaps: tuple[tuple[int, int, bool], ...]
 
-    def key(self, conditions: ConditionSets) -> QueryKey:
-        """The same for all queries that differ in names of variables, order of literals,
+    def key(self, conditions: ConditionSets) -> ConditionSets:
+        """The same for all queries of the form that differ in names of variables, order of literals,
         or direction of symmetric ones.
         """
         if self.repeats:
-            return self.number, min([self._sorted(order(conditions)) for order in self.orders])
+            return min([self._sorted(order(conditions)) for order in self.orders])
         if len(self.orders) == 1:
-            return self.number, self.orders[0](conditions)
-        return self.number, min([order(conditions) for order in self.orders])
+            return self.orders[0](conditions)
+        return min([order(conditions) for order in self.orders])
 
     def _sorted(self, conditions: ConditionSets) -> ConditionSets:
-        return tuple([tests for _, tests in sorted(zip(self.form, conditions, strict=True))])
+        """Conditions in the order of the form, those of equal literals, which stand side by side, in their own."""
+        ordered = list(conditions)
+        for start, end in self.repeats:
+            ordered[start:end] = sorted(ordered[start:end])
+        return tuple(ordered)
 
     def redundancy(self, conditions: ConditionSets) -> Choice["", "so far", "for good"]:
         """Whether some literal follows from another:
@@ -72,6 +75,20 @@ class Structure:
 def skeleton_of(body: Body) -> Skeleton:
     """The literals of a query without their conditions."""
     return tuple([(relation, variables) for relation, variables, _ in body])
+
+
+def repeats_of(form: Skeleton) -> tuple[tuple[int, int], ...]:
+    """From where up to where literals of a sorted form are equal.
+
+    >>> repeats_of(((0, (0,)), (1, (0, 1)), (1, (0, 1)), (2, (1,))))
+    ((1, 3),)
+    """
+    places, found = range(len(form)), []
+    for _, run in groupby(places, key=form.__getitem__):
+        first, *others = run
+        if others:
+            found.append((first, first + 1 + len(others)))
+    return tuple(found)
 
 
 def canonical(relations: Sequence[Relation], skeleton: Skeleton) -> tuple[Skeleton, list[tuple[int, ...]]]:
