@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.build import build, hidden_columns
 from hornboost.data.built import Target
-from hornboost.data.date_forms import order_of
-from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text, type_name
+from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text
 from hornboost.data.distances import FARTHEST, about_unreached, unreached
 from hornboost.data.domain import Domain
 from hornboost.data.doubts import likely_identifiers
@@ -24,6 +23,7 @@ from hornboost.data.groups import folds_by_group
 from hornboost.data.index import KeyIndex
 from hornboost.data.known_folds import known_folds
 from hornboost.data.labels import LabelKind
+from hornboost.data.model_columns import ModelColumn, is_read_as
 from hornboost.data.partitionable import Partitionable
 from hornboost.data.readable import Readable
 from hornboost.data.schema import Schema, Task
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hornboost.audit import Audit
-    from hornboost.data.readers.inferred import ModelColumn
     from hornboost.logic import Clause
 
 
@@ -124,22 +123,12 @@ class Database(Partitionable, Readable):
         return self
 
     def read_as(self, columns: Mapping[tuple[str, str], ModelColumn]) -> Database:
-        """Give this database with a model's columns in the types that the model knows,
-        where those here were inferred from text.
+        """Give this database with a model's columns in the types that the model knows, keys joined as there, where
+        those here were inferred.
         """
-        if self._again is None or all(self._is_read_as(*place, column) for place, column in columns.items()):
+        if self._again is None or is_read_as(self._built.tables, columns):
             return self
         return type(self)(**self._again(model=columns))
-
-    def _is_read_as(self, table: str, name: str, column: ModelColumn) -> bool:
-        found = self._built.tables[table].columns.get(name) if table in self._built.tables else None
-        if found is None:
-            return True
-        respelled = (
-            column.type == "nominal" and found.stored == "text" and column.stored not in (None, "text", "integer")
-        )
-        orders = {order_of(found.stored), order_of(column.stored)} - {None} if column.type == "date" else ()
-        return type_name(found) == column.type and not respelled and len(orders) < 2
 
     @property
     def tables(self) -> Mapping[str, Table]:

@@ -20,6 +20,7 @@ from hornboost.estimators.classifier import RelationalClassifier
 from hornboost.estimators.regressor import RelationalRegressor
 from hornboost.estimators.relational import RelationalModel
 from hornboost.model import file, tuning
+from hornboost.model.routes import linked_by
 from hornboost.model.times import dated_by
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class _Fitted(RelationalModel):
         if database is None and not model.is_relational:
             self._database = _of_constants(model)
         elif database is not None:
-            self.database = dated_by(model, database.read_as(model.columns()))
+            self.database = linked_by(model, dated_by(model, database.read_as(model.columns())))
             model.check_schema(self.database)
             self._database = mirrored(
                 self.database, {name: pair for name, pair in model.symmetric.items() if name in model.schema}

@@ -14,7 +14,7 @@ from hornboost.logic.moment import DAY
 
 if TYPE_CHECKING:
     from hornboost.data import Database
-    from hornboost.data.readers.inferred import ModelColumn
+    from hornboost.data.model_columns import ModelColumn
     from hornboost.data.table import Column
 
 

@@ -170,9 +170,10 @@ class SavedModel:
                     )
                 found = type_name(present[name])
                 if found != kind:
+                    way = "; declare its foreign key (foreign_keys=, --link)" if kind == "key" else ""
                     raise ModelError(
                         f"{place}: the model needs the column '{name}' of table '{table}' as {kind}, and here it is "
-                        f"{found}"
+                        f"{found}{way}"
                     )
         check_dates(self.columns(), database)
         times.check_same(self, database)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hornboost.aggregates.meaning import Paths, fits
+from hornboost.data.linked import linked
+from hornboost.data.schema import ForeignKey
 from hornboost.errors import HornBoostError, ModelError
 from hornboost.logic.aggregate import LAST, Aggregate, KeyStep, Route
 from hornboost.logic.text import print_path
@@ -36,8 +38,56 @@ def routes_in(database: Database, rules: Iterable[Rule]) -> dict[str, Route]:
     return found
 
 
+def linked_by(model: SavedModel, database: Database) -> Database:
+    """The database with the links that the model's aggregates follow, where its own lead elsewhere or nowhere.
+
+    Links that are inferred depend on the rows: those of a batch may be of other examples. A partitioned database states
+    its links.
+    """
+    if database.parts is not None or database.target.table != model.target.table or _means_the_same(model, database):
+        return database
+    links = _links(model)
+    if not all(_are_joined(database, link) for link in links):  # which are not is for `check_routes` to say
+        return database
+    return linked(database, links)
+
+
+def _links(model: SavedModel) -> list[ForeignKey]:
+    """What the aggregates of a model join, each once."""
+    links: dict[ForeignKey, None] = {}
+    for route in model.routes.values():
+        before = model.target.table
+        for step in route:
+            links[ForeignKey(before, step.before, step.table, step.column)] = None
+            before = step.table
+    return list(links)
+
+
+def _are_joined(database: Database, link: ForeignKey) -> bool:
+    """Whether both ends of a link are keys of one domain."""
+    domains = set()
+    for table, name in ((link.table, link.column), (link.to_table, link.to_column)):
+        column = database.tables[table].columns.get(name) if table in database.tables else None
+        domains.add(None if column is None or column.kind != "key" else column.domain)
+    return len(domains) == 1 and None not in domains
+
+
+def _means_the_same(model: SavedModel, database: Database) -> bool:
+    try:
+        check_routes(model, database)
+    except ModelError:
+        return False
+    return True
+
+
 def check_routes(model: SavedModel, database: Database) -> None:
     """Refuse a database in which a path of an aggregate means something else."""
+    for link in _links(model):
+        if not _are_joined(database, link):
+            raise ModelError(
+                f"the model joins {link.table}.{link.column} with {link.to_table}.{link.to_column}, and in this "
+                "database these are different keys; declare the foreign key between them"
+            )
     for aggregate in aggregates_of(model.ensemble.rules):
         try:
             found = Paths.of(database).meant(aggregate.path).steps

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hornboost.data.frames import check_zones_of_objects, eager, series_column
-from hornboost.data.readers.inferred import infer_task, time_columns, with_dates
+from hornboost.data.model_columns import ModelColumn
+from hornboost.data.readers.inferred import infer_task, time_columns, with_dates, with_model
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.source import ArrowSource, Source
 from hornboost.data.text_dates import plain_dates
@@ -39,8 +41,16 @@ class FrameSource:
         pass
 
 
-def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `Database` for a dictionary of frames."""
+def read_frames(
+    frames: Mapping[str, Any],
+    target: str,
+    options: Mapping[str, Any],
+    model: Mapping[tuple[str, str], ModelColumn] | None = None,
+) -> dict[str, Any]:
+    """The arguments of `Database` for a dictionary of frames.
+
+    These have types of their own: of those that a `model` knows, keys count, and columns in which there is no value.
+    """
     if not frames:
         raise DataError("frames: there are no tables; pass a dictionary from table names to data frames")
     named = {check_unicode(str(name)): _with_text_names(str(name), frame) for name, frame in frames.items()}
@@ -52,9 +62,37 @@ def read_frames(frames: Mapping[str, Any], target: str, options: Mapping[str, An
         if table in named:
             check_zones_of_objects(named[table], column, f"frames: table '{table}', column '{column}'")
     given = {"target": target, **{name: value for name, value in options.items() if value is not None}}
+    if model is not None:
+        unstated = {
+            place: column for place, column in model.items() if column.type == "key" or _is_empty(sources, *place)
+        }
+        given = with_model({**given, "model": unstated}, {name: source.columns for name, source in sources.items()})
     notes: list[str] = []
-    arguments = infer_task(with_dates(sources, given, notes, is_stored=False), "frames", given)
-    return arguments | {"inferred": [*notes, *arguments["inferred"]], "frame": named[target]}
+    dated = with_dates(sources, given, notes, is_stored=False)
+    arguments = infer_task(dated, "frames", given, is_for_model=model is not None)
+    again = _Again(partial(read_frames, named, target, options))
+    return arguments | {"inferred": [*notes, *arguments["inferred"]], "frame": named[target], "again": again}
+
+
+def _is_empty(sources: Mapping[str, Source], table: str, column: str) -> bool:
+    """Whether a column is there and holds no value."""
+    if table not in sources or column not in sources[table].columns:
+        return False
+    values = sources[table].read(column)
+    return bool(values.null_count == len(values))
+
+
+class _Again:
+    """Reads frames once more; they stay where they are, so that it is not there in another process."""
+
+    def __init__(self, read: Callable[..., dict[str, Any]]) -> None:
+        self._read = read
+
+    def __call__(self, model: Mapping[tuple[str, str], ModelColumn]) -> dict[str, Any]:
+        return self._read(model=model)
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
 
 
 def _with_text_names(table: str, frame: Any) -> Any:

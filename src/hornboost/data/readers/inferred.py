@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hornboost.data.date_forms import ORDERS, order_of
 from hornboost.data.doubts import about_text
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.labels import as_label_kind, column_kind
+from hornboost.data.model_columns import ModelColumn
 from hornboost.data.readers.csv import table_name
 from hornboost.data.readers.options import (
     TASK_OPTIONS,
@@ -36,22 +37,6 @@ if TYPE_CHECKING:
     from hornboost.data.partitions.spool import Spool
 
 SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "links", "keys", "types", "model")
-
-
-class ModelColumn(Protocol):
-    """What a model tells of a column that it looks at."""
-
-    @property
-    def type(self) -> str:
-        """key, nominal, numeric or date."""
-
-    @property
-    def domain(self) -> str | None:
-        """The identifiers that a key shares with others."""
-
-    @property
-    def stored(self) -> str | None:
-        """What the values were stored as, in the words of `stored_type`."""
 
 
 def infer_task(

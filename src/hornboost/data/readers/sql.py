@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from hornboost.sql.partitions import setting
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from hornboost.data.model_columns import ModelColumn
     from hornboost.data.partitions.spool import Spool
 
 
@@ -72,9 +74,10 @@ def read_duckdb(database: Any, options: Mapping[str, Any], schema: str, spool: S
 
     location = "the DuckDB connection"
     own = isinstance(database, str | Path)
+    again: dict[str, Any] = {}
     if own:
         path = _existing(database, "DuckDB")
-        location = path.name
+        location, again = path.name, {"again": partial(_read_as, read_duckdb, path, options, schema)}
         try:
             database = duckdb.connect(path, read_only=True)
         except duckdb.Error as error:
@@ -85,7 +88,7 @@ def read_duckdb(database: Any, options: Mapping[str, Any], schema: str, spool: S
         found = _duckdb_catalogue(database, location, schema)
         if spool is not None:
             database.execute(setting("memory_limit", f"{spool.memory >> 20}MB")).fetchall()
-        return _read(
+        return again | _read(
             found,
             options,
             lambda table, casts: database.sql(read_columns(table, schema, casts, DUCKDB)).to_arrow_table(),
@@ -145,7 +148,7 @@ def read_sqlite(path: str | Path, options: Mapping[str, Any], spool: Spool | Non
         # as a quoted address, since '%', '?' and '#' in a path would have the meaning that they have there
         with dbapi.connect(f"{path.resolve().as_uri()}?mode=ro") as connection, connection.cursor() as cursor:
             found, dates = _sqlite_catalogue(cursor, path.name)
-            return _read(
+            return {"again": partial(_read_as, read_sqlite, path, options)} | _read(
                 found,
                 options,
                 lambda table, casts: _sqlite_table(cursor, table, casts, path.name),
@@ -157,6 +160,17 @@ def read_sqlite(path: str | Path, options: Mapping[str, Any], spool: Spool | Non
         raise DataError(
             f"{path.name}: SQLite cannot read the tables ({_first_line(error)}); check that the file is a database"
         ) from None
+
+
+def _read_as(
+    read: Callable[..., dict[str, Any]],
+    path: Path,
+    options: Mapping[str, Any],
+    *rest: str,
+    model: Mapping[tuple[str, str], ModelColumn],
+) -> dict[str, Any]:
+    """A file once more, with the types of a model's columns."""
+    return read(path, {**options, "model": model}, *rest)
 
 
 SQLITE_DERIVED: Mapping[str, str] = {"view": "view", "virtual": "virtual table", "shadow": "part of a virtual table"}
