@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hornboost.boosting.descent import Change, Descent
 from hornboost.engine import State
 from hornboost.engine.tree import Spec
 from hornboost.learners.hypotheses import Floats
 from hornboost.learners.newton import Derivatives
+from hornboost.learners.newton_kernels import move
 from hornboost.model.votes import in_steps
 
 SWEEPS = 3
@@ -27,10 +27,9 @@ MOST_RULES = 50
 
 @dataclass(eq=False, slots=True)
 class Fitted:
-    """A clause, the cell of each example, and its votes so far, a row a cell."""
+    """A clause and its votes so far, a row a cell."""
 
     state: State
-    cells: NDArray[np.intp]
     table: Floats
 
 
@@ -44,8 +43,7 @@ class Corrective(Descent):
 
     def _move(self, state: State, derivatives: Derivatives, weights: Floats) -> list[Change]:
         if state.specs not in self.fitted:
-            empty = np.zeros((2, self.scores.shape[1]))
-            self.fitted[state.specs] = Fitted(state, state.covered.astype(np.intp), empty)
+            self.fitted[state.specs] = Fitted(state, np.zeros((2, self.scores.shape[1])))
         rules = list(self.fitted.values())[::-1]
         before = [np.array(rule.table) for rule in rules]
         l2 = RIDGE * self.search.l2
@@ -53,6 +51,6 @@ class Corrective(Descent):
             for rule in rules:
                 gradient, hessian = self._derivatives(weights).cells(rule.state.covered)
                 change = in_steps(self.loss.steps(gradient + l2 * rule.table, hessian, l2))
-                self.scores += change[rule.cells]
+                move(self.scores, change, rule.state.covered)
                 rule.table += change
         return [(rule.state, rule.table - old) for rule, old in zip(rules, before, strict=True)]

@@ -15,6 +15,7 @@ from hornboost.estimators.examples import Targets
 from hornboost.learners.hypotheses import Floats
 from hornboost.learners.losses import Loss
 from hornboost.learners.newton import Derivatives, NewtonSearch
+from hornboost.learners.newton_kernels import move
 from hornboost.learners.problem import Problem
 from hornboost.model.votes import in_steps
 
@@ -71,7 +72,7 @@ class Descent:
     def _move(self, state: State, derivatives: Derivatives, weights: Floats) -> list[Change]:
         """Step by the votes of a clause."""
         table = in_steps(self.learning_rate * self._steps(state.covered, derivatives, weights))
-        self.scores += table[state.covered.astype(np.intp)]
+        move(self.scores, table, state.covered)
         return [(state, table)]
 
     def _derivatives(self, weights: Floats) -> Derivatives:

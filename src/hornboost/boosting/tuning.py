@@ -16,7 +16,8 @@ from hornboost.boosting.descent import Descent
 from hornboost.engine.sampling import example_hash
 from hornboost.estimators.examples import Training
 from hornboost.learners.hypotheses import Floats
-from hornboost.learners.losses import SMALLEST
+from hornboost.learners.loss_kernels import SMALLEST
+from hornboost.learners.losses import average
 from hornboost.stopping import check, learning, untimed
 
 MOST_ROUNDS = 1_000
@@ -181,21 +182,22 @@ def tried(
         (descent(np.where(held_out, 0.0, training.weights), number), np.flatnonzero(held_out))
         for number, held_out in enumerate(held_outs)
     ]
-    masses = [float(training.weights[held_out].sum()) for _, held_out in folds]
+    masses = np.array([training.weights[held_out].sum() for _, held_out in folds])
     is_of_many = len(held_outs) == 1
     patience = FEW_RULES if setting.corrective else (OF_MANY if is_of_many else PATIENCE) * setting.pace
     worth = 0.1 * WORTH if is_of_many else WORTH
     losses: list[float] = []
     offsets: list[float] = []
-    start = float(np.average([one.loss_at(held_out, training.weights) for one, held_out in folds], weights=masses))
+    start = average(np.array([one.loss_at(held_out, training.weights) for one, held_out in folds]), masses)
     with learning() as ending:
         for number in range(1, min(most_rounds, MOST_ROUNDS) + 1):
             with untimed() if all(one.is_known for one, _ in folds) else nullcontext():
                 check()
                 ended = [one.step() is None for one, _ in folds]
-            parts = [one.loss_at(held_out, training.weights) for one, held_out in folds]
-            losses.append(float(np.average(parts, weights=masses)))
-            offsets.append(float(np.average([_offset(training, *fold) for fold in folds], weights=masses)))
+            losses.append(
+                average(np.array([one.loss_at(held_out, training.weights) for one, held_out in folds]), masses)
+            )
+            offsets.append(average(np.array([_offset(training, *fold) for fold in folds]), masses))
             if best is not None and _is_behind(losses, setting, best):
                 break
             if all(ended) or number - _best(losses, start, worth) >= patience:

@@ -238,6 +238,12 @@ class Pairs:
 
         Only covered examples count, and `out` must be zero.
         """
+        if self._is_small(pool):
+            kernels.sum_up(
+                *(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops),
+                *(channels, covered, out),
+            )
+            return
         self.add_channels(channels, covered, out, pool, n_threads)
         kernels.cumulate(out, self.starts, self.stops)
 

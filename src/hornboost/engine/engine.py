@@ -25,7 +25,19 @@ from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
 from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, Needs
 from hornboost.engine.numbers import Look, Numbers
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
-from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, NO_TIMES, Codes, Floats, Reach, cutoffs_of, follow, gathered
+from hornboost.engine.reach import (
+    NO_OFFSETS,
+    NO_ROWS,
+    NO_TIMES,
+    Codes,
+    Floats,
+    Keys,
+    Reach,
+    cutoffs_of,
+    follow,
+    gathered,
+    refs_of,
+)
 from hornboost.engine.row_conditions import conditions_of
 from hornboost.engine.seen import depends_on_cutoff, seen_satisfies
 from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
@@ -109,6 +121,7 @@ class Engine:
         named = {name: database.domains[name].values for name in constants}
         self._root_attributes = Attributes(examples, named, max_bins=max_bins)
         self._attributes: dict[str, Attributes] = {}
+        self._of_rows: dict[Visible, Visible] = {}
         self._aggregates = Attributes(examples, aggregated=True, max_bins=max_bins)
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
@@ -168,11 +181,16 @@ class Engine:
         """Where the groups of a frontier belong."""
         at = range(len(state.specs)) if nodes is None else nodes
         # tests on aggregates are a group of their own, so that the others are the same with and without them
-        others = replace(visible, aggregates=False) if visible is not None and visible.aggregates else visible
+        others = self._without_aggregates(visible) if visible is not None and visible.aggregates else visible
         found = [Place(("group", state.entries[node].number, node, others), node, others) for node in at]
         if self._aggregates.columns and 0 in at and (visible is None or visible.aggregates):
             found.append(Place(("aggregates", state.entries[0].number), 0, None, aggregated=True))
         return found
+
+    def _without_aggregates(self, visible: Visible) -> Visible:
+        if visible not in self._of_rows:
+            self._of_rows[visible] = replace(visible, aggregates=False)
+        return self._of_rows[visible]
 
     def wanted_at(self, state: State, place: Place) -> list[Wanted]:
         """The blocks of a group."""
@@ -332,7 +350,7 @@ class Engine:
         None when it reaches too much, or its closing drops nothing.
         """
         try:
-            reach, inputs = self.pass_of(state, wanted, self.max_entries)
+            reach, inputs = self.pass_of(state, wanted, self.max_entries, distinct=True)
         except TooManyAtOnceError:
             return self._block_by_pieces(state, wanted)
         except LimitError:
@@ -360,12 +378,18 @@ class Engine:
             self.refused[joins[: most[0] + 1]] = most[1]
         return None if told.is_left_out(wanted, self.most_entries) else block
 
-    def pass_of(self, state: State, wanted: Wanted, at_once: int = MOST_ENTRIES) -> tuple[Reach, Inputs]:
-        """What the pass over the rows of a block reads; refused where there are too many."""
+    def pass_of(
+        self, state: State, wanted: Wanted, at_once: int = MOST_ENTRIES, *, distinct: bool = False
+    ) -> tuple[Reach, Inputs]:
+        """What the pass over the rows of a block reads; refused where there are too many.
+
+        Entries of an example that reach the same rows may be read once, which tells the same of the example.
+        """
         check()
         chain, attributes = wanted.chain, self.shown(state, wanted)
         if chain.joins:
-            reach, last = self.checked_reach(state, chain.node, chain.joins, at_once), chain.joins[-1]
+            follow_joins = self._distinct_reach if distinct else self.checked_reach
+            reach, last = follow_joins(state, chain.node, chain.joins, at_once), chain.joins[-1]
             by = last.column, self.database.index(last.table, last.column)
             return reach, attributes.inputs(wanted.selected, by)
         entries, table = state.entries[chain.node], state.specs[chain.node].table
@@ -398,28 +422,50 @@ class Engine:
         before: Entries | None = None,
     ) -> Reach:
         """The last join of a chain as the input of one pass, from the entries of what comes before it."""
-        join = joins[-1]
+        above, lookup = self._above(state, node, joins, at_once, before)
+        return follow(
+            self.database, self.facts, joins[-1], above.example, lookup, lambda: self.cutoffs(state, above.example)
+        )
+
+    def _distinct_reach(self, state: State, node: int, joins: tuple[Join, ...], at_once: int) -> Reach:
+        """`checked_reach` from one of the entries of an example that have the same keys; these are kept for joins to
+        other tables.
+        """
+        refs = refs_of(joins[-1])
+        if not refs or (node == 0 and len(joins) == 1):  # an example is an entry of its own
+            return self.checked_reach(state, node, joins, at_once)
+        check()
+        above, lookup = self._above(state, node, joins, at_once)
+        key = ("keys", above.number, node, refs)
+        known: Keys | None = self.cache.get(key)
+        if known is None:
+            known = Keys.of(above.example, {ref: lookup(ref) for ref in refs})
+            self.cache.put(key, known, known.nbytes)
+        example, columns = known.example, known.columns
+        reach = follow(
+            self.database, self.facts, joins[-1], example, columns.__getitem__, lambda: self.cutoffs(state, example)
+        )
+        self.check_count(int(join_kernels.count_repeated(reach.codes, reach.offsets, reach.stops, known.times)), joins)
+        return reach
+
+    def _above(
+        self, state: State, node: int, joins: tuple[Join, ...], at_once: int, before: Entries | None = None
+    ) -> tuple[Entries, Callable[[Ref], Codes]]:
+        """The entries that the last join of a chain leads from, and the keys of variables there."""
         if len(joins) == 1:
-            above = state.entries[node]
+            return state.entries[node], lambda ref: state.codes(node, ref, self.key)
+        above = self.entries(state, node, joins[:-1], at_once) if before is None else before
 
-            def lookup(ref: Ref) -> Codes:
-                return state.codes(node, ref, self.key)
-        else:
-            above = self.entries(state, node, joins[:-1], at_once) if before is None else before
+        def lookup(ref: Ref) -> Codes:
+            if ref.node == FIRST_NEW - (len(joins) - 2):
+                return gathered(self.key(joins[-2].table, ref.column, False), above.rows)
+            if len(joins) > 2:
+                raise ValueError(
+                    "a chain of more than two literals may close on existing variables in its second one only"
+                )
+            return gathered(state.codes(node, ref, self.key), above.up)
 
-            def lookup(ref: Ref) -> Codes:
-                if ref.node == FIRST_NEW - (len(joins) - 2):
-                    return gathered(self.key(joins[-2].table, ref.column, False), above.rows)
-                if len(joins) > 2:
-                    raise ValueError(
-                        "a chain of more than two literals may close on existing variables in its second one only"
-                    )
-                return gathered(state.codes(node, ref, self.key), above.up)
-
-        def cutoffs() -> Floats:
-            return self.cutoffs(state, above.example)
-
-        return follow(self.database, self.facts, join, above.example, lookup, cutoffs)
+        return above, lookup
 
     def cutoffs(self, state: State, example: Codes) -> Floats:
         """Up to when the examples of some entries may look."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -79,6 +79,8 @@ class NodeOptions:
     ranks: tuple[int, ...]
     """Of each option the number of the first one of its chain:
     several blocks of a chain share its place in schema order."""
+    steps: dict[int, Refinement] = field(default_factory=dict, init=False)
+    """The refinements that were asked for: boosting takes the same steps again."""
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> NodeOptions:
@@ -99,6 +101,17 @@ class NodeOptions:
     @property
     def size(self) -> int:
         return self.bounds[-1]
+
+    def step(self, candidate: int) -> Refinement:
+        """The step that a candidate number of this group stands for."""
+        known = self.steps.get(candidate)
+        if known is None:
+            o = bisect_right(self.bounds, candidate) - 1
+            option = self.options[o]
+            attribute, offset = option.block.locate(candidate - self.bounds[o])
+            test = None if attribute < 0 else option.test(attribute, offset)
+            known = self.steps[candidate] = Refinement(option.chain.node, option.chain.joins, test)
+        return known
 
     @property
     def nbytes(self) -> int:
@@ -130,17 +143,16 @@ class Frontier:
 
     def refinement(self, candidate: int) -> Refinement:
         """The step that a candidate number stands for."""
-        g, o, condition = self.place(candidate)
-        option = self.groups[g].options[o]
-        attribute, offset = option.block.locate(condition)
-        test = None if attribute < 0 else option.test(attribute, offset)
-        return Refinement(option.chain.node, option.chain.joins, test)
+        g = bisect_right(self.bounds, candidate) - 1
+        return self.groups[g].step(candidate - self.bounds[g])
 
     def first(self, candidates: NDArray[np.int64]) -> int:
         """The tie-break: the fewest new literals, then schema order, then value order.
 
         Within a block conditions are in that order, so only the first candidate of each block is compared.
         """
+        if self.place(int(candidates[0]))[:2] == self.place(int(candidates[-1]))[:2]:
+            return int(candidates[0])
         few: list[int] = candidates.tolist() if candidates.size <= FEW else []
         if few:
             return min(few, key=self._order)

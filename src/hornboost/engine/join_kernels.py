@@ -89,6 +89,60 @@ def count_reached(codes: Codes, offsets: Longs, stops: Longs) -> Int:
 
 
 @jit
+def count_repeated(codes: Codes, offsets: Longs, stops: Longs, times: Codes) -> Int:
+    """The same, where an entry stands for as many as `times` says."""
+    total = 0
+    for entry in range(codes.size):
+        code = codes[entry]
+        if leads(code, offsets):
+            total += times[entry] * (end(code, entry, offsets, stops) - offsets[code])
+    return total
+
+
+@jit
+def distinct_keys(example: Codes, keys: Codes, kept: Codes, times: Codes) -> Int:
+    """The first entry of an example with each set of keys, a row of the matrix a key, and how many there are of it.
+
+    `kept` and `times` are filled; returns how many differ. Keys are looked up by a hash, in a table whose places count
+    as free where they were taken for an earlier example.
+    """
+    longest = run = 0
+    for entry in range(example.size):
+        run = run + 1 if entry > 0 and example[entry] == example[entry - 1] else 1
+        longest = max(longest, run)
+    size = 2
+    while size < 2 * longest:
+        size *= 2
+    places = np.full(size, -1, np.int32)
+    mask = np.uint64(size - 1)
+    n = first = 0
+    for entry in range(example.size):
+        if entry > 0 and example[entry] != example[entry - 1]:
+            first = n
+        mixed = np.uint64(0)
+        for k in range(keys.shape[0]):
+            mixed = (mixed ^ np.uint64(np.uint32(keys[k, entry]))) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
+        at = mixed & mask
+        while True:
+            known = places[at]
+            if known < first:
+                places[at] = n
+                kept[n] = entry
+                times[n] = 1
+                n += 1
+                break
+            equal = True
+            for k in range(keys.shape[0]):
+                equal &= keys[k, kept[known]] == keys[k, entry]
+            if equal:
+                times[known] += 1
+                break
+            at = (at + np.uint64(1)) & mask
+    return n
+
+
+@jit
 def cuts(example: Codes, codes: Codes, offsets: Longs, stops: Longs, size: Int) -> Longs:
     """Bounds of runs of entries that reach about `size` rows each, none of which cuts an example in two."""
     n_codes = offsets.size - 1

@@ -464,6 +464,22 @@ def weigh(
 
 
 @jit
+def sum_up(
+    segment_example: Codes,
+    segment_start: Longs,
+    pairs: Codes,
+    starts: Longs,
+    stops: Longs,
+    channels: Longs,
+    covered: Mask,
+    out: Longs,
+) -> None:
+    """`channel_sums` over all segments and `cumulate` in one call."""
+    channel_sums(np.int64(0), segment_example.size, segment_example, segment_start, pairs, channels, covered, out)
+    cumulate(out, starts, stops)
+
+
+@jit
 def class_totals(weights: Longs, classes: Codes, covered: Mask, out: Longs) -> None:
     """Weight covered by class."""
     for who in range(weights.size):

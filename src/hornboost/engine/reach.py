@@ -70,6 +70,8 @@ class Reach(NamedTuple):
         if n_threads == 1 and self.example.size * max(self.order.size, 1) * width <= AT_ONCE:
             return [0, self.example.size]
         rows = self.example.size if self.offsets.size == 0 else self.count_rows()
+        if n_threads == 1 and rows * width <= AT_ONCE:
+            return [0, self.example.size]
         size = max(min(AT_ONCE // width, -(-rows // n_threads)), 1)
         return list(kernels.cuts(self.example, self.codes, self.offsets, self.stops, size).tolist())
 
@@ -88,6 +90,37 @@ class Reach(NamedTuple):
             equal_codes=equal,
             unequal_codes=unequal,
         )
+
+
+class Keys(NamedTuple):
+    """The keys that joins from some entries look at, each set of them once for an example.
+
+    `times` says how many entries have it.
+    """
+
+    example: Codes
+    columns: dict[Ref, Codes]
+    times: Codes
+
+    @classmethod
+    def of(cls, example: Codes, columns: dict[Ref, Codes]) -> Keys:
+        """The distinct ones of the entries' keys."""
+        kept, times = np.empty(example.size, CODE), np.empty(example.size, CODE)
+        n = kernels.distinct_keys(example, _stacked(list(columns.values())), kept, times)
+        if n == example.size:
+            return cls(example, columns, times)
+        kept = kept[:n]
+        return cls(gathered(example, kept), {ref: gathered(c, kept) for ref, c in columns.items()}, times[:n].copy())
+
+    @property
+    def nbytes(self) -> int:
+        return self.example.nbytes + self.times.nbytes + sum(codes.nbytes for codes in self.columns.values())
+
+
+def refs_of(join: Join) -> tuple[Ref, ...]:
+    """The variables whose keys a join looks at."""
+    named = [] if join.source is None else [join.source]
+    return tuple(dict.fromkeys([*named, *(ref for _, ref in join.equal), *(ref for _, ref in join.unequal)]))
 
 
 def follow(

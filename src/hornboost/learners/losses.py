@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost import exact
+from hornboost.learners import loss_kernels as kernels
 from hornboost.learners.hypotheses import Floats
-
-SMALLEST = 1e-16
-"""Curvatures are at least this, so that a step never divides by nothing."""
+from hornboost.learners.loss_kernels import SMALLEST
+from hornboost.learners.newton_kernels import newton
 
 LARGEST_STEP = 4.0
 """A cell multiplies a mean by exp(±this) at most."""
@@ -41,8 +41,9 @@ class Loss(ABC):
 
     def steps(self, gradient: Floats, hessian: Floats, l2: float) -> Floats:
         """The step of each cell by the sums of its slopes and curvatures: Newton's, −G/(H+λ)."""
-        weight = hessian + l2
-        return -np.divide(gradient, weight, out=np.zeros_like(gradient), where=weight > 0)
+        steps = np.empty(gradient.shape)
+        newton(gradient, hessian, l2, steps)
+        return steps
 
     def optimum(self, y: NDArray[Any], scores: Floats, weights: Floats) -> Floats | None:
         """The one step that is best for all of these examples, where slopes and curvatures do not tell it."""
@@ -68,12 +69,14 @@ class Logistic(Loss):
         return np.array([exact.log(plus / minus)])
 
     def derivatives(self, y: NDArray[Any], scores: Floats) -> tuple[Floats, Floats]:
-        p = exact.sigmoids(scores)
-        return p - y[:, None], np.maximum(p * (1.0 - p), SMALLEST)
+        slope, curvature = np.empty(scores.shape), np.empty(scores.shape)
+        kernels.logistic(y, scores, slope, curvature)
+        return slope, curvature
 
     def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
-        losses = exact.softpluses(np.where(y == 1, -1.0, 1.0) * scores[:, 0])
-        return float(np.average(losses, weights=weights))
+        losses = np.empty(len(scores))
+        kernels.logistic_losses(y, scores, losses)
+        return average(losses, weights)
 
 
 class Softmax(Loss):
@@ -89,13 +92,21 @@ class Softmax(Loss):
         return exact.logs(mass / mass.sum())
 
     def derivatives(self, y: NDArray[Any], scores: Floats) -> tuple[Floats, Floats]:
-        p = exact.softmax(scores)
-        return p - np.eye(self.n_classes)[y], np.maximum(p * (1.0 - p), SMALLEST)
+        slope, curvature = np.empty(scores.shape), np.empty(scores.shape)
+        _, odds, total = _odds(scores)
+        kernels.softmax(y, odds, total, slope, curvature)
+        return slope, curvature
 
     def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
-        top = scores.max(axis=1)
-        losses = top + exact.logs(exact.exps(scores - top[:, None]).sum(axis=1)) - scores[np.arange(len(y)), y]
-        return float(np.average(losses, weights=weights))
+        top, _, total = _odds(scores)
+        return average(top + exact.logs(total) - scores[np.arange(len(y)), y], weights)
+
+
+def _odds(scores: Floats) -> tuple[Floats, Floats, Floats]:
+    """The largest score of each example, the odds of its classes against the one that has it, and their sum."""
+    top, odds = np.empty(len(scores)), np.empty(scores.shape)
+    kernels.odds(scores, top, odds)
+    return top, odds, odds.sum(axis=1)
 
 
 class Squared(Loss):
@@ -113,7 +124,7 @@ class Squared(Loss):
         return scores - y[:, None], np.ones_like(scores)
 
     def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
-        return float(np.average((y - scores[:, 0]) ** 2, weights=weights)) * self.unit * self.unit
+        return average((y - scores[:, 0]) ** 2, weights) * self.unit * self.unit
 
 
 class Quantile(Loss):
@@ -145,7 +156,7 @@ class Quantile(Loss):
     def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
         error = y - scores[:, 0]
         losses = np.maximum(self.level * error, (self.level - 1.0) * error)
-        return float(np.average(losses, weights=weights)) * self.unit
+        return average(losses, weights) * self.unit
 
     def optimum(self, y: NDArray[Any], scores: Floats, weights: Floats) -> Floats | None:
         return np.array([quantile(y - scores[:, 0], weights, self.level)])
@@ -196,7 +207,16 @@ class Poisson(Loss):
     def mean(self, y: NDArray[Any], scores: Floats, weights: Floats) -> float:
         mean = means(scores[:, 0])
         ratio = np.divide(y, mean, out=np.ones_like(mean), where=y > 0)
-        return 2.0 * float(np.average(y * exact.logs(ratio) - y + mean, weights=weights)) * self.unit
+        return 2.0 * average(y * exact.logs(ratio) - y + mean, weights) * self.unit
+
+
+def average(values: Floats, weights: Floats) -> float:
+    """The weighted mean, with the bits of `np.average`, which asks much before it adds.
+
+    >>> average(np.array([1.0, 4.0]), np.array([2.0, 1.0]))
+    2.0
+    """
+    return float((values * weights).sum() / weights.sum())
 
 
 def means(scores: Floats) -> Floats:

@@ -27,35 +27,32 @@ class Derivatives:
 
     def __init__(self, slope: Floats, curvature: Floats, weights: Floats, mass: float) -> None:
         self.n_outputs = slope.shape[1]
-        largest = _largest(slope)
-        scales = _scale(largest, mass), _scale(_largest(curvature), mass), _scale(largest * largest, mass)
+        steepest, most = kernels.largest(slope, curvature)
+        scales = _scale(steepest, mass), _scale(most, mass), _scale(steepest * steepest, mass)
         self.units = 1.0 / scales[0], 1.0 / scales[1]
-        self.channels, self.total, squares = kernels.channels(slope, curvature, weights, *scales)
-        self._squares = squares / scales[2]
+        self.channels = np.empty((len(slope), 2 * self.n_outputs), np.int64)
+        sums = np.empty(3 * self.n_outputs, np.int64)
+        kernels.channels(slope, curvature, weights, *scales, self.channels, sums)
+        self.total, self._squares, self._square = sums[: -self.n_outputs], sums[-self.n_outputs :], scales[2]
 
     def cells(self, covered: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Gradients and hessians of the cells {not covered, covered}, a row a cell."""
-        sums = kernels.covered_sums(self.channels, covered)
-        return self.split(np.stack([self.total - sums, sums]))
-
-    def split(self, sums: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Sums of the channels as gradients and hessians."""
-        gradient, hessian = sums[..., : self.n_outputs], sums[..., self.n_outputs :]
-        return np.asarray(gradient * self.units[0]), np.asarray(hessian * self.units[1])
+        gradient, hessian = np.empty((2, self.n_outputs)), np.empty((2, self.n_outputs))
+        kernels.cells(self.channels, covered, self.total, *self.units, gradient, hessian)
+        return gradient, hessian
 
     @property
     def chance(self) -> float:
         """What a condition that says nothing gains on average: Σg²/Σh, added over the outputs."""
         hessian = self.total[self.n_outputs :] * self.units[1]
-        return float(np.divide(self._squares, hessian, out=np.zeros_like(hessian), where=hessian > 0.0).sum())
+        squares = self._squares / self._square
+        return float(np.divide(squares, hessian, out=np.zeros_like(hessian), where=hessian > 0.0).sum())
 
     def gains(self, sums: NDArray[np.int64], l2: float) -> Floats:
         """G₁²/(H₁+λ) + G₀²/(H₀+λ) − G²/(H+λ) of each candidate that covers `sums`; 0 where a cell is empty."""
-        return kernels.gains(sums, self.total, *self.units, l2)
-
-
-def _largest(values: Floats) -> float:
-    return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+        gains = np.empty(len(sums))
+        kernels.gains(sums, self.total, *self.units, l2, gains)
+        return gains
 
 
 def _scale(largest: float, mass: float) -> float:
@@ -100,7 +97,7 @@ class NewtonSearch:
             start=1e-9,
             goes_on=lambda covered: True,
             max_literals=self.max_literals,
-            worth=self.min_gain * derivatives.chance,
+            worth=self.min_gain * derivatives.chance if self.min_gain else 0.0,
             visible=self.visible,
         )
         return grown.states[-1] if grown.states else None

@@ -13,35 +13,81 @@ Longs = NDArray[np.int64]
 
 @jit
 def channels(
-    slope: Floats, curvature: Floats, weights: Floats, slope_scale: float, curve_scale: float, square_scale: float
-) -> tuple[Longs, Longs, Longs]:
+    slope: Floats,
+    curvature: Floats,
+    weights: Floats,
+    slope_scale: float,
+    curve_scale: float,
+    square_scale: float,
+    out: Longs,
+    sums: Longs,
+) -> None:
     """Slopes and then curvatures of the examples in fixed point, those of one example times its weight; their sums.
 
-    And the sums of the squared slopes.
+    And the sums of the squared slopes, which come last.
     """
     n, n_outputs = slope.shape
-    out = np.empty((n, 2 * n_outputs), np.int64)
-    total = np.zeros(2 * n_outputs, np.int64)
-    squares = np.zeros(n_outputs, np.int64)
+    sums[:] = 0
     for i in range(n):
         for k in range(n_outputs):
             out[i, k] = np.int64(np.rint(weights[i] * np.rint(slope[i, k] * slope_scale)))
             out[i, n_outputs + k] = np.int64(np.rint(weights[i] * np.rint(curvature[i, k] * curve_scale)))
-            total[k] += out[i, k]
-            total[n_outputs + k] += out[i, n_outputs + k]
-            squares[k] += np.int64(np.rint(weights[i] * np.rint(slope[i, k] * slope[i, k] * square_scale)))
-    return out, total, squares
+            sums[k] += out[i, k]
+            sums[n_outputs + k] += out[i, n_outputs + k]
+            sums[2 * n_outputs + k] += np.int64(np.rint(weights[i] * np.rint(slope[i, k] * slope[i, k] * square_scale)))
 
 
 @jit
-def covered_sums(channels: Longs, covered: NDArray[np.bool_]) -> Longs:
-    """The sums over the covered examples, a number a channel."""
-    out = np.zeros(channels.shape[1], np.int64)
+def largest(slope: Floats, curvature: Floats) -> tuple[float, float]:
+    """The largest slope, whatever its sign, and the largest curvature."""
+    steepest, most = 0.0, 0.0
+    for i in range(slope.shape[0]):
+        for k in range(slope.shape[1]):
+            steepest = max(steepest, abs(slope[i, k]))
+            most = max(most, abs(curvature[i, k]))
+    return steepest, most
+
+
+@jit
+def cells(
+    channels: Longs,
+    covered: NDArray[np.bool_],
+    total: Longs,
+    slope_unit: float,
+    curve_unit: float,
+    gradient: Floats,
+    hessian: Floats,
+) -> None:
+    """The sums of the slopes and of the curvatures of the examples {not covered, covered}, a row a cell."""
+    n_outputs = channels.shape[1] // 2
+    sums = np.zeros(2 * n_outputs, np.int64)
     for i in range(channels.shape[0]):
         if covered[i]:
-            for k in range(channels.shape[1]):
-                out[k] += channels[i, k]
-    return out
+            for k in range(2 * n_outputs):
+                sums[k] += channels[i, k]
+    for k in range(n_outputs):
+        gradient[0, k] = (total[k] - sums[k]) * slope_unit
+        gradient[1, k] = sums[k] * slope_unit
+        hessian[0, k] = (total[n_outputs + k] - sums[n_outputs + k]) * curve_unit
+        hessian[1, k] = sums[n_outputs + k] * curve_unit
+
+
+@jit
+def newton(gradient: Floats, hessian: Floats, l2: float, out: Floats) -> None:
+    """−G/(H+λ) of each cell and output; 0 where there is nothing to divide by."""
+    for cell in range(gradient.shape[0]):
+        for k in range(gradient.shape[1]):
+            weight = hessian[cell, k] + l2
+            out[cell, k] = -(gradient[cell, k] / weight) if weight > 0.0 else -0.0
+
+
+@jit
+def move(scores: Floats, table: Floats, covered: NDArray[np.bool_]) -> None:
+    """Add the votes of the cells {not covered, covered} to the scores of the examples in them."""
+    for i in range(scores.shape[0]):
+        cell = np.int64(covered[i])
+        for k in range(scores.shape[1]):
+            scores[i, k] += table[cell, k]
 
 
 @inner
@@ -51,20 +97,20 @@ def _value(gradient: float, hessian: float, l2: float) -> float:
 
 
 @jit
-def gains(sums: Longs, total: Longs, slope_unit: float, curve_unit: float, l2: float) -> Floats:
+def gains(sums: Longs, total: Longs, slope_unit: float, curve_unit: float, l2: float, out: Floats) -> None:
     """G₁²/(H₁+λ) + G₀²/(H₀+λ) − G²/(H+λ) of each candidate, added over the outputs; 0 where a cell is empty.
 
     The units are what 1 stands for in fixed point.
     """
     n_outputs = sums.shape[1] // 2
-    out = np.zeros(sums.shape[0])
     whole = 0.0
     for k in range(n_outputs):
         whole += _value(total[k] * slope_unit, total[n_outputs + k] * curve_unit, l2)
     if n_outputs == 1:
         _gains_of_one(sums, total, slope_unit, curve_unit, l2, whole, out)
-        return out
+        return
     for i in range(sums.shape[0]):
+        out[i] = 0.0
         inside = np.int64(0)
         outside = np.int64(0)
         for k in range(n_outputs, 2 * n_outputs):
@@ -77,7 +123,6 @@ def gains(sums: Longs, total: Longs, slope_unit: float, curve_unit: float, l2: f
                 gain += _value(g * slope_unit, h * curve_unit, l2)
                 gain += _value((total[k] - g) * slope_unit, (total[n_outputs + k] - h) * curve_unit, l2)
             out[i] = gain - whole
-    return out
 
 
 @inner
