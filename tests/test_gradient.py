@@ -12,10 +12,11 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import cross_val_score, train_test_split
 
 import hornboost as hb
+from hornboost import exact
 from hornboost.boosting import tuning
 from hornboost.boosting.tuning import Setting, Trial
 from hornboost.engine import blocks
-from hornboost.learners.losses import Logistic, Softmax
+from hornboost.learners.losses import Logistic, Softmax, loss_of
 from hornboost.learners.newton import Derivatives
 
 
@@ -403,3 +404,22 @@ def test_where_examples_are_many_boosting_waits_longer():
     assert few is not None
     assert many is not None
     assert (few.rounds, many.rounds) == (1, 60)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 9])
+def test_slopes_and_losses_have_the_bits_of_the_exact_functions(n_classes: int) -> None:
+    rng = np.random.default_rng(0)
+    y, weights = rng.integers(n_classes, size=60), rng.random(60)
+    scores = 30.0 * rng.standard_normal((60, 1 if n_classes == 2 else n_classes)) ** 3
+    loss = loss_of(n_classes)
+    if n_classes == 2:
+        p, target = exact.sigmoids(scores), y[:, None]
+        losses = exact.softpluses(np.where(y == 1, -1.0, 1.0) * scores[:, 0])
+    else:
+        p, target = exact.softmax(scores), np.eye(n_classes)[y]
+        top = scores.max(axis=1)
+        losses = top + exact.logs(exact.exps(scores - top[:, None]).sum(axis=1)) - scores[np.arange(60), y]
+    slope, curvature = loss.derivatives(y, scores)
+    assert slope.tolist() == (p - target).tolist()
+    assert curvature.tolist() == np.maximum(p * (1.0 - p), 1e-16).tolist()
+    assert loss.mean(y, scores, weights) == float(np.average(losses, weights=weights))

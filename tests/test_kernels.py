@@ -135,6 +135,18 @@ def test_features_are_those_of_some_row_behind_an_entry_and_the_first_such_row_i
     assert [join_kernels.first_row(longs(0), f, *REACH, *alone).tolist() for f in (1, 2)] == [[2], [0]]
 
 
+def test_keys_that_an_example_has_again_are_told_once_with_their_number() -> None:
+    example = codes(0, 0, 0, 0, 2, 2, 3)
+    keys = np.stack([codes(5, 5, 6, 5, 5, -1, 5), codes(1, 1, 1, 2, 1, 1, 1)])
+    kept, times = np.empty(7, np.int32), np.empty(7, np.int32)
+    n = join_kernels.distinct_keys(example, keys, kept, times)
+    assert kept[:n].tolist() == [0, 2, 3, 4, 5, 6]
+    assert times[:n].tolist() == [2, 1, 1, 1, 1, 1]
+    offsets = longs(0, 0, 0, 0, 0, 0, 3, 4)
+    rows = join_kernels.count_reached(keys[0], offsets, longs())
+    assert join_kernels.count_repeated(keys[0, kept[:n]], offsets, longs(), times[:n]) == rows == 16
+
+
 def test_what_lies_below_counts_when_entries_are_combined() -> None:
     matrix, first, what, bounds = features()
     rows, up = join_kernels.expand(*REACH, np.empty(0, np.bool_), matrix, first[:3], what, bounds)

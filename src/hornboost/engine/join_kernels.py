@@ -17,6 +17,9 @@ import numpy as np
 from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, distinct, end, fits, leads, same, seen_end
 from hornboost.jit import inner, jit
 
+_LOW, _MIXING = 2**32 - 1, 0x9E3779B1
+"""The lower half of a hash, and what it is multiplied by: no product overflows."""
+
 INTERVAL, MISSING, SAME, DIFFER, NEEDS, AGE, LATE_INTERVAL, LATE_MISSING = range(8)
 
 
@@ -121,7 +124,7 @@ def distinct_keys(example: Codes, keys: Codes, kept: Codes, times: Codes) -> Int
             first = n
         mixed = np.uint64(0)
         for k in range(keys.shape[0]):
-            mixed = (mixed ^ np.uint64(np.uint32(keys[k, entry]))) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = ((mixed ^ np.uint64(np.uint32(keys[k, entry]))) & np.uint64(_LOW)) * np.uint64(_MIXING)
             mixed ^= mixed >> np.uint64(32)
         at = mixed & mask
         while True:
