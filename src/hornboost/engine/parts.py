@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
@@ -150,15 +153,17 @@ class LocalParts:
 
     def _part(self, k: int) -> Part:
         if k not in self._open:
-            self._make_room()
+            is_tight = self._make_room()
             self._open[k] = self.openers[k].open()
+            if is_tight:
+                _free()
         self._open.move_to_end(k)
         return self._open[k]
 
-    def _make_room(self) -> None:
-        """Close partitions until another one can be opened, which takes as much again while it is read."""
+    def _make_room(self) -> bool:
+        """Close partitions until another one can be opened, which takes as much again while it is read; whether any."""
         if self._memory_limit is None:
-            return
+            return False
         self._largest = max([self._largest, *(part.nbytes for part in self._open.values())])
         room = self._memory_limit - PYTHON - OPENING * self._largest
         is_full = False
@@ -167,11 +172,18 @@ class LocalParts:
             is_full = True
         if is_full:
             _free()
+        return is_full
 
 
 def _free() -> None:
-    """Give back what closed partitions held: an engine and what it keeps refer to each other, which is found late."""
+    """Give back what closed partitions held: an engine and what it keeps refer to each other, which is found late.
+
+    Arrow and the C library keep what was freed for later, more than an open partition takes.
+    """
     import pyarrow as pa
 
     gc.collect()
     pa.default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        with suppress(AttributeError):  # another library than that of GNU
+            ctypes.CDLL(None).malloc_trim(0)
