@@ -79,7 +79,7 @@ def test_conditions_need_not_be_significant_where_there_is_no_noise():
     db = hb.datasets.skewed_pairs(2_020, skew=100, seed=0).database()
     X, y = db.examples()
     clf = hb.HornBoostClassifier(db, max_depth=2, aggregates=False, random_state=0).fit(X, y)
-    assert clf.tuning_["min_gain"].tolist()[:2] == [4.0, 0.0]
+    assert clf.tuning_["min_gain"].iloc[0] == 4.0
     assert clf.tuning_.loc[clf.tuning_["chosen"], "min_gain"].item() == 0.0
 
 
@@ -118,13 +118,30 @@ def test_planted_rules_are_found_with_the_defaults(data: Any, least: float):
     assert model.n_rounds_ == model.tuning_.loc[model.tuning_["chosen"], "rounds"].item()
 
 
-def test_the_smallest_held_out_loss_is_chosen():
+def test_what_saves_more_of_the_held_out_loss_than_chance_does_is_chosen():
     X, y = load_breast_cancer(return_X_y=True)
-    model = hb.HornBoostClassifier(random_state=0).fit(X[:200], y[:200])
+    model = hb.HornBoostClassifier(random_state=0).fit(X, y)
     chosen = model.tuning_[model.tuning_["chosen"]]
-    assert chosen["loss"].item() == model.tuning_["loss"].min()
+    assert chosen["loss"].item() <= model.tuning_["loss"].iloc[0]
     lengths = [sum(len(literal.tests) for literal in rule.clause.body) for rule in model.rules_]
     assert max(lengths) <= chosen["max_literals"].item()
+
+
+@pytest.mark.parametrize(("of_folds", "is_better"), [((0.3, 0.3, 0.3), True), ((0.1, 0.5, 0.3), False)])
+def test_folds_must_agree_that_a_setting_is_better(of_folds, is_better):
+    best = Trial(Setting(3, 2), 1, (0.4,), (0.0,), (0.4, 0.4, 0.4))
+    other = Trial(Setting(5, 2), 1, (0.3,), (0.0,), of_folds)
+    assert other.saves(best, 0.03) == is_better
+    assert not other.saves(best, 0.26)
+
+
+def test_steps_do_not_overshoot_where_a_class_is_rare():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4_000, 5))
+    y = rng.random(4_000) < np.where((X[:, 0] > 1.2) & (X[:, 1] > 0.5), 0.3, 0.002)
+    clf = hb.HornBoostClassifier(rounds=10, random_state=0).fit(X, y)
+    assert (clf.history_["training_loss"].diff().dropna() < 0).all()
+    assert np.abs([rule.confidence(clf.ensemble_.classes) for rule in clf.rules_]).max() < 3.0
 
 
 def test_with_everything_fixed_nothing_is_tuned():
@@ -204,11 +221,11 @@ def test_settings_that_fall_behind_are_given_up():
     best = Trial(Setting(3, 2), 100, tuple(0.2 + 0.4 / n for n in range(1, 101)))
     close, far = [loss * 1.04 for loss in best.losses], [loss * 1.2 for loss in best.losses]
     assert not tuning._is_behind(far[:9], best.setting, best)
-    assert not tuning._is_behind(far[:20], best.setting, best)
-    assert tuning._is_behind(far[:26], best.setting, best)
-    assert not tuning._is_behind(close[:100], best.setting, best)
-    assert not tuning._is_behind(far[:50], Setting(3, 2, subsample=0.5), best)
-    assert tuning._is_behind(far[:100], Setting(3, 2, subsample=0.5), best)
+    assert not tuning._is_behind(far[:12], best.setting, best)
+    assert tuning._is_behind(far[:13], best.setting, best)
+    assert not tuning._is_behind(close[:62], best.setting, best)
+    assert not tuning._is_behind(far[:25], Setting(3, 2, subsample=0.5), best)
+    assert tuning._is_behind(far[:50], Setting(3, 2, subsample=0.5), best)
 
 
 def test_corrected_votes_are_given_up_if_they_cannot_become_the_best_with_all_rules():
@@ -245,7 +262,7 @@ def test_with_few_rules_corrected_votes_are_tried_first():
     clf = hb.HornBoostClassifier(database, max_rules=3, random_state=0).fit(X, y)
     assert clf.tuning_["corrective"].tolist()[:2] == [True, False]
     if clf.tuning_.loc[clf.tuning_["chosen"], "corrective"].item():
-        assert clf.tuning_["corrective"].iloc[2:].all()
+        assert clf.tuning_["corrective"].iloc[2:-1].all()
 
 
 def test_with_few_rules_corrected_votes_are_tried_again_for_what_was_chosen_without():

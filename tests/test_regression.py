@@ -152,7 +152,7 @@ def test_equal_labels_give_a_constant():
 def test_explanations_read_as_sums():
     database = hb.datasets.spending(200, seed=3).database()
     X, y = database.examples()
-    model = hb.HornBoostRegressor(database, rounds=30, max_literals=2, random_state=0).fit(X, y)
+    model = hb.HornBoostRegressor(database, rounds=30, max_literals=2, aggregates=False, random_state=0).fit(X, y)
     text = str(model.explain(X[:5]))
     for words in ("predicted spend", " is the base value", "adds ", "takes ", "because of visit"):
         assert words in text

@@ -289,10 +289,10 @@ class GradientBooster(Booster):
         depths = tuple({near: None, min(farthest, max(near + 1, *distances)): None}) if distances else (near,)
         given = bool(problem.examples.aggregates)
         choices: Choices = {
-            "min_gain": self._worths(),
-            "aggregates": (False, True) if given and self.aggregates == "auto" else (given,),
+            "aggregates": (True, False) if given and self.aggregates == "auto" else (given,),
             "constants": (False, True) if self._named and self.constants == "auto" else (bool(self._named),),
             "max_depth": depths if isinstance(self.max_depth, str) else (self.max_depth,),
+            "min_gain": self._worths(),
             "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),
             "corrective": self._ways_to_vote(),
             "subsample": self._shares(),

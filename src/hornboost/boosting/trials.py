@@ -30,11 +30,11 @@ class KeptTrials:
             return attempt([Memory() for _ in range(n_folds)])
         done = self._checkpoint.memory(name)
         if done.knows_more:
-            return done.recall(lambda: None, _written, lambda outcome: _read(outcome, setting))
+            return done.recall(lambda: None, _written, lambda outcome: _read(outcome, setting, n_folds))
         folds = [f"{name}, fold {fold}" for fold in range(n_folds)]
         trial = attempt([self._checkpoint.memory(fold) for fold in folds])
         if trial is not None and trial.is_whole and np.isfinite([*trial.losses, *trial.offsets]).all():
-            done.recall(lambda: trial, _written, lambda outcome: _read(outcome, setting))
+            done.recall(lambda: trial, _written, lambda outcome: _read(outcome, setting, n_folds))
             for fold in folds:
                 self._checkpoint.forget(fold)
         return trial
@@ -42,12 +42,13 @@ class KeptTrials:
 
 def _written(trial: Trial | None) -> Outcome:
     assert trial is not None
-    return Outcome((), (float(trial.rounds), *trial.losses, *trial.offsets))
+    return Outcome((), (float(trial.rounds), *trial.of_folds, *trial.losses, *trial.offsets))
 
 
-def _read(outcome: Outcome, setting: Setting) -> Trial:
+def _read(outcome: Outcome, setting: Setting, n_folds: int) -> Trial:
     rounds, *figures = outcome.figures
+    of_folds, figures = figures[:n_folds], figures[n_folds:]
     losses, offsets = figures[: len(figures) // 2], figures[len(figures) // 2 :]
     if not 1 <= rounds <= len(losses) or len(losses) != len(offsets):
         raise ValueError(f"there are no {rounds:g} rounds")
-    return Trial(setting, int(rounds), tuple(losses), tuple(offsets))
+    return Trial(setting, int(rounds), tuple(losses), tuple(offsets), tuple(of_folds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
@@ -27,7 +28,7 @@ PATIENCE, OF_MANY = 25, 100
 FEW_RULES = 10
 """The same where all votes are fitted again with each round, which then counts for several."""
 
-BEHIND = 5.0
+BEHIND = 2.5
 EARLIEST = 10
 """After n rounds, at least so many, a setting is given up if its loss is BEHIND/n above that of the best one.
 
@@ -38,8 +39,11 @@ SIGNIFICANT = 4.0
 """How many times as much a further condition gains as by chance where a test at the level of 5 % takes it."""
 
 MARGIN = 0.03
-PLAIN = {"min_gain": SIGNIFICANT, "constants": False, "corrective": False, "subsample": 1.0}
-"""Plain boosting, and the share of its held-out loss that another kind must save: less is chance, or not worth it."""
+PLAIN = {"min_gain": SIGNIFICANT, "aggregates": True, "constants": False, "corrective": False, "subsample": 1.0}
+"""Plain boosting, and the share of its held-out loss that another kind must save: less is not worth it."""
+
+BY_CHANCE = 2.0
+"""Standard errors that settings which are equally good differ by, but for one case in twenty."""
 
 NAMES = 0.1
 """The share of the held-out loss that names must save where rules that reach further can say what is named.
@@ -98,6 +102,9 @@ class Trial:
     offsets: tuple[float, ...] = ()
     """What held-out scores were too low by after each round."""
 
+    of_folds: tuple[float, ...] = ()
+    """The held-out loss of each fold after the best number of rounds."""
+
     is_whole: bool = True
     """Whether it ended by itself, not because time was up."""
 
@@ -105,6 +112,15 @@ class Trial:
     def loss(self) -> float:
         """The held-out loss after that number of rounds."""
         return self.losses[self.rounds - 1]
+
+    def saves(self, other: Trial, share: float) -> bool:
+        """Whether it saves so much of another's held-out loss, and more than chance does.
+
+        Folds differ by chance in what they save; the mean over all of them has a standard error.
+        """
+        differences = np.subtract(other.of_folds, self.of_folds)
+        error = float(differences.std(ddof=1)) / math.sqrt(len(differences)) if len(differences) > 1 else 0.0
+        return other.loss - self.loss > max(share * abs(other.loss), BY_CHANCE * error)
 
     def loss_at(self, rounds: int, setting: Setting) -> float:
         """The held-out loss with as many conditions as another setting has after some rounds, or at the end."""
@@ -144,18 +160,32 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
                     return trials, best
                 trials.append(trial)
                 margin = MARGIN if value != PLAIN.get(name, value) else 0.0
-                if trial.loss >= best.loss - margin * abs(best.loss):
+                if not trial.saves(best, margin):
                     break
                 best = trial
             if best is not start:
                 break
-        if name == "max_depth" and best.setting.constants and len(choices["constants"]) > 1:
-            described = replace(best.setting, max_depth=max(choices[name]), constants=False)
-            trial = None if any(one.setting == described for one in trials) else attempt(described, best)
-            trials += [] if trial is None else [trial]
-            if trial is not None and trial.loss <= best.loss + NAMES * abs(best.loss):
+        for setting in _plainer(best.setting, choices) if name == "max_depth" else ():
+            if any(one.setting == setting for one in trials):
+                continue
+            trial = attempt(setting, best)
+            if trial is None:
+                return trials, best
+            trials.append(trial)
+            describes = best.setting.constants and not setting.constants
+            if trial.saves(best, MARGIN) or (describes and trial.loss <= (1.0 + NAMES) * best.loss):
                 best = trial
     return trials, best
+
+
+def _plainer(setting: Setting, choices: Choices) -> Iterator[Setting]:
+    """What clauses may say of single rows instead of aggregates and names: as far as they reach, and as near as now.
+
+    Aggregates draw a search away from what takes several conditions, so that what is further away is not found.
+    """
+    rows = {name: min(choices.get(name, (False,))) for name in ("aggregates", "constants")}
+    yield replace(setting, max_depth=max(choices["max_depth"]), **rows)
+    yield replace(setting, aggregates=rows["aggregates"])
 
 
 def _ways(values: Sequence[Any], start: Any) -> Iterator[Sequence[Any]]:
@@ -187,6 +217,7 @@ def tried(
     patience = FEW_RULES if setting.corrective else (OF_MANY if is_of_many else PATIENCE) * setting.pace
     worth = 0.1 * WORTH if is_of_many else WORTH
     losses: list[float] = []
+    of_folds: list[tuple[float, ...]] = []
     offsets: list[float] = []
     start = average(np.array([one.loss_at(held_out, training.weights) for one, held_out in folds]), masses)
     with learning() as ending:
@@ -194,9 +225,8 @@ def tried(
             with untimed() if all(one.is_known for one, _ in folds) else nullcontext():
                 check()
                 ended = [one.step() is None for one, _ in folds]
-            losses.append(
-                average(np.array([one.loss_at(held_out, training.weights) for one, held_out in folds]), masses)
-            )
+            of_folds.append(tuple(one.loss_at(held_out, training.weights) for one, held_out in folds))
+            losses.append(average(np.array(of_folds[-1]), masses))
             offsets.append(average(np.array([_offset(training, *fold) for fold in folds]), masses))
             if best is not None and _is_behind(losses, setting, best):
                 break
@@ -204,7 +234,8 @@ def tried(
                 break
     if not losses:
         return None
-    return Trial(setting, _best(losses, start, worth), tuple(losses), tuple(offsets), ending.reason is None)
+    rounds = _best(losses, start, worth)
+    return Trial(setting, rounds, tuple(losses), tuple(offsets), of_folds[rounds - 1], ending.reason is None)
 
 
 def _offset(training: Training, descent: Descent, held_out: NDArray[np.intp]) -> float:

@@ -14,6 +14,9 @@ from hornboost.learners.hypotheses import Floats
 from hornboost.learners.loss_kernels import SMALLEST
 from hornboost.learners.newton_kernels import newton
 
+WHOLE_STEP = 1.0
+"""Log-odds up to which a Newton step is taken as it is; of what lies beyond, only the logarithm counts."""
+
 LARGEST_STEP = 4.0
 """A cell multiplies a mean by exp(±this) at most."""
 
@@ -54,15 +57,32 @@ class Loss(ABC):
         return 0.0
 
 
-class Logistic(Loss):
+class LogLoss(Loss):
+    """Classes: scores are log-odds, or logarithms of probabilities.
+
+    Where a class is rare, its curvature is next to nothing and Newton's step overshoots by far; the curvature grows
+    with the step at most as its exponential does, so that beyond a whole step its logarithm is enough.
+
+    >>> Logistic().steps(np.array([[-0.5], [-99.0]]), np.array([[0.25], [1.0]]), 0.75).round(3).tolist()
+    [[0.5], [5.037]]
+    """
+
+    name = "log_loss"
+
+    def steps(self, gradient: Floats, hessian: Floats, l2: float) -> Floats:
+        found = super().steps(gradient, hessian, l2)
+        size = np.abs(found)
+        beyond = exact.logs(np.maximum(size, WHOLE_STEP) / WHOLE_STEP)
+        return np.copysign(np.minimum(size, WHOLE_STEP) + WHOLE_STEP * beyond, found)
+
+
+class Logistic(LogLoss):
     """Two classes: one score, the log-odds of the second.
 
     >>> slope, curvature = Logistic().derivatives(np.array([1]), np.array([[0.0]]))
     >>> slope.tolist(), curvature.tolist()
     ([[-0.5]], [[0.25]])
     """
-
-    name = "log_loss"
 
     def start(self, y: NDArray[Any], weights: Floats) -> Floats:
         minus, plus = np.bincount(y, weights=weights, minlength=2)
@@ -79,10 +99,8 @@ class Logistic(Loss):
         return average(losses, weights)
 
 
-class Softmax(Loss):
+class Softmax(LogLoss):
     """Several classes: a score for each, log-probabilities up to a constant."""
-
-    name = "log_loss"
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
