@@ -19,9 +19,7 @@ from hornboost.data.distances import FARTHEST, about_unreached, unreached
 from hornboost.data.domain import Domain
 from hornboost.data.doubts import likely_identifiers
 from hornboost.data.frames import encode_rows, examples_frame, with_cutoff
-from hornboost.data.groups import folds_by_group
 from hornboost.data.index import KeyIndex
-from hornboost.data.known_folds import known_folds
 from hornboost.data.labels import LabelKind
 from hornboost.data.model_columns import ModelColumn, is_read_as
 from hornboost.data.partitionable import Partitionable
@@ -29,7 +27,7 @@ from hornboost.data.readable import Readable
 from hornboost.data.schema import Schema, Task
 from hornboost.data.schema_file import format_schema, write_schema
 from hornboost.data.source import Source
-from hornboost.data.splits import splits_in_time
+from hornboost.data.splittable import Splittable
 from hornboost.data.table import Table
 from hornboost.data.times import about_times, first_time, warn_of_blindness
 from hornboost.errors import DataError, did_you_mean
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from hornboost.logic import Clause
 
 
-class Database(Partitionable, Readable):
+class Database(Partitionable, Readable, Splittable):
     """The tables that rules are learned from, with the rows to predict. It never changes, so copies of it are itself.
 
     Make one by `from_folder`, `from_frames`, `from_duckdb`, `from_sqlite`, `from_postgres`, `from_aleph`,
@@ -316,77 +314,6 @@ class Database(Partitionable, Readable):
     def hidden_codes(self) -> Mapping[str, NDArray[np.int32]]:
         """The target's excluded columns as codes, -1 for missing, so that folds may keep their values together."""
         return self._built.hidden
-
-    def folds(
-        self,
-        name: str | None = None,
-        *,
-        time: Any = None,
-        rolling: int | None = None,
-        horizon: Any = None,
-        groups: str | None = None,
-        n_splits: int | None = None,
-    ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Return known folds, splits in time or folds by group, as (train, test) positions in `examples()`.
-
-        Known folds with the values "train" and "test" (or "val") are one split; an example without a fold is in no
-        part. A split in time learns from the examples whose time is before a moment and predicts those from it on; with
-        several moments each split predicts those up to the next. Folds by group keep the examples with one value of a
-        column together, so that none is predicted by what was learned from its own group. A part without examples is
-        an error.
-
-        Parameters
-        ----------
-        name : str or None
-            The folds, by their name in the schema; None for the first that belong to the rows of the target.
-        time : date, number or list of them
-            The moment to split at, such as "2024-01-01", or several in order.
-        rolling : int
-            The number of moments to split at, which divide the examples into as many parts and one more, of nearly
-            equal size.
-        horizon : str, timedelta or number
-            How long after its time the label of an example is known, such as "90d": examples whose label was not
-            known at the moment of the split are in neither part.
-        groups : str
-            The column whose values are the groups: of the target (also one that rules must not use), or as
-            "table.column" of a table whose primary key the target holds. An example without a value is its own group.
-        n_splits : int
-            The number of folds by group, with the shares of the classes kept as far as groups allow; None for ten, or
-            as many as there are groups.
-
-        Returns
-        -------
-        list of pairs of arrays
-            The positions to learn from and those to predict.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> loan = pd.DataFrame({"loan": [1, 2, 3, 4], "granted": [10, 20, 30, 40], "paid": ["yes", "no", "no", "yes"]})
-        >>> db = Database.from_frames(
-        ...     {"loan": loan}, target="loan", key="loan", label="paid", times={"loan": "granted"}
-        ... )
-        >>> [(train.tolist(), test.tolist()) for train, test in db.folds(time=35)]
-        [([0, 1, 2], [3])]
-        >>> [(train.tolist(), test.tolist()) for train, test in db.folds(time=[30, 40], horizon=5)]
-        [([0, 1], [2]), ([0, 1, 2], [3])]
-        """
-        in_time = any(value is not None for value in (time, rolling, horizon))
-        if groups is not None:
-            if name is not None or in_time:
-                raise DataError(
-                    f"{self._schema.location}: folds are known, in time or by group; ask for one kind at a time"
-                )
-            return folds_by_group(self, groups, n_splits)
-        if n_splits is not None:
-            raise DataError(
-                f"{self._schema.location}: n_splits is the number of folds by group; name a column as groups"
-            )
-        if not in_time:
-            return known_folds(self._schema, self._built, name)
-        if name is not None:
-            raise DataError(f"the folds '{name}' are known, not made in time; leave out time, rolling and horizon")
-        return [(split.train, split.test) for split in splits_in_time(self, time, rolling, horizon)]
 
     @property
     def is_single_table(self) -> bool:

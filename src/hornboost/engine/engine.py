@@ -21,27 +21,22 @@ from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted, refined_specs
 from hornboost.engine.intervals import satisfies
-from hornboost.engine.joins import FIRST_NEW, Chain, JoinGraph, Visible
+from hornboost.engine.joins import Chain, JoinGraph, Visible
 from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, Needs
 from hornboost.engine.numbers import Look, Numbers
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
 from hornboost.engine.reach import (
     NO_OFFSETS,
     NO_ROWS,
-    NO_TIMES,
     Codes,
-    Floats,
-    Keys,
     Reach,
-    cutoffs_of,
-    follow,
     gathered,
-    refs_of,
 )
+from hornboost.engine.reaching import Reaching
 from hornboost.engine.row_conditions import conditions_of
 from hornboost.engine.seen import depends_on_cutoff, seen_satisfies
 from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
-from hornboost.engine.tree import Join, Ref, path_text
+from hornboost.engine.tree import Join
 from hornboost.engine.united import Told, told_of
 from hornboost.errors import LimitError
 from hornboost.logic.aggregate import Operand
@@ -78,7 +73,7 @@ class Place(NamedTuple):
     aggregated: bool = False
 
 
-class Engine:
+class Engine(Reaching):
     """Scores and applies the refinements of clauses over a set of examples.
 
     `examples` is the encoded root (`Database.encode`). Where the literals on the way to another have more than
@@ -265,21 +260,6 @@ class Engine:
         assert found is not None
         return found
 
-    def entries(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Entries:
-        """The entries that a chain of joins below a node reaches,
-        over all of the node's entries; kept with the node.
-        """
-        key = ("entries", state.entries[node].number, joins)
-        known: Entries | None = self.cache.get(key)
-        if known is None:
-            reach = self.checked_reach(state, node, joins, at_once)
-            if len(state.entries[0]) > 1 and reach.count_rows() > at_once:
-                raise TooManyAtOnceError(f"the join {path_text(joins)} reaches more than {at_once:,} rows")
-            known = expanded(reach, NO_MASK)
-            if state.entries[node].number != OF_PIECE:
-                self.cache.put(key, known, known.nbytes)
-        return known
-
     def _of_node(self, state: State, node: int, visible: Visible | None) -> list[Wanted]:
         """The blocks of all that can be added at a node."""
         chains = (Chain(node, ()), *self.graph.chains(state, node, visible, self.max_depth, self.look_ahead))
@@ -388,7 +368,7 @@ class Engine:
         check()
         chain, attributes = wanted.chain, self.shown(state, wanted)
         if chain.joins:
-            follow_joins = self._distinct_reach if distinct else self.checked_reach
+            follow_joins = self.distinct_reach if distinct else self.checked_reach
             reach, last = follow_joins(state, chain.node, chain.joins, at_once), chain.joins[-1]
             by = last.column, self.database.index(last.table, last.column)
             return reach, attributes.inputs(wanted.selected, by)
@@ -396,89 +376,6 @@ class Engine:
         if chain.node == 0:
             return Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS), attributes.inputs(wanted.selected)
         return self.rows_alone(state, table, entries.example, entries.rows), attributes.inputs(wanted.selected)
-
-    def checked_reach(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Reach:
-        """The rows that joins reach from a node; refused where there are too many."""
-        check()
-        reach = self.reach(state, node, joins, at_once)
-        self.check_count(reach.count_rows(), joins)
-        return reach
-
-    def check_count(self, count: int, joins: tuple[Join, ...]) -> None:
-        """Refuse joins that reach more rows than there is room for, and remember that they were."""
-        if count > min(self.most_entries, MOST_ENTRIES):
-            self.refused[joins] = count
-            raise LimitError(
-                f"the join {path_text(joins)} reaches {count:,} rows, and there is memory for {self.most_entries:,}; "
-                "raise memory_limit to follow it"
-            )
-
-    def reach(
-        self,
-        state: State,
-        node: int,
-        joins: tuple[Join, ...],
-        at_once: int = MOST_ENTRIES,
-        before: Entries | None = None,
-    ) -> Reach:
-        """The last join of a chain as the input of one pass, from the entries of what comes before it."""
-        above, lookup = self._above(state, node, joins, at_once, before)
-        return follow(
-            self.database, self.facts, joins[-1], above.example, lookup, lambda: self.cutoffs(state, above.example)
-        )
-
-    def _distinct_reach(self, state: State, node: int, joins: tuple[Join, ...], at_once: int) -> Reach:
-        """`checked_reach` from one of the entries of an example that have the same keys; these are kept for joins to
-        other tables.
-        """
-        refs = refs_of(joins[-1])
-        if not refs or (node == 0 and len(joins) == 1):  # an example is an entry of its own
-            return self.checked_reach(state, node, joins, at_once)
-        check()
-        above, lookup = self._above(state, node, joins, at_once)
-        key = ("keys", above.number, node, refs)
-        known: Keys | None = self.cache.get(key)
-        if known is None:
-            known = Keys.of(above.example, {ref: lookup(ref) for ref in refs})
-            self.cache.put(key, known, known.nbytes)
-        example, columns = known.example, known.columns
-        reach = follow(
-            self.database, self.facts, joins[-1], example, columns.__getitem__, lambda: self.cutoffs(state, example)
-        )
-        self.check_count(int(join_kernels.count_repeated(reach.codes, reach.offsets, reach.stops, known.times)), joins)
-        return reach
-
-    def _above(
-        self, state: State, node: int, joins: tuple[Join, ...], at_once: int, before: Entries | None = None
-    ) -> tuple[Entries, Callable[[Ref], Codes]]:
-        """The entries that the last join of a chain leads from, and the keys of variables there."""
-        if len(joins) == 1:
-            return state.entries[node], lambda ref: state.codes(node, ref, self.key)
-        above = self.entries(state, node, joins[:-1], at_once) if before is None else before
-
-        def lookup(ref: Ref) -> Codes:
-            if ref.node == FIRST_NEW - (len(joins) - 2):
-                return gathered(self.key(joins[-2].table, ref.column, False), above.rows)
-            if len(joins) > 2:
-                raise ValueError(
-                    "a chain of more than two literals may close on existing variables in its second one only"
-                )
-            return gathered(state.codes(node, ref, self.key), above.up)
-
-        return above, lookup
-
-    def cutoffs(self, state: State, example: Codes) -> Floats:
-        """Up to when the examples of some entries may look."""
-        own, everyone = cutoffs_of(self.examples), state.entries[0]
-        if len(everyone) != own.size:
-            own = own[everyone.rows]
-        return own if example is everyone.example else gathered(own, example)
-
-    def ages(self, state: State, table: str, example: Codes, rows: Codes) -> Floats:
-        """How old some rows of a table are to the examples that see them."""
-        times = self.database.tables[table].times
-        assert times is not None
-        return self.cutoffs(state, example) - times.numbers[rows]
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
         """What `question(engine, *arguments)` gives of all examples: here at once, elsewhere by partition."""
@@ -491,11 +388,6 @@ class Engine:
     def together(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Answers about each example, or about rows of each that begin at `offsets`, in the order of the examples."""
         return answers[0]
-
-    def rows_alone(self, state: State, table: str, example: Codes, rows: Codes) -> Reach:
-        """Rows of a table that are reached already, as the input of one pass."""
-        seen_up_to = self.cutoffs(state, example) if self.facts.is_dated(table) else NO_TIMES
-        return Reach(example, rows, NO_OFFSETS, NO_ROWS, cutoffs=seen_up_to)
 
     def _refine(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None) -> State:
         node, test, specs = refinement.node, refinement.test, refined_specs(state.specs, refinement)

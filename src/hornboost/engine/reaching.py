@@ -1,0 +1,155 @@
+"""The rows that joins reach from the nodes of a clause, within the limits of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hornboost.data.table import Table
+from hornboost.engine import join_kernels
+from hornboost.engine.cache import Cache
+from hornboost.engine.expansion import expanded
+from hornboost.engine.facts import Facts
+from hornboost.engine.joins import FIRST_NEW
+from hornboost.engine.needs import MOST_ENTRIES
+from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError
+from hornboost.engine.reach import (
+    NO_OFFSETS,
+    NO_ROWS,
+    NO_TIMES,
+    Codes,
+    Floats,
+    Keys,
+    Reach,
+    cutoffs_of,
+    follow,
+    gathered,
+    refs_of,
+)
+from hornboost.engine.state import NO_MASK, Entries, State
+from hornboost.engine.tree import Join, Ref, path_text
+from hornboost.errors import LimitError
+from hornboost.stopping import check
+
+if TYPE_CHECKING:
+    from hornboost.data import Database
+
+
+class Reaching:
+    """What follows joins; an `Engine` scores and refines by them."""
+
+    database: Database
+    examples: Table
+    facts: Facts
+    cache: Cache
+
+    if TYPE_CHECKING:
+
+        @property
+        def refused(self) -> dict[tuple[Join, ...], int]: ...
+        @property
+        def most_entries(self) -> int: ...
+        def key(self, table: str, column: str, is_root: bool) -> Codes: ...
+
+    def entries(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Entries:
+        """The entries that a chain of joins below a node reaches,
+        over all of the node's entries; kept with the node.
+        """
+        key = ("entries", state.entries[node].number, joins)
+        known: Entries | None = self.cache.get(key)
+        if known is None:
+            reach = self.checked_reach(state, node, joins, at_once)
+            if len(state.entries[0]) > 1 and reach.count_rows() > at_once:
+                raise TooManyAtOnceError(f"the join {path_text(joins)} reaches more than {at_once:,} rows")
+            known = expanded(reach, NO_MASK)
+            if state.entries[node].number != OF_PIECE:
+                self.cache.put(key, known, known.nbytes)
+        return known
+
+    def checked_reach(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Reach:
+        """The rows that joins reach from a node; refused where there are too many."""
+        check()
+        reach = self.reach(state, node, joins, at_once)
+        self.check_count(reach.count_rows(), joins)
+        return reach
+
+    def check_count(self, count: int, joins: tuple[Join, ...]) -> None:
+        """Refuse joins that reach more rows than there is room for, and remember that they were."""
+        if count > min(self.most_entries, MOST_ENTRIES):
+            self.refused[joins] = count
+            raise LimitError(
+                f"the join {path_text(joins)} reaches {count:,} rows, and there is memory for {self.most_entries:,}; "
+                "raise memory_limit to follow it"
+            )
+
+    def reach(
+        self,
+        state: State,
+        node: int,
+        joins: tuple[Join, ...],
+        at_once: int = MOST_ENTRIES,
+        before: Entries | None = None,
+    ) -> Reach:
+        """The last join of a chain as the input of one pass, from the entries of what comes before it."""
+        above, lookup = self._above(state, node, joins, at_once, before)
+        return follow(
+            self.database, self.facts, joins[-1], above.example, lookup, lambda: self.cutoffs(state, above.example)
+        )
+
+    def distinct_reach(self, state: State, node: int, joins: tuple[Join, ...], at_once: int) -> Reach:
+        """`checked_reach` from one of the entries of an example that have the same keys; these are kept for joins to
+        other tables.
+        """
+        refs = refs_of(joins[-1])
+        if not refs or (node == 0 and len(joins) == 1):  # an example is an entry of its own
+            return self.checked_reach(state, node, joins, at_once)
+        check()
+        above, lookup = self._above(state, node, joins, at_once)
+        key = ("keys", above.number, node, refs)
+        known: Keys | None = self.cache.get(key)
+        if known is None:
+            known = Keys.of(above.example, {ref: lookup(ref) for ref in refs})
+            self.cache.put(key, known, known.nbytes)
+        example, columns = known.example, known.columns
+        reach = follow(
+            self.database, self.facts, joins[-1], example, columns.__getitem__, lambda: self.cutoffs(state, example)
+        )
+        self.check_count(int(join_kernels.count_repeated(reach.codes, reach.offsets, reach.stops, known.times)), joins)
+        return reach
+
+    def _above(
+        self, state: State, node: int, joins: tuple[Join, ...], at_once: int, before: Entries | None = None
+    ) -> tuple[Entries, Callable[[Ref], Codes]]:
+        """The entries that the last join of a chain leads from, and the keys of variables there."""
+        if len(joins) == 1:
+            return state.entries[node], lambda ref: state.codes(node, ref, self.key)
+        above = self.entries(state, node, joins[:-1], at_once) if before is None else before
+
+        def lookup(ref: Ref) -> Codes:
+            if ref.node == FIRST_NEW - (len(joins) - 2):
+                return gathered(self.key(joins[-2].table, ref.column, False), above.rows)
+            if len(joins) > 2:
+                raise ValueError(
+                    "a chain of more than two literals may close on existing variables in its second one only"
+                )
+            return gathered(state.codes(node, ref, self.key), above.up)
+
+        return above, lookup
+
+    def cutoffs(self, state: State, example: Codes) -> Floats:
+        """Up to when the examples of some entries may look."""
+        own, everyone = cutoffs_of(self.examples), state.entries[0]
+        if len(everyone) != own.size:
+            own = own[everyone.rows]
+        return own if example is everyone.example else gathered(own, example)
+
+    def ages(self, state: State, table: str, example: Codes, rows: Codes) -> Floats:
+        """How old some rows of a table are to the examples that see them."""
+        times = self.database.tables[table].times
+        assert times is not None
+        return self.cutoffs(state, example) - times.numbers[rows]
+
+    def rows_alone(self, state: State, table: str, example: Codes, rows: Codes) -> Reach:
+        """Rows of a table that are reached already, as the input of one pass."""
+        seen_up_to = self.cutoffs(state, example) if self.facts.is_dated(table) else NO_TIMES
+        return Reach(example, rows, NO_OFFSETS, NO_ROWS, cutoffs=seen_up_to)
