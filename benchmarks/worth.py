@@ -1,8 +1,10 @@
 """What a further condition of a rule must be worth: HornBoost on single tables and generated data, by that number.
 
     python -m benchmarks.worth --data DATA [--worth 0 1 2 3 4 5 8]
+    python -m benchmarks.worth --data DATA --errors 0 1 2
 
-Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number.
+Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number. With `--errors` the number
+is that of standard errors by which another setting must be better to be taken, and nothing else is given.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from sklearn.model_selection import StratifiedKFold
 import hornboost as hb
 from benchmarks import flagship
 from benchmarks.papers.markdown import markdown_table
+from hornboost.boosting import tuning
 
 TABLES = ("breast-wisc", "pima", "german-credit", "horse-colic", "hepatitis", "ionosphere")
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -50,25 +53,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--worth", type=float, nargs="+", default=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0])
+    parser.add_argument("--errors", type=float, nargs="+")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    numbers = arguments.errors or arguments.worth
     found: dict[str, dict[float, list[tuple[float, ...]]]] = {}
     for name, database, X, y, train, test in parts(arguments.data):
-        for worth in arguments.worth:
+        for number in numbers:
+            given: dict[str, Any] = {} if arguments.errors else {"min_gain": number}
+            if arguments.errors:
+                tuning.BY_CHANCE = number
             started = time.process_time()
-            model = hb.HornBoostClassifier(database, min_gain=worth, random_state=0, n_jobs=1).fit(
-                X.iloc[train], y[train]
-            )
+            model = hb.HornBoostClassifier(database, **given, random_state=0, n_jobs=1).fit(X.iloc[train], y[train])
             seconds = time.process_time() - started
             proba = model.predict_proba(X.iloc[test])
             accuracy = 100.0 * float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == y[test]))
             loss = float(log_loss(y[test], proba, labels=list(model.classes_)))
-            found.setdefault(name, {}).setdefault(worth, []).append((loss, accuracy, model.n_conditions_, seconds))
+            found.setdefault(name, {}).setdefault(number, []).append((loss, accuracy, model.n_conditions_, seconds))
     rows = [
-        [name, *("{:.4f} / {:.1f} / {:.0f} / {:.1f}".format(*np.mean(by[worth], axis=0)) for worth in arguments.worth)]
+        [name, *("{:.4f} / {:.1f} / {:.0f} / {:.1f}".format(*np.mean(by[number], axis=0)) for number in numbers)]
         for name, by in found.items()
     ]
-    print(markdown_table(["set", *(f"{worth:g}" for worth in arguments.worth)], rows))
+    print(markdown_table(["set", *(f"{number:g}" for number in numbers)], rows))
 
 
 if __name__ == "__main__":
