@@ -11,6 +11,10 @@ Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
 
+_MAGNITUDE = 2**63 - 1
+"""All bits of a number but its sign."""
+
+
 @jit
 def channels(
     slope: Floats,
@@ -28,6 +32,9 @@ def channels(
     """
     n, n_outputs = slope.shape
     sums[:] = 0
+    if n_outputs == 1:
+        _channels_of_one(slope, curvature, weights, slope_scale, curve_scale, square_scale, out, sums)
+        return
     for i in range(n):
         for k in range(n_outputs):
             out[i, k] = np.int64(np.rint(weights[i] * np.rint(slope[i, k] * slope_scale)))
@@ -37,15 +44,43 @@ def channels(
             sums[2 * n_outputs + k] += np.int64(np.rint(weights[i] * np.rint(slope[i, k] * slope[i, k] * square_scale)))
 
 
+@inner
+def _channels_of_one(
+    slope: Floats,
+    curvature: Floats,
+    weights: Floats,
+    slope_scale: float,
+    curve_scale: float,
+    square_scale: float,
+    out: Longs,
+    sums: Longs,
+) -> None:
+    """The same where there is one output: the sums stay out of memory until they are done."""
+    first, second, third = np.int64(0), np.int64(0), np.int64(0)
+    for i in range(slope.shape[0]):
+        weight, value = weights[i], slope[i, 0]
+        g = np.int64(np.rint(weight * np.rint(value * slope_scale)))
+        h = np.int64(np.rint(weight * np.rint(curvature[i, 0] * curve_scale)))
+        out[i, 0], out[i, 1] = g, h
+        first, second = first + g, second + h
+        third += np.int64(np.rint(weight * np.rint(value * value * square_scale)))
+    sums[0], sums[1], sums[2] = first, second, third
+
+
+@inner
+def _largest(values: Floats) -> float:
+    """The largest number, whatever its sign: without it, the bits of numbers have their order."""
+    bits = values.reshape(-1).view(np.int64)
+    found = np.int64(0)
+    for i in range(bits.size):
+        found = max(found, bits[i] & np.int64(_MAGNITUDE))
+    return float(np.int64(found).view(np.float64))
+
+
 @jit
 def largest(slope: Floats, curvature: Floats) -> tuple[float, float]:
     """The largest slope, whatever its sign, and the largest curvature."""
-    steepest, most = 0.0, 0.0
-    for i in range(slope.shape[0]):
-        for k in range(slope.shape[1]):
-            steepest = max(steepest, abs(slope[i, k]))
-            most = max(most, abs(curvature[i, k]))
-    return steepest, most
+    return _largest(slope), _largest(curvature)
 
 
 @jit
