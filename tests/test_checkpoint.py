@@ -342,6 +342,7 @@ def test_a_fit_goes_on_to_the_same_model_although_its_tuning_was_cut_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, X, y = trains()
+    monkeypatch.setattr(tuning, "BY_CHANCE", 0.0)
     at_once = few_settings(rounds=6).fit(X, y)
     assert at_once.tuning_["chosen"].tolist()[0] is False
     with monkeypatch.context() as patch:

@@ -396,7 +396,7 @@ def test_arff_aleph_and_srlearn_are_sources_too(run: Any, tmp_path: Path) -> Non
     (aleph / "t.n").write_text("".join(f"east(t{k}).\n" for k in range(10, 20)))
     for place in (aleph, aleph / "t.b", aleph / "t"):
         assert run("inspect", place).code == 0
-    result = run("fit", aleph, "-o", tmp_path / "b.json", "--rounds", 2)
+    result = run("fit", aleph, "-o", tmp_path / "b.json", "--rounds", 2, "--set", "aggregates=false")
     assert result.code == 0, result.err
     assert "car(" in run("rules", tmp_path / "b.json").out
     assert "--target has no use here" in run("inspect", aleph, "--target", "car").err

@@ -64,7 +64,7 @@ class LogLoss(Loss):
     with the step at most as its exponential does, so that beyond a whole step its logarithm is enough.
 
     >>> Logistic().steps(np.array([[-0.5], [-99.0]]), np.array([[0.25], [1.0]]), 0.75).round(3).tolist()
-    [[0.5], [5.037]]
+    [[0.5], [5.036]]
     """
 
     name = "log_loss"
