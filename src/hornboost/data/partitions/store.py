@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,14 +147,14 @@ class PartitionStore:
         """One part as an ordinary database, all of whose rows of the target may be examples."""
         from hornboost.data.database import Database
 
-        held = {table.name: self._read(f"part-{part:05}/{table.file}") for table in self.manifest.tables}
+        held = {table.name: self._rows(f"part-{part:05}/{table.file}") for table in self.manifest.tables}
         tables, domains = self._tables(held)
         rows = np.arange(tables[self.target.table].n_rows)
         built = Built(tables, domains, Labelled(self.target, rows), np.empty(0, np.int64), {}, ())
         sharing = {table.name: self._sharing(table, held[table.name], part) for table in self.manifest.tables}
         return Database.stored_as(self, {**self._origin(), "_built": built, "_sharing": sharing}, part)
 
-    def _sharing(self, entry: TableEntry, held: pa.Table, part: int) -> SharedRows:
+    def _sharing(self, entry: TableEntry, held: _Rows, part: int) -> SharedRows:
         if entry.whole:
             return SharedRows.all(held.num_rows, is_first=part == 0)
         if not entry.shared:
@@ -204,29 +205,34 @@ class PartitionStore:
         part, row_there = self._shared["places"]
         return part[found], row_there[found]
 
-    def _tables(self, held: Mapping[str, pa.Table]) -> tuple[dict[str, Table], dict[str, Domain]]:
+    def _tables(self, held: Mapping[str, _Rows | pa.Table]) -> tuple[dict[str, Table], dict[str, Domain]]:
         """The tables with these rows, or none, and the dictionaries of their keys."""
-        members: dict[str, list[tuple[str, str]]] = {domain.name: [] for domain in self.manifest.domains}
-        values: dict[tuple[str, str], Any] = {}
-        for table in self.manifest.tables:
-            for k, column in enumerate(_columns(table) if table.name in held else ()):
-                values[table.name, column.name] = held[table.name].column(f"c{k}")
-                if column.kind == "key":
-                    members[str(column.domain)].append((table.name, column.name))
+        places = {
+            (table.name, column.name): (f"c{k}", column)
+            for table in self.manifest.tables
+            for k, column in enumerate(_columns(table) if table.name in held else ())
+        }
+        codes: dict[tuple[str, str], Any] = {}
         domains = {}
         for entry in self.manifest.domains:
             shared = self._dictionary(entry.file)["value"] if entry.file is not None else None
-            columns = [values[place] for place in members[entry.name]]
-            domains[entry.name], codes = _encoded(entry, columns, shared)
-            values |= dict(zip(members[entry.name], codes, strict=True))
+            members = [place for place, (_, c) in places.items() if c.kind == "key" and c.domain == entry.name]
+            columns = [held[table].column(places[table, name][0]) for table, name in members]
+            domains[entry.name], found = _encoded(entry, columns, shared)
+            codes |= dict(zip(members, found, strict=True))
+
+        def made(table: str, column: ColumnEntry) -> Column:
+            place = table, column.name
+            if place not in places or place in codes:
+                return self._column(column, codes.get(place))
+            return self._column(column, held[table].column(places[place][0]))  # a column at a time: others may go
+
         tables = {}
         for table in self.manifest.tables:
             n_rows = held[table.name].num_rows if table.name in held else 0
-            found = {c.name: self._column(c, values.get((table.name, c.name))) for c in table.columns}
-            times = (
-                None if table.times is None else self._column(table.times, values.get((table.name, table.times.name)))
-            )
-            tables[table.name] = Table(table.name, found, n_rows, times=times, late=table.late)
+            attributes = {column.name: made(table.name, column) for column in table.columns}
+            times = None if table.times is None else made(table.name, table.times)
+            tables[table.name] = Table(table.name, attributes, n_rows, times=times, late=table.late)
         return tables, domains
 
     def _column(self, entry: ColumnEntry, held: Any) -> Column:
@@ -257,16 +263,13 @@ class PartitionStore:
         return self._shared[file]  # type: ignore[no-any-return]
 
     def _read(self, file: str, columns: list[str] | None = None) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        return self._rows(file).read(columns)
 
+    def _rows(self, file: str) -> _Rows:
+        """The rows of a file, once it is known to be the one that was written."""
         path = self.folder / file
         self._check(file, path)
-        try:
-            # of one chunk a column, as dictionaries of several take long to be made into one
-            return pq.read_table(path, columns=columns, partitioning=None).combine_chunks()
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{path}: the file cannot be read ({str(error).splitlines()[0]}); {AGAIN}") from None
+        return _Rows(path)
 
     def _check(self, file: str, path: Path) -> None:
         """Refuse a file that is missing or other than the one that was written; its content is looked at once."""
@@ -284,6 +287,36 @@ class PartitionStore:
                 f"{path}: the checksum is not that of the manifest, so the file was changed or damaged; {AGAIN}"
             )
         _checked[str(path)] = seen
+
+
+class _Rows:
+    """The rows of a file, of which a column is read when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet as pq
+
+        self._path = path
+        with self._told():
+            self._file = pq.ParquetFile(path, pre_buffer=False)
+        self.num_rows = self._file.metadata.num_rows
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column."""
+        return self.read([name]).column(0)
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        """Some columns, or all, of one chunk each, as dictionaries of several take long to be made into one."""
+        with self._told():
+            return self._file.read(columns).combine_chunks()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{self._path}: the file cannot be read ({str(error).splitlines()[0]}); {AGAIN}") from None
 
 
 def _columns(entry: TableEntry) -> list[ColumnEntry]:
