@@ -49,7 +49,8 @@ counted as zero.
 
 On how many pairs of a set and a peer each goal is met; all pairs are [at the end](#the-goals-set-by-set). "Not behind"
 lets differences of 0.005 in AUC, 0.01 in log-loss and half a per cent in accuracy pass. Larger ones are "unclear" where
-they are within two standard errors of the differences between folds.
+they are within two standard errors of the differences between folds. **Pairs in which HornBoost itself was stopped at
+the limit are not counted, and would all be misses**: its row in the table of the set then says `0 of 1` folds.
 
 {goals}
 
