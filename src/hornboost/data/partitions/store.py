@@ -154,7 +154,7 @@ class PartitionStore:
         sharing = {table.name: self._sharing(table, held[table.name], part) for table in self.manifest.tables}
         return Database.stored_as(self, {**self._origin(), "_built": built, "_sharing": sharing}, part)
 
-    def _sharing(self, entry: TableEntry, held: _Rows, part: int) -> SharedRows:
+    def _sharing(self, entry: TableEntry, held: _StoredRows, part: int) -> SharedRows:
         if entry.whole:
             return SharedRows.all(held.num_rows, is_first=part == 0)
         if not entry.shared:
@@ -205,7 +205,7 @@ class PartitionStore:
         part, row_there = self._shared["places"]
         return part[found], row_there[found]
 
-    def _tables(self, held: Mapping[str, _Rows | pa.Table]) -> tuple[dict[str, Table], dict[str, Domain]]:
+    def _tables(self, held: Mapping[str, _StoredRows | pa.Table]) -> tuple[dict[str, Table], dict[str, Domain]]:
         """The tables with these rows, or none, and the dictionaries of their keys."""
         places = {
             (table.name, column.name): (f"c{k}", column)
@@ -265,11 +265,11 @@ class PartitionStore:
     def _read(self, file: str, columns: list[str] | None = None) -> pa.Table:
         return self._rows(file).read(columns)
 
-    def _rows(self, file: str) -> _Rows:
+    def _rows(self, file: str) -> _StoredRows:
         """The rows of a file, once it is known to be the one that was written."""
         path = self.folder / file
         self._check(file, path)
-        return _Rows(path)
+        return _StoredRows(path)
 
     def _check(self, file: str, path: Path) -> None:
         """Refuse a file that is missing or other than the one that was written; its content is looked at once."""
@@ -289,7 +289,7 @@ class PartitionStore:
         _checked[str(path)] = seen
 
 
-class _Rows:
+class _StoredRows:
     """The rows of a file, of which a column is read when it is asked for."""
 
     def __init__(self, path: Path) -> None:
