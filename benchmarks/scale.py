@@ -1,7 +1,7 @@
 """Partitions on worker processes: the same models, workers that are killed, and what a step costs.
 
-    python -m benchmarks.scale same [--loans 2000]
-    python -m benchmarks.scale kills [--times 10] [--loans 20000]
+    python -m benchmarks.scale same [--loans 500] [--only NAME ...]
+    python -m benchmarks.scale kills [--times 10] [--loans 500] [--only NAME ...]
     python -m benchmarks.scale steps [--loans 20000]
     python -m benchmarks.scale overhead [--loans 100000]
 
@@ -24,7 +24,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,7 +49,14 @@ ESTIMATORS = {
     "mLynx": hb.MLynxClassifier(max_length=2, restarts=5),
     "LogitBoost": hb.LogitBoostClassifier(rounds=4),
 }
-KILLED = "C²RIB", "C²RIB^D", "HornBoost", "RankBoost", "KBS"
+LONGER: dict[str, dict[str, Any]] = {
+    **{name: {"rounds": 100} for name in ESTIMATORS if name.startswith(("C", "V", "A", "L"))},
+    "KBS": {"rounds": 60},
+    "RankBoost": {"rounds": 12},
+    "PRankBoost": {"rounds": 12},
+    "mLynx": {"max_length": 3, "max_depth": 2},
+}
+"""What makes a fit on two workers take some seconds, in which they can be killed."""
 
 
 def main() -> None:
@@ -57,13 +65,15 @@ def main() -> None:
     parser.add_argument("--loans", type=int, help="Examples; each has --transactions of the rows.")
     parser.add_argument("--transactions", type=int, default=10)
     parser.add_argument("--times", type=int, default=10, help="Workers to kill.")
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--only", help="The estimators whose names begin so.")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--only", nargs="+", help="The estimators whose names begin so.")
     parser.add_argument("--dir", type=Path, help="Where partitions are kept, for another run with the same sizes.")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    usual = {"same": 2_000, "kills": 20_000, "steps": 20_000, "overhead": 100_000}
+    usual = {"same": 500, "kills": 500, "steps": 20_000, "overhead": 100_000}
     asked.loans = asked.loans or usual[asked.what]
+    if asked.what in ("steps", "overhead"):
+        asked.rounds = asked.rounds or 20
     run = {"same": same, "kills": kills, "steps": steps, "overhead": overhead}[asked.what]
     if asked.dir is not None:
         asked.dir.mkdir(parents=True, exist_ok=True)
@@ -92,26 +102,32 @@ def bytes_of(model: Any, place: Path) -> bytes:
     return (place / "model.json").read_bytes()
 
 
+def _sources(asked: argparse.Namespace) -> dict[bool, hb.Database]:
+    """Where numbers are learned from, and where classes."""
+    return {True: hb.datasets.spending(asked.loans // 2, seed=0).database(), False: bank(asked)}
+
+
+def _named(asked: argparse.Namespace) -> list[tuple[str, Any]]:
+    """The estimators asked for, by the beginnings of their names."""
+    return [(name, one) for name, one in ESTIMATORS.items() if asked.only is None or name.startswith(tuple(asked.only))]
+
+
 def same(place: Path, asked: argparse.Namespace) -> None:
     """Every estimator, from everywhere."""
-    sources = {True: hb.datasets.spending(asked.loans // 10, seed=0).database(), False: bank(asked)}
-    for name, estimator in ESTIMATORS.items():
-        if asked.only is not None and not name.startswith(asked.only):
-            continue
-        whole = sources[is_regressor(estimator)]
-        expected = bytes_of(fitted(estimator, whole), place)
-        found: dict[str, Callable[[], Any]] = {}
-        if "n_jobs" in estimator.get_params():
-            found["n_jobs=2"] = lambda: fitted(estimator, whole, n_jobs=2)  # noqa: B023
-        for n in (1, 2, 7, 16):
-            parts = divided(whole, place / f"{whole.target.table}-{n}", n)
-            found[f"{n} partitions"] = lambda parts=parts: fitted(estimator, parts)  # type: ignore[misc]  # noqa: B023
-        told = [_told(what, expected, fit, place) for what, fit in found.items()]
-        parts = divided(whole, place / f"{whole.target.table}-7", 7)
-        for n in (1, 2, 4):
-            with local_client(n) as client:
-                told.append(_told(f"{n} workers", expected, lambda: fitted(estimator, parts, client=client), place))  # noqa: B023
-        print(f"{name}: {'; '.join(told)}", flush=True)
+    sources = _sources(asked)
+    with ExitStack() as stack:
+        clients = {n: stack.enter_context(local_client(n)) for n in (1, 2, 4)}
+        for name, estimator in _named(asked):
+            whole = sources[is_regressor(estimator)]
+            ways: dict[str, Callable[[], Any]] = {}
+            if "n_jobs" in estimator.get_params():
+                ways["n_jobs=2"] = partial(fitted, estimator, whole, n_jobs=2)
+            parts = {n: divided(whole, place / f"{whole.target.table}-{n}", n) for n in (1, 2, 7, 16)}
+            ways |= {f"{n} partitions": partial(fitted, estimator, one) for n, one in parts.items()}
+            ways |= {f"{n} workers": partial(fitted, estimator, parts[7], client=one) for n, one in clients.items()}
+            expected = bytes_of(fitted(estimator, whole), place)
+            told = [_told(what, expected, fit, place) for what, fit in ways.items()]
+            print(f"{name}: {'; '.join(told)}", flush=True)
 
 
 def _told(what: str, expected: bytes, fit: Callable[[], Any], place: Path) -> str:
@@ -123,33 +139,33 @@ def _told(what: str, expected: bytes, fit: Callable[[], Any], place: Path) -> st
 
 def kills(place: Path, asked: argparse.Namespace) -> None:
     """Fits whose workers are killed at random."""
-    database, rng = bank(asked), random.Random(asked.seed)
-    parts = divided(database, place / "parts", 4)
-    for name in KILLED:
-        if asked.only is not None and not name.startswith(asked.only):
-            continue
-        estimator = clone(ESTIMATORS[name]).set_params(rounds=asked.rounds)
-        expected = bytes_of(fitted(estimator, database), place)
-        with local_client(2) as client:
-            killed, fits, seconds = _killed(
-                client,
-                lambda: bytes_of(fitted(estimator, parts, client=client), place) == expected,  # noqa: B023
-                asked.times,
-                rng,
+    sources, rng = _sources(asked), random.Random(asked.seed)
+    with local_client(2) as client:
+        for name, estimator in _named(asked):
+            whole = sources[is_regressor(estimator)]
+            parts = divided(whole, place / f"{whole.target.table}-4", 4)
+            longer = clone(estimator).set_params(**LONGER.get(name, {}))
+            if asked.rounds is not None and "rounds" in longer.get_params():
+                longer.set_params(rounds=asked.rounds)
+            expected = bytes_of(fitted(longer, whole), place)
+            started = time.monotonic()
+            fits = _killed(client, lambda: bytes_of(fitted(longer, parts, client=client), place), asked.times, rng)  # noqa: B023
+            counts = [count for _, count in fits]
+            others = sum(model != expected for model, _ in fits)
+            print(
+                f"{name}: {sum(counts)} workers killed in {len(fits)} fits, {sum(map(bool, counts))} of which lost "
+                f"some (up to {max(counts)} in one), in {time.monotonic() - started:.0f} s; "
+                f"{f'{others} OTHER MODELS' if others else 'the same model each time'}",
+                flush=True,
             )
-        print(
-            f"{name}: {killed} workers killed in {fits} fits of {asked.rounds} rounds in {seconds:.0f} s; "
-            "the same model each time",
-            flush=True,
-        )
 
 
-def _killed(client: Any, is_same: Callable[[], bool], times: int, rng: random.Random) -> tuple[int, int, float]:
-    """Fit until workers were killed so many times, each time one of them, or all at once."""
+def _killed(client: Any, fit: Callable[[], bytes], times: int, rng: random.Random) -> list[tuple[bytes, int]]:
+    """Fit until workers were killed so many times, one of them or all at once; models, and how many died meanwhile."""
     killed, done = [0], threading.Event()
 
     def kill() -> None:
-        while killed[0] < times and not done.wait(rng.uniform(0.2, 5.0)):
+        while killed[0] < times and not done.wait(rng.uniform(0.1, 3.0)):
             client.wait_for_workers(2, timeout=300)
             pids = [nanny.pid for nanny in client.cluster.workers.values() if nanny.pid is not None]
             for pid in pids if rng.random() < 0.2 else pids[:1] if rng.random() < 0.5 else pids[-1:]:
@@ -157,17 +173,18 @@ def _killed(client: Any, is_same: Callable[[], bool], times: int, rng: random.Ra
                     os.kill(pid, signal.SIGKILL)
                     killed[0] += 1
 
-    started, fits = time.monotonic(), 0
+    fits: list[tuple[bytes, int]] = []
     killer = threading.Thread(target=kill)
     killer.start()
     try:
         while killer.is_alive():
-            assert is_same(), "another model"
-            fits += 1
+            before = killed[0]
+            model = fit()
+            fits.append((model, killed[0] - before))
     finally:
         done.set()
         killer.join()
-    return killed[0], fits, time.monotonic() - started
+    return fits
 
 
 class Measured(DaskParts):
