@@ -60,7 +60,7 @@ NEAR = 2
 """Joins between an example and a row that rules look at first."""
 
 STEP = 0.3
-"""The share of a Newton step that a rule takes; half of it where it is grown on half of the examples."""
+"""The share of a Newton step that a rule takes; half of it where it is grown on a part of the examples."""
 
 USUAL_ROUNDS = 100
 """Rounds where there are too few examples to choose their number."""
@@ -81,7 +81,7 @@ class GradientBooster(Booster):
     max_rules: int | None = None
     learning_rate: float | Choice["auto"] = "auto"
     l2: float = 1.0
-    subsample: float | Choice["auto"] = "auto"
+    subsample: float = 1.0
     min_gain: float | Choice["auto"] = "auto"
     aggregates: bool | Choice["auto"] | Sequence[str] = "auto"
 
@@ -95,7 +95,7 @@ class GradientBooster(Booster):
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "learning_rate": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "l2": [Interval(Real, 0, None, closed="left")],
-        "subsample": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
         "min_gain": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "aggregates": ["boolean", StrOptions({"auto"}), list, tuple],
     }
@@ -145,7 +145,7 @@ class GradientBooster(Booster):
         kind = Corrective if setting.corrective else Descent
         most = math.inf if self.max_rules is None else self.max_rules
         rate = self.learning_rate
-        step = STEP / setting.pace if isinstance(rate, str) else rate
+        step = (STEP if setting.subsample == 1.0 else 0.5 * STEP) if isinstance(rate, str) else rate
         return kind(problem, y, weights, self._loss, search, step, setting.subsample, seed, most)
 
     def _head(self, problem: Problem, table: Floats) -> Head:
@@ -295,7 +295,7 @@ class GradientBooster(Booster):
             "min_gain": self._worths(),
             "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),
             "corrective": self._ways_to_vote(),
-            "subsample": self._shares(),
+            "subsample": (float(self.subsample),),
         }
         # with few rules most depends on it, and the rest is chosen for what it comes to
         return choices if self.max_rules is None else {"corrective": choices["corrective"], **choices}
@@ -314,12 +314,6 @@ class GradientBooster(Booster):
         if not isinstance(self.min_gain, str):
             return (float(self.min_gain),)
         return (SIGNIFICANT, 0.0) if isinstance(self.rounds, str) else (0.0,)
-
-    def _shares(self) -> tuple[float, ...]:
-        """The shares of the examples that rules may be grown on: with few rules, none is left for a second look."""
-        if not isinstance(self.subsample, str):
-            return (float(self.subsample),)
-        return (1.0, 0.5) if isinstance(self.rounds, str) and self.max_rules is None else (1.0,)
 
     def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:
         super()._finish(training, runs, reason)
@@ -348,9 +342,12 @@ def _all_named(problem: Problem) -> frozenset[tuple[str, str]]:
 
 
 def _as_frame(trials: Sequence[Trial], best: Trial | None) -> pd.DataFrame:
-    """A row a trial: the setting, its best number of rounds, the held-out loss there, and whether it was chosen."""
+    """A row a trial: the setting, its best number of rounds, the held-out loss there, and whether it was chosen.
+
+    And the loss of the best setting before: of one that was given up, on the same folds after as many rounds.
+    """
     import pandas as pd
 
-    columns = [*(field.name for field in fields(Setting)), "rounds", "loss", "chosen"]
-    rows = [(*astuple(one.setting), one.rounds, one.loss, one is best) for one in trials]
-    return pd.DataFrame(rows, columns=columns)
+    columns = [*(field.name for field in fields(Setting)), "rounds", "loss", "beside", "chosen"]
+    rows = [(*astuple(one.setting), one.rounds, one.loss, one.beside, one is best) for one in trials]
+    return pd.DataFrame(rows, columns=columns).astype({"beside": float})

@@ -58,9 +58,8 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
         The share of a Newton step that a rule takes; "auto" is 0.3, or 0.15 with a `subsample` below 1.
     l2 : float
         λ, added to the curvature of each cell: the larger, the smaller the votes of cells with few examples.
-    subsample : float or "auto"
-        The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on. "auto"
-        takes half of them if that clearly helps, and all of them where `rounds` or `max_rules` are given.
+    subsample : float
+        The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on.
     min_gain : float or "auto"
         What each condition of a rule but the first must add to its gain, in times of what one that says nothing adds by
         chance: 0 takes all that add anything, 4 those that a test at the level of 5 % takes. "auto" is 4, or 0 if that
@@ -75,8 +74,9 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     Attributes
     ----------
     tuning_ : DataFrame
-        What was tried: a row for each setting with its best number of rounds, the held-out loss there, and whether it
-        was chosen. Empty where nothing was left to choose.
+        What was tried: a row for each setting with its best number of rounds, the held-out loss there, that of the
+        best setting before (`beside`; of one that was given up, on the same folds after as many rounds), and whether
+        it was chosen. Empty where nothing was left to choose.
     path_ : DataFrame
         A row a round: rules and conditions so far, the loss on the training examples, and on held-out ones as far as
         settings were tried on them.
@@ -139,8 +139,9 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
     Attributes
     ----------
     tuning_ : DataFrame
-        What was tried: a row for each setting with its best number of rounds, the held-out loss there, and whether it
-        was chosen. Empty where nothing was left to choose.
+        What was tried: a row for each setting with its best number of rounds, the held-out loss there, that of the
+        best setting before (`beside`; of one that was given up, on the same folds after as many rounds), and whether
+        it was chosen. Empty where nothing was left to choose.
     path_, n_conditions_, left_out_
         As in `HornBoostClassifier`.
     history_ : DataFrame

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 
@@ -25,16 +26,16 @@ class KeptTrials:
     def trial(self, setting: Setting, n_folds: int, attempt: Callable[[list[Memory]], Trial | None]) -> Trial | None:
         """The next trial, known or attempted, with the memory of each fold."""
         self._number += 1
-        name = f"trial {self._number} {self._about}: {setting}"
+        name = f"trial {self._number} beside the best {self._about}: {setting}"
         if self._checkpoint is None:
             return attempt([Memory() for _ in range(n_folds)])
         done = self._checkpoint.memory(name)
         if done.knows_more:
-            return done.recall(lambda: None, _written, lambda outcome: _read(outcome, setting, n_folds))
+            return done.recall(lambda: None, _written, lambda outcome: _read(outcome, setting))
         folds = [f"{name}, fold {fold}" for fold in range(n_folds)]
         trial = attempt([self._checkpoint.memory(fold) for fold in folds])
         if trial is not None and trial.is_whole and np.isfinite([*trial.losses, *trial.offsets]).all():
-            done.recall(lambda: trial, _written, lambda outcome: _read(outcome, setting, n_folds))
+            done.recall(lambda: trial, _written, lambda outcome: _read(outcome, setting))
             for fold in folds:
                 self._checkpoint.forget(fold)
         return trial
@@ -42,13 +43,18 @@ class KeptTrials:
 
 def _written(trial: Trial | None) -> Outcome:
     assert trial is not None
-    return Outcome((), (float(trial.rounds), *trial.of_folds, *trial.losses, *trial.offsets))
+    kind = (float(trial.rounds), float(trial.is_given_up), float(len(trial.of_folds)), float(len(trial.losses)))
+    beside = () if trial.beside is None else (trial.beside,)
+    return Outcome((), (*kind, *trial.of_folds, *trial.early, *trial.losses, *trial.offsets, *beside))
 
 
-def _read(outcome: Outcome, setting: Setting, n_folds: int) -> Trial:
-    rounds, *figures = outcome.figures
-    of_folds, figures = figures[:n_folds], figures[n_folds:]
-    losses, offsets = figures[: len(figures) // 2], figures[len(figures) // 2 :]
-    if not 1 <= rounds <= len(losses) or len(losses) != len(offsets):
-        raise ValueError(f"there are no {rounds:g} rounds")
-    return Trial(setting, int(rounds), tuple(losses), tuple(offsets), tuple(of_folds))
+def _read(outcome: Outcome, setting: Setting) -> Trial:
+    rounds, is_given_up, n_folds, n = (int(figure) for figure in outcome.figures[:4])
+    figures = iter(outcome.figures[4:])
+    of_folds, early = (tuple(islice(figures, n_folds)) for _ in range(2))
+    losses = tuple(islice(figures, n))
+    offsets = tuple(islice(figures, n if n_folds else 0))
+    beside = tuple(figures)
+    if not 1 <= rounds <= n or len(losses) != n or len(offsets) != (n if n_folds else 0) or len(beside) > 1:
+        raise ValueError(f"there are no {rounds} rounds")
+    return Trial(setting, rounds, losses, offsets, of_folds, early, beside[0] if beside else None, bool(is_given_up))

@@ -11,35 +11,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost import exact
-from hornboost.boosting.corrective import MOST_RULES
 from hornboost.boosting.descent import Descent
 from hornboost.engine.sampling import example_hash
 from hornboost.estimators.examples import Training
 from hornboost.learners.hypotheses import Floats
-from hornboost.learners.loss_kernels import SMALLEST
 from hornboost.learners.losses import average
 from hornboost.stopping import check, learning, untimed
 
 MOST_ROUNDS = 1_000
-PATIENCE, OF_MANY = 25, 100
-"""Rounds without a smaller held-out loss after which a setting is given up, and the same where examples are many."""
+PATIENCE = 10
+"""Rounds without a smaller held-out loss after which a setting is given up, beside a quarter of those before them.
 
-FEW_RULES = 10
-"""The same where all votes are fitted again with each round, which then counts for several."""
+Where all votes are fitted again with each round, it counts for several, and these are enough.
+"""
 
-BEHIND = 2.5
-EARLIEST = 10
-"""After n rounds, at least so many, a setting is given up if its loss is BEHIND/n above that of the best one.
+EARLY = 20
+SCOUTS = 2
+AHEAD = 0.01
+"""After so many rounds on so many folds, a setting is given up unless its loss is smaller by this share.
 
-Measured as a share of that, and at the same size.
+Than that of the best one so far after as many rounds, and so on in all later rounds, on all folds: what clearly helps
+does so from the start.
 """
 
 SIGNIFICANT = 4.0
 """How many times as much a further condition gains as by chance where a test at the level of 5 % takes it."""
 
 MARGIN = 0.03
-PLAIN = {"min_gain": SIGNIFICANT, "aggregates": True, "constants": False, "corrective": False, "subsample": 1.0}
+PLAIN = {"min_gain": SIGNIFICANT, "aggregates": True, "constants": False, "corrective": False}
 """Plain boosting, and the share of its held-out loss that another kind must save: less is not worth it."""
 
 BY_CHANCE = 2.0
@@ -86,11 +85,6 @@ class Setting:
     def __str__(self) -> str:
         return ", ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
 
-    @property
-    def pace(self) -> float:
-        """Rounds in which as much is said as in one round of steps that are not halved."""
-        return 2.0 if self.subsample < 1.0 else 1.0
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Trial:
@@ -105,6 +99,15 @@ class Trial:
     of_folds: tuple[float, ...] = ()
     """The held-out loss of each fold after the best number of rounds."""
 
+    early: tuple[float, ...] = ()
+    """The same after the first EARLY rounds, or at the end."""
+
+    beside: float | None = None
+    """The loss of the best setting before it: on the same folds, and of one given up after as many rounds."""
+
+    is_given_up: bool = False
+    """Whether it ended as another setting was clearly better."""
+
     is_whole: bool = True
     """Whether it ended by itself, not because time was up."""
 
@@ -118,14 +121,15 @@ class Trial:
 
         Folds differ by chance in what they save; the mean over all of them has a standard error.
         """
+        if self.is_given_up:
+            return False
         differences = np.subtract(other.of_folds, self.of_folds)
         error = float(differences.std(ddof=1)) / math.sqrt(len(differences)) if len(differences) > 1 else 0.0
         return other.loss - self.loss > max(share * abs(other.loss), BY_CHANCE * error)
 
-    def loss_at(self, rounds: int, setting: Setting) -> float:
-        """The held-out loss with as many conditions as another setting has after some rounds, or at the end."""
-        ours, theirs = self.setting.max_literals / self.setting.pace, setting.max_literals / setting.pace
-        return self.losses[min(max(int(rounds * theirs / ours), 1), len(self.losses)) - 1]
+    def loss_at(self, rounds: int) -> float:
+        """The held-out loss after some rounds, or at the end."""
+        return self.losses[min(rounds, len(self.losses)) - 1]
 
 
 Choices = Mapping[str, Sequence[Any]]
@@ -137,45 +141,56 @@ Attempt = Callable[[Setting, Trial | None], Trial | None]
 
 
 def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | None]:
-    """Try values for one field after the other, each beside the best of the others so far; the best comes last.
+    """Try values for one field after the other, each beside the best of the others so far; all trials and the best.
 
     Numbers go up and then down from where the search starts, for as long as that helps. Ends where an attempt gives
     nothing, since time is up.
     """
-    best = attempt(Setting(**{name: values[0] for name, values in choices.items()}), None)
-    trials = [] if best is None else [best]
+    first = attempt(Setting(**{name: values[0] for name, values in choices.items()}), None)
+    if first is None:
+        return [], None
+    found = _Found(attempt, first)
     # what comes first because most depends on it is looked at again for what was chosen after it
     again = ["corrective"] if next(iter(choices)) == "corrective" else []
     for name in [*choices, *again]:
-        if best is None or (name == "subsample" and best.setting.corrective):
-            continue
-        for way in _ways(choices[name], getattr(best.setting, name)):
-            start = best
+        for way in _ways(choices[name], getattr(found.best.setting, name)):
+            start = found.best
             for value in way:
-                setting = replace(best.setting, **{name: value})
-                if any(one.setting == setting for one in trials):
-                    break
-                trial = attempt(setting, best)
-                if trial is None:
-                    return trials, best
-                trials.append(trial)
                 margin = MARGIN if value != PLAIN.get(name, value) else 0.0
-                if not trial.saves(best, margin):
+                if not found.takes(replace(found.best.setting, **{name: value}), margin):
                     break
-                best = trial
-            if best is not start:
+            if found.best is not start:
                 break
-        for setting in _plainer(best.setting, choices) if name == "max_depth" else ():
-            if any(one.setting == setting for one in trials):
-                continue
-            trial = attempt(setting, best)
-            if trial is None:
-                return trials, best
-            trials.append(trial)
-            describes = best.setting.constants and not setting.constants
-            if trial.saves(best, MARGIN) or (describes and trial.loss <= (1.0 + NAMES) * best.loss):
-                best = trial
-    return trials, best
+        if name == "max_depth":
+            any(found.takes(setting, MARGIN) for setting in _plainer(found.best.setting, choices))
+    return found.trials, found.best
+
+
+class _Found:
+    """What was tried so far, and the best of it."""
+
+    def __init__(self, attempt: Attempt, first: Trial) -> None:
+        self.attempt, self.trials, self.best, self.is_over = attempt, [first], first, False
+
+    def takes(self, setting: Setting, share: float) -> bool:
+        """Whether a setting that was not tried yet saves so much of the best one's loss, or says it without names."""
+        if self.is_over or any(one.setting == setting for one in self.trials):
+            return False
+        trial = self.attempt(setting, self.best)
+        if trial is None:
+            self.is_over = True
+            return False
+        self.trials.append(trial)
+        as_good = not trial.is_given_up and trial.loss <= (1.0 + NAMES) * self.best.loss
+        if not trial.saves(self.best, share) and not (as_good and _describes(setting, self.best.setting)):
+            return False
+        self.best = trial
+        return True
+
+
+def _describes(setting: Setting, other: Setting) -> bool:
+    """Whether a setting has rules describe what those of the other name."""
+    return other.constants and not setting.constants
 
 
 def _plainer(setting: Setting, choices: Choices) -> Iterator[Setting]:
@@ -204,56 +219,105 @@ def tried(
 ) -> Trial | None:
     """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
 
-    Or until it is clearly behind that of the best setting with as many conditions.
+    Or until it is not clearly smaller than that of the best setting so far; some folds tell after the first rounds.
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
     folds = [
-        (descent(np.where(held_out, 0.0, training.weights), number), np.flatnonzero(held_out))
+        _Fold(training, descent(np.where(held_out, 0.0, training.weights), number), held_out)
         for number, held_out in enumerate(held_outs)
     ]
-    masses = np.array([training.weights[held_out].sum() for _, held_out in folds])
-    is_of_many = len(held_outs) == 1
-    patience = FEW_RULES if setting.corrective else (OF_MANY if is_of_many else PATIENCE) * setting.pace
-    worth = 0.1 * WORTH if is_of_many else WORTH
+    most = min(most_rounds, MOST_ROUNDS)
+    worth = 0.1 * WORTH if len(folds) == 1 else WORTH
+    start = _mean([fold.start for fold in folds], folds)
     losses: list[float] = []
-    of_folds: list[tuple[float, ...]] = []
-    offsets: list[float] = []
-    start = average(np.array([one.loss_at(held_out, training.weights) for one, held_out in folds]), masses)
+    rounds, beside, is_given_up = 0, None if best is None else best.loss, False
     with learning() as ending:
-        for number in range(1, min(most_rounds, MOST_ROUNDS) + 1):
-            with untimed() if all(one.is_known for one, _ in folds) else nullcontext():
-                check()
-                ended = [one.step() is None for one, _ in folds]
-            of_folds.append(tuple(one.loss_at(held_out, training.weights) for one, held_out in folds))
-            losses.append(average(np.array(of_folds[-1]), masses))
-            offsets.append(average(np.array([_offset(training, *fold) for fold in folds]), masses))
-            if best is not None and _is_behind(losses, setting, best):
+        if best is not None and (scouted := _scouted(folds[:SCOUTS], setting, best, most)) is not None:
+            return scouted
+        for number in range(1, most + 1):
+            for fold in folds:
+                fold.boost(number)
+            losses.append(_mean([fold.losses[number - 1] for fold in folds], folds))
+            rounds = _best(losses, start, worth)
+            if best is not None and number > EARLY and _is_behind(losses, setting, best):
+                rounds, beside, is_given_up = number, best.loss_at(number), True
                 break
-            if all(ended) or number - _best(losses, start, worth) >= patience:
+            if number - rounds >= PATIENCE + (0.0 if setting.corrective else 0.25 * rounds):
+                break
+            if all(fold.is_over for fold in folds):
                 break
     if not losses:
         return None
-    rounds = _best(losses, start, worth)
-    return Trial(setting, rounds, tuple(losses), tuple(offsets), of_folds[rounds - 1], ending.reason is None)
+    return Trial(
+        setting,
+        rounds,
+        tuple(losses),
+        tuple(_mean([fold.offsets[place] for fold in folds], folds) for place in range(len(losses))),
+        tuple(fold.losses[rounds - 1] for fold in folds),
+        tuple(fold.losses[min(EARLY, len(losses)) - 1] for fold in folds),
+        beside,
+        is_given_up,
+        ending.reason is None,
+    )
 
 
-def _offset(training: Training, descent: Descent, held_out: NDArray[np.intp]) -> float:
-    return descent.loss.offset(training.y[held_out], descent.scores[held_out], training.weights[held_out])
+class _Fold:
+    """Boosting on what a fold leaves, and the loss on what it holds out after each round."""
+
+    def __init__(self, training: Training, descent: Descent, held_out: NDArray[np.bool_]) -> None:
+        self.y, self.weights, self.descent = training.y, training.weights, descent
+        self.places = np.flatnonzero(held_out)
+        self.mass = float(training.weights[self.places].sum())
+        self.start = descent.loss_at(self.places, training.weights)
+        self.losses: list[float] = []
+        self.offsets: list[float] = []
+        self.is_over = False
+
+    def boost(self, rounds: int) -> None:
+        """Go on until there are so many rounds; where no clause gains anything, they change nothing."""
+        while len(self.losses) < rounds:
+            if not self.is_over:
+                with untimed() if self.descent.is_known else nullcontext():
+                    check()
+                    self.is_over = self.descent.step() is None
+            scores, places = self.descent.scores, self.places
+            self.offsets.append(self.descent.loss.offset(self.y[places], scores[places], self.weights[places]))
+            self.losses.append(self.descent.loss_at(places, self.weights))
+
+
+def _mean(values: Sequence[float], folds: Sequence[_Fold]) -> float:
+    return average(np.array(values), np.array([fold.mass for fold in folds]))
+
+
+def _scouted(folds: Sequence[_Fold], setting: Setting, best: Trial, most: int) -> Trial | None:
+    """The trial of a setting that is given up after the first rounds on some folds, if it is.
+
+    Corrected votes are as good as they get with few rules, so they are compared with all rules of the best setting.
+    """
+    if best.setting.corrective and not setting.corrective:
+        return None
+    is_like = setting.corrective == best.setting.corrective
+    n = min(EARLY if is_like else PATIENCE, most)
+    for fold in folds:
+        fold.boost(n)
+    losses = tuple(_mean([fold.losses[place] for fold in folds], folds) for place in range(n))
+    rounds = n if is_like else int(np.argmin(losses)) + 1
+    beside = _mean((best.early if is_like else best.of_folds)[: len(folds)], folds)
+    if losses[rounds - 1] < (1.0 - _lead(setting, best)) * beside:
+        return None
+    return Trial(setting, rounds, losses, beside=beside, is_given_up=True)
 
 
 def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
-    """Whether a setting will not come up with the best one any more.
+    """Whether a setting has lost its lead over the best one after as many rounds."""
+    is_like = setting.corrective == best.setting.corrective
+    return is_like and losses[-1] >= (1.0 - _lead(setting, best)) * best.loss_at(len(losses))
 
-    Of corrected votes there are not many: their loss is expected to go on falling as it did of late.
-    """
-    if setting.corrective == best.setting.corrective:
-        as_many = len(losses) / setting.pace
-        return as_many >= EARLIEST and losses[-1] > (1.0 + BEHIND / as_many) * best.loss_at(len(losses), setting)
-    if not setting.corrective or not 2 * FEW_RULES <= len(losses) < MOST_RULES or losses[-1] <= best.loss:
-        return False
-    fall = exact.log(losses[-1] / max(losses[-1 - FEW_RULES], SMALLEST)) / FEW_RULES
-    return losses[-1] * exact.exp(fall * (MOST_RULES - len(losses))) > best.loss
+
+def _lead(setting: Setting, best: Trial) -> float:
+    """The share by which a setting must be ahead of the best one in all rounds."""
+    return -NAMES if _describes(setting, best.setting) else AHEAD
 
 
 def _best(losses: Sequence[float], start: float, worth: float = WORTH) -> int:

@@ -21,11 +21,11 @@ LOSSES = {
 }
 """The losses that are descended, and what a reader calls them."""
 
-LATER = {"subsample": 1.0, "min_gain": 0.0}
+LATER = {"subsample": 1.0, "min_gain": 0.0, "beside": math.nan}
 """What older files do not tell of, and what it was then."""
 
-TRIAL = ("max_literals", "max_depth", "aggregates", "constants", "corrective", *LATER, "rounds", "loss", "chosen")
 FLAGS = ("aggregates", "constants", "corrective")
+TRIAL = ("max_literals", "max_depth", *FLAGS, "subsample", "min_gain", "rounds", "loss", "beside", "chosen")
 PATH = ("round", "rules", "conditions", "training_loss", "held_out_loss")
 """The columns of `tuning_` and of `path_`."""
 
@@ -38,8 +38,8 @@ def told(estimator: Any) -> dict[str, Any]:
     found = {}
     tuning, path = getattr(estimator, "tuning_", None), getattr(estimator, "path_", None)
     if tuning is not None and len(tuning):
-        trials = [{**row, "loss": _in_digits(row["loss"])} for row in tuning.to_dict("records")]
-        found["tuning"] = {**tuning.attrs, "trials": [trial for trial in trials if math.isfinite(trial["loss"])]}
+        trials = [_kept(row) for row in tuning.to_dict("records") if math.isfinite(row["loss"])]
+        found["tuning"] = {**tuning.attrs, "trials": trials}
     if path is not None and len(path):
         known = {name: path[name].tolist() for name in PATH[1:]}
         held_out = [_in_digits(loss) for loss in known["held_out_loss"] if math.isfinite(loss)]
@@ -47,6 +47,11 @@ def told(estimator: Any) -> dict[str, Any]:
         if all(math.isfinite(loss) for loss in training):
             found["path"] = {**known, "training_loss": training, "held_out_loss": held_out, **path.attrs}
     return found
+
+
+def _kept(trial: Mapping[str, Any]) -> dict[str, Any]:
+    losses = {name: _in_digits(trial[name]) for name in ("loss", "beside") if math.isfinite(trial[name])}
+    return {name: losses.get(name, value) for name, value in trial.items() if name != "beside" or name in losses}
 
 
 def check(training: ParsedPart) -> None:
@@ -69,6 +74,8 @@ def _is_chosen(trial: ParsedPart) -> bool:
     for name in FLAGS:
         trial[name].flag()
     trial["loss"].number()
+    if (beside := trial.get("beside")) is not None:
+        beside.number()
     share = trial.get("subsample")
     if share is not None and not 0.0 < share.number() <= 1.0:
         share.fail("is no share of the examples")

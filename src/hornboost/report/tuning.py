@@ -49,7 +49,9 @@ class Trials:
             f"The held-out {chosen.loss} was {in_four_digits(chosen.value)}. Then all training examples were used."
         )
         return cls(
-            sentence, (*COLUMNS, f"held-out {chosen.loss}"), [(trial["chosen"], _cells(trial)) for trial in trials]
+            sentence,
+            (*COLUMNS, f"held-out {chosen.loss}", "of the best before, there"),
+            [(trial["chosen"], _cells(trial)) for trial in trials],
         )
 
 
@@ -63,6 +65,7 @@ def _cells(trial: Mapping[str, Any]) -> list[str]:
         f"{trial.get('min_gain', 0.0):g}",
         str(trial["rounds"]),
         in_four_digits(trial["loss"]),
+        in_four_digits(trial["beside"]) if "beside" in trial else "",
     ]
 
 
