@@ -2,14 +2,17 @@
 
     python -m benchmarks.worth --data DATA [--worth 0 1 2 3 4 5 8]
     python -m benchmarks.worth --data DATA --errors 0 1 2
+    python -m benchmarks.worth --data DATA --ahead never 0.01
 
 Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number. With `--errors` the number
-is that of standard errors by which another setting must be better to be taken, and nothing else is given.
+is that of standard errors by which another setting must be better to be taken; with `--ahead` it is the share by which
+the loss of another setting must be smaller in all rounds but the first ones, or it is given up. Nothing else is given.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -54,15 +57,20 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--worth", type=float, nargs="+", default=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0])
     parser.add_argument("--errors", type=float, nargs="+")
+    parser.add_argument("--ahead", type=lambda text: -math.inf if text == "never" else float(text), nargs="+")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    numbers = arguments.errors or arguments.worth
+    numbers = arguments.ahead or arguments.errors or arguments.worth
     found: dict[str, dict[float, list[tuple[float, ...]]]] = {}
     for name, database, X, y, train, test in parts(arguments.data):
         for number in numbers:
-            given: dict[str, Any] = {} if arguments.errors else {"min_gain": number}
-            if arguments.errors:
+            given: dict[str, Any] = {}
+            if arguments.ahead:
+                tuning.AHEAD = number
+            elif arguments.errors:
                 tuning.BY_CHANCE = number
+            else:
+                given["min_gain"] = number
             started = time.process_time()
             model = hb.HornBoostClassifier(database, **given, random_state=0, n_jobs=1).fit(X.iloc[train], y[train])
             seconds = time.process_time() - started

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import cross_val_score, train_test_split
 
 import hornboost as hb
@@ -217,43 +216,11 @@ def test_short_segments_are_summed_by_example(monkeypatch: pytest.MonkeyPatch):
     np.testing.assert_array_equal(sums[0], sums[1_000])
 
 
-def test_settings_that_fall_behind_are_given_up():
-    best = Trial(Setting(3, 2), 100, tuple(0.2 + 0.4 / n for n in range(1, 101)))
-    close, far = [loss * 1.04 for loss in best.losses], [loss * 1.2 for loss in best.losses]
-    assert not tuning._is_behind(far[:9], best.setting, best)
-    assert not tuning._is_behind(far[:12], best.setting, best)
-    assert tuning._is_behind(far[:13], best.setting, best)
-    assert not tuning._is_behind(close[:62], best.setting, best)
-    assert not tuning._is_behind(far[:25], Setting(3, 2, subsample=0.5), best)
-    assert tuning._is_behind(far[:50], Setting(3, 2, subsample=0.5), best)
-
-
-def test_corrected_votes_are_given_up_if_they_cannot_become_the_best_with_all_rules():
-    best = Trial(Setting(3, 2), 10, (0.5,) * 9 + (0.1,))
-    slow, quick = [0.6 * 0.99**n for n in range(49)], [0.6 * 0.9**n for n in range(49)]
-    corrective = Setting(3, 2, corrective=True)
-    assert not tuning._is_behind(slow[:19], corrective, best)
-    assert tuning._is_behind(slow[:20], corrective, best)
-    assert not tuning._is_behind(quick[:20], corrective, best)
-
-
 def test_where_the_loss_is_nearly_gone_smaller_gains_are_worth_a_round():
     falling = [0.7 * 0.9**n for n in range(100)]
     assert tuning._best([max(loss, 0.2) for loss in falling], 0.7) == 13
     assert (tuning._best(falling, 0.7), tuning._best(falling[:30], 0.7)) == (86, 30)
     assert tuning._best([0.7, 0.00069, *[0.0] * 9], 0.7) == 3
-
-
-def test_rules_are_grown_on_half_of_the_examples_where_that_clearly_helps():
-    X, y = load_wine(return_X_y=True)
-    fixed: dict[str, Any] = {"max_literals": 3, "corrective": False, "min_gain": 0.0, "random_state": 0}
-    clf = hb.HornBoostClassifier(**fixed).fit(X, y)
-    halves = clf.tuning_[clf.tuning_["subsample"] == 0.5]
-    whole = clf.tuning_[clf.tuning_["subsample"] == 1.0]
-    assert halves["chosen"].tolist() == [True]
-    assert halves["loss"].item() < 0.97 * whole["loss"].min()
-    given = hb.HornBoostClassifier(**fixed, subsample=1.0).fit(X, y)
-    assert given.tuning_["subsample"].tolist() == [1.0]
 
 
 def test_with_few_rules_corrected_votes_are_tried_first():
@@ -393,34 +360,6 @@ def test_stages_of_corrective_boosting_end_at_the_model():
     clf = hb.HornBoostClassifier(db, rounds=5, corrective=True, aggregates=False, random_state=0).fit(X, y)
     *_, last = clf.staged_predict_proba(X)
     np.testing.assert_array_equal(last, clf.predict_proba(X))
-
-
-class Scripted:
-    """A descent whose held-out loss stands still for sixty rounds and then falls once more."""
-
-    def __init__(self) -> None:
-        self.round, self.scores = 0, np.zeros(4)
-        self.loss = SimpleNamespace(offset=lambda *_: 0.0)
-        self.is_known = False
-
-    def step(self) -> object:
-        self.round += 1
-        return self
-
-    def loss_at(self, *_: object) -> float:
-        return 0.7 if self.round == 0 else 0.5 if self.round < 60 else 0.4
-
-
-def test_where_examples_are_many_boosting_waits_longer():
-    training = SimpleNamespace(weights=np.ones(4), y=np.zeros(4))
-    parts = [np.array([True, False, False, False]), np.array([False, True, False, False])]
-    few, many = (
-        tuning.tried(training, Setting(3, 2), lambda *_: Scripted(), held_outs, 300)  # type: ignore[arg-type,return-value]
-        for held_outs in (parts, parts[:1])
-    )
-    assert few is not None
-    assert many is not None
-    assert (few.rounds, many.rounds) == (1, 60)
 
 
 @pytest.mark.parametrize("n_classes", [2, 5, 9])

@@ -1,0 +1,127 @@
+"""When a setting is given up, and how long boosting waits for a smaller loss, on curves that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hornboost.boosting import trials, tuning
+from hornboost.boosting.tuning import EARLY, PATIENCE, Setting, Trial
+
+PLAIN, OTHER = Setting(3, 2), Setting(5, 2)
+
+
+class Scripted:
+    """A descent whose held-out loss after each round is given."""
+
+    def __init__(self, curve: Callable[[int], float]) -> None:
+        self.curve, self.round, self.scores = curve, 0, np.zeros(5)
+        self.loss = SimpleNamespace(offset=lambda *_: 0.0)
+        self.is_known = False
+
+    def step(self) -> object:
+        self.round += 1
+        return self
+
+    def loss_at(self, *_: object) -> float:
+        return self.curve(self.round)
+
+
+def falling(by: float, start: float = 0.7) -> Callable[[int], float]:
+    return lambda n: start * by**n
+
+
+def tried(
+    curves: Sequence[Callable[[int], float]], setting: Setting = PLAIN, best: Trial | None = None, most: int = 60
+) -> tuple[Trial, list[int]]:
+    """The trial of a setting by the curve of each fold, and how many rounds each fold was boosted."""
+    training: Any = SimpleNamespace(weights=np.ones(len(curves)), y=np.zeros(len(curves)))
+    runs = [Scripted(curve) for curve in curves]
+    held_outs = [np.arange(len(curves)) == fold for fold in range(len(curves))]
+    trial = tuning.tried(training, setting, lambda _, fold: runs[fold], held_outs, most, best)  # type: ignore[arg-type,return-value]
+    assert trial is not None
+    return trial, [run.round for run in runs]
+
+
+def test_a_setting_that_is_not_ahead_on_two_folds_is_given_up_there() -> None:
+    best, _ = tried([falling(0.97)] * 5)
+    trial, rounds = tried([falling(0.97)] * 2 + [falling(0.5)] * 3, OTHER, best)
+    assert rounds == [EARLY, EARLY, 0, 0, 0]
+    assert trial.is_given_up
+    assert (trial.rounds, trial.loss) == (EARLY, pytest.approx(0.7 * 0.97**EARLY))
+    assert trial.beside == trial.loss
+
+
+def test_one_that_is_given_up_is_not_taken_though_its_two_folds_have_a_smaller_loss_than_all() -> None:
+    best, _ = tried([falling(0.9, 0.1)] * 2 + [falling(0.9, 1.0)] * 3, most=EARLY)
+    trial, _ = tried([falling(0.9, 0.1)] * 5, OTHER, best, most=EARLY)
+    assert trial.loss < best.loss
+    assert not trial.saves(best, 0.0)
+
+
+def test_one_that_is_ahead_goes_on_as_if_it_were_alone() -> None:
+    best, _ = tried([falling(0.97)] * 5)
+    trial, rounds = tried([falling(0.96)] * 5, OTHER, best)
+    alone, _ = tried([falling(0.96)] * 5, OTHER)
+    assert rounds == [60] * 5
+    assert not trial.is_given_up
+    assert (trial.rounds, trial.losses, trial.early) == (alone.rounds, alone.losses, alone.early)
+    assert trial.beside == best.loss
+    assert trial.saves(best, 0.03)
+
+
+def test_one_that_loses_its_lead_is_given_up() -> None:
+    best, _ = tried([falling(0.97)] * 5)
+    trial, rounds = tried([lambda n: falling(0.96 if n < 30 else 0.98)(n)] * 5, OTHER, best)
+    assert rounds == [30] * 5
+    assert trial.is_given_up
+    assert (trial.loss, trial.beside) == (trial.losses[29], best.losses[29])
+
+
+@pytest.mark.parametrize(("share", "given_up"), [(1.05, False), (1.12, True)])
+def test_rules_that_describe_may_be_behind_those_that_name(share: float, given_up: bool) -> None:
+    best, _ = tried([falling(0.97)] * 5, Setting(3, 2, constants=True))
+    trial, _ = tried([lambda n: share * falling(0.97)(n)] * 5, Setting(3, 3), best)
+    assert trial.is_given_up is given_up
+
+
+@pytest.mark.parametrize(("after", "given_up"), [(0.3, True), (0.1, False)])
+def test_corrected_votes_must_be_better_with_few_rules(after: float, given_up: bool) -> None:
+    best, _ = tried([falling(0.97)] * 5)
+    trial, rounds = tried([lambda n: max(after, 0.7 - 0.1 * n)] * 5, Setting(3, 2, corrective=True), best)
+    assert trial.is_given_up is given_up
+    assert rounds[2:] == ([0] * 3 if given_up else rounds[:3])
+    assert rounds[0] == PATIENCE if given_up else rounds[0] > PATIENCE
+
+
+@pytest.mark.parametrize(("still", "rounds"), [(19, 59), (21, 40)])
+def test_boosting_waits_ten_rounds_and_a_quarter_of_those_before(still: int, rounds: int) -> None:
+    def curve(n: int) -> float:
+        return 0.7 - 0.01 * min(n, 40) - (0.1 if n >= 40 + still else 0.0)
+
+    assert tried([curve], most=100)[0].rounds == rounds
+
+
+def test_a_fold_in_which_no_clause_gains_is_left_as_it_is() -> None:
+    class Short(Scripted):
+        def step(self) -> object:
+            return super().step() if self.round < 3 else None
+
+    training: Any = SimpleNamespace(weights=np.ones(2), y=np.zeros(2))
+    runs = [Short(falling(0.9)), Scripted(falling(0.9))]
+    held_outs = [np.array([True, False]), np.array([False, True])]
+    trial = tuning.tried(training, PLAIN, lambda _, fold: runs[fold], held_outs, 10)  # type: ignore[arg-type,return-value]
+    assert trial is not None
+    assert trial.of_folds == pytest.approx((0.7 * 0.9**3, 0.7 * 0.9**10))
+
+
+def test_a_checkpoint_keeps_all_of_a_trial() -> None:
+    best, _ = tried([falling(0.97), falling(0.96)])
+    given_up, _ = tried([falling(0.98)] * 3, OTHER, best)
+    for trial in (best, given_up):
+        again = trials._read(trials._written(trial), trial.setting)
+        assert [getattr(again, name) for name in Trial.__slots__] == [getattr(trial, name) for name in Trial.__slots__]
