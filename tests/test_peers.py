@@ -218,6 +218,14 @@ def test_a_goal_is_met_by_time_and_quality_or_what_is_missing_is_said() -> None:
     assert "| pima | BOOMER | 1 | 11× | +0.000 | +0.0 | yes |" in details
 
 
+def test_a_goal_is_missed_where_hornboost_was_stopped_and_the_peer_was_not() -> None:
+    ours = Row("hornboost", "hornboost", "pima", stopped={"fold0": 300.0})
+    names = {("boomer", "boomer"): "BOOMER"}
+    overview, details = goals([ours, fitted("boomer", "boomer", [0.5], 6_000.0)], names)
+    assert "| 0 of 1 |  |" in overview
+    assert "| pima | BOOMER | 1 | < 20× |  |  | no: time |" in details
+
+
 def test_relational_peers_are_not_compared_on_one_table() -> None:
     unfit = {peer.name: (peer.unfit(1), peer.unfit(3)) for peer in read_peers(["getml", "boomer", "hornboost"])}
     assert unfit["hornboost"] == ("", "")

@@ -87,7 +87,7 @@ def truth_of(folder: Path, fold: str) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """HornBoost and a learner on the folds of a set that both have done, or the learner was stopped in."""
+    """HornBoost and a learner on the folds of a set that both have done, or one of them was stopped in."""
 
     set: str
     folds: int
@@ -95,6 +95,8 @@ class Comparison:
     """How many times as long the learner took."""
     at_least: bool
     """Whether it was stopped in one of the folds, so that it takes longer still."""
+    at_most: bool
+    """Whether HornBoost was, which is then not the faster one, whatever the limit."""
     ahead: Mapping[str, float]
     """For each quality by how much HornBoost is better."""
     errors: Mapping[str, float]
@@ -114,10 +116,11 @@ LET_PASS = {"accuracy": 0.5, "auc": 0.005, "aurpc": 0.005, "log_loss": 0.01}
 
 
 def comparison(ours: Row, other: Row) -> Comparison | None:
-    """A learner beside HornBoost; None if no fold is done by both, nor done by HornBoost alone within the limit."""
+    """A learner beside HornBoost; None if there is no fold that one of them has done, and the other has begun."""
     common = [fold for fold in ours.folds if fold in other.folds]
     stopped = [fold for fold in ours.folds if fold in other.stopped]
-    if not common and not stopped:
+    lost = [fold for fold in ours.stopped if fold in other.folds]
+    if not common and not stopped and not lost:
         return None
     ahead: dict[str, float] = {}
     errors: dict[str, float] = {}
@@ -128,10 +131,11 @@ def comparison(ours: Row, other: Row) -> Comparison | None:
         if found and len(found) == len(common):
             ahead[name] = fmean(found)
             errors |= {name: stdev(found) / len(found) ** 0.5} if len(found) > 2 else {}
-    yours = sum(other.folds[fold]["seconds"] for fold in common) + sum(other.stopped[fold] for fold in stopped)
-    mine = sum(ours.folds[fold]["seconds"] for fold in (*common, *stopped))
-    ratio = yours / max(mine, 1e-3 * (len(common) + len(stopped)))
-    return Comparison(ours.set, len(common) + len(stopped), ratio, bool(stopped), ahead, errors)
+    yours = sum(other.folds[fold]["seconds"] for fold in (*common, *lost))
+    yours += sum(other.stopped[fold] for fold in stopped)
+    mine = sum(ours.folds[fold]["seconds"] for fold in (*common, *stopped)) + sum(ours.stopped[fold] for fold in lost)
+    n = len(common) + len(stopped) + len(lost)
+    return Comparison(ours.set, n, yours / max(mine, 1e-3 * n), bool(stopped), bool(lost), ahead, errors)
 
 
 def rows_of(rows: Sequence[Row], name: str) -> list[Row]:

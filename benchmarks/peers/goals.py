@@ -75,7 +75,7 @@ GOALS = (
 
 def judged(goal: Goal, beside: Comparison) -> str:
     """Yes, or what is missing: `no: time`, `no: AUC`, or `unclear: AUC` where the folds differ more than the means."""
-    missing = [] if beside.times >= goal.times else ["time"]
+    missing = [] if beside.times >= goal.times and not (beside.at_most and goal.times) else ["time"]
     behind = [name for name in goal.qualities if beside.behind(name, goal.ahead)]
     clear = [name for name in behind if not beside.is_unclear(name)]
     missing += [SHOWN[name] for name in clear]
@@ -150,7 +150,7 @@ def _details(
 
 def _cells(goal: Goal, beside: Comparison) -> list[str]:
     qualities = [difference(beside, name) for name in goal.qualities]
-    return [str(beside.folds), times(beside.times, at_least=beside.at_least), *qualities, judged(goal, beside)]
+    return [str(beside.folds), times(beside), *qualities, judged(goal, beside)]
 
 
 def difference(beside: Comparison, name: str) -> str:
@@ -162,10 +162,15 @@ def difference(beside: Comparison, name: str) -> str:
     return f"{beside.ahead[name]:+.{digits}f}{error}"
 
 
-def times(ratio: float, *, at_least: bool = False) -> str:
-    """How many times as long, with two digits that count.
+def times(beside: Comparison) -> str:
+    """How many times as long as HornBoost a learner takes."""
+    return ("< " if beside.at_most else "> " if beside.at_least else "") + in_two_digits(beside.times)
 
-    >>> times(123.4), times(12.3), times(0.123), times(35.0, at_least=True)
-    ('120×', '12×', '0.12×', '> 35×')
+
+def in_two_digits(ratio: float) -> str:
+    """A ratio, with two digits that count.
+
+    >>> in_two_digits(123.4), in_two_digits(12.3), in_two_digits(0.123)
+    ('120×', '12×', '0.12×')
     """
-    return f"{'> ' if at_least else ''}{float(f'{ratio:.2g}'):g}×"
+    return f"{float(f'{ratio:.2g}'):g}×"

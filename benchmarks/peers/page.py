@@ -10,7 +10,7 @@ from statistics import median
 from benchmarks.papers.markdown import markdown_table, number
 from benchmarks.peers.collect import LET_PASS, QUALITIES, Row, comparison, rows_of
 from benchmarks.peers.environments import Environment
-from benchmarks.peers.goals import difference, goals, times
+from benchmarks.peers.goals import difference, goals, in_two_digits, times
 from benchmarks.peers.peer import Peer
 from benchmarks.peers.pictures import draw
 from benchmarks.peers.reasons import reason_of
@@ -49,8 +49,8 @@ counted as zero.
 
 On how many pairs of a set and a peer each goal is met; all pairs are [at the end](#the-goals-set-by-set). "Not behind"
 lets differences of 0.005 in AUC, 0.01 in log-loss and half a per cent in accuracy pass. Larger ones are "unclear" where
-they are within two standard errors of the differences between folds. **Pairs in which HornBoost itself was stopped at
-the limit are not counted, and would all be misses**: its row in the table of the set then says `0 of 1` folds.
+they are within two standard errors of the differences between folds. Pairs in which HornBoost itself was stopped at
+the limit, and the peer was not, count as misses.
 
 {goals}
 
@@ -161,7 +161,7 @@ def _line(compared: Compared, row: Row, ours: Row | None) -> list[str]:
         f"{done} of {done + len(row.stopped)}" if row.stopped else str(done),
         *(qualities if done else [""] * len(qualities)),
         seconds,
-        "" if beside is None else times(beside.times, at_least=beside.at_least),
+        "" if beside is None else times(beside),
         "" if beside is None else difference(beside, "auc"),
         _seconds(row.mean("predict")) if done else "",
         "" if parts is None else f"{row.mean('rules'):.0f} + {row.mean('conditions'):.0f}",
@@ -205,14 +205,15 @@ def summary(compared: Compared) -> str:
             continue
         aucs = [beside.ahead["auc"] for beside in found if "auc" in beside.ahead]
         losses = [beside.ahead["log_loss"] for beside in found if "log_loss" in beside.ahead]
-        slowest = max(found, key=lambda beside: beside.times)
+        by_time = sorted(found, key=lambda beside: beside.times)
         lines.append(
             [
                 shown,
                 str(len(found)),
                 str(sum(beside.folds for beside in found)),
-                times(median(beside.times for beside in found), at_least=any(beside.at_least for beside in found)),
-                f"{times(min(beside.times for beside in found))} to {times(slowest.times, at_least=slowest.at_least)}",
+                ("> " if any(beside.at_least for beside in found) else "")
+                + in_two_digits(median(beside.times for beside in found)),
+                f"{times(by_time[0])} to {times(by_time[-1])}",
                 f"{median(aucs):+.3f}" if aucs else "n/a",
                 f"{median(losses):+.3f}" if losses else "n/a",
                 str(sum(auc > LET_PASS["auc"] for auc in aucs)),
@@ -233,7 +234,7 @@ def small_models(compared: Compared) -> str:
             continue
         common = [fold for fold in ours.folds if fold in other.folds]
         losses = [number(row.mean("log_loss", common), digits=3) for row in (ours, other)]
-        lines.append([ours.set, str(beside.folds), *losses, f"{beside.ahead['log_loss']:+.3f}", times(beside.times)])
+        lines.append([ours.set, str(beside.folds), *losses, f"{beside.ahead['log_loss']:+.3f}", times(beside)])
     columns = ["set", "folds", "HornBoost's log-loss", "fastogb's", "HornBoost ahead", "time"]
     return f"## At 50 rules and conditions\n\n{markdown_table(columns, lines)}\n\n" if lines else ""
 
