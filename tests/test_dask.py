@@ -20,6 +20,7 @@ import pytest
 from sklearn.base import clone
 
 import hornboost as hb
+from hornboost import stopping
 from hornboost.cli.cluster import local_client
 from hornboost.engine.dask_parts import DaskParts
 from hornboost.engine.part import Part
@@ -269,7 +270,7 @@ def test_a_worker_that_comes_for_a_dead_one_gets_its_partitions(client: Any, mon
     parts = DaskParts(client, [Toys(k) for k in range(1, 10)])
     kept = parts.keep(3)
     assert parts.value(parts.total(operator.add, times, kept)) == 135
-    dead = parts._holders()[0]
+    dead = parts._holders(parts._opened())[0]
     (pid,) = (nanny.pid for nanny in client.cluster.workers.values() if nanny.worker_address == dead)
     os.kill(pid, signal.SIGKILL)
     while dead in parts._workers():
@@ -283,6 +284,30 @@ def test_a_worker_that_comes_for_a_dead_one_gets_its_partitions(client: Any, mon
         if parts.is_even():
             break
     assert parts.is_even()
+
+
+def test_workers_that_partitions_were_opened_for_may_all_die(client: Any) -> None:
+    client.wait_for_workers(2, timeout=60)
+    parts = DaskParts(client, [Toys(k) for k in range(1, 10)])
+    assert parts.value(parts.total(operator.add, times, 3)) == 135
+    first, second = parts._holders(parts._opened())
+    assert first is not None
+    assert second is not None
+    parts._open_at(0, second)
+    parts._open_at(1, first)
+    while parts._coming:
+        parts._even_out()
+    assert parts._holders(parts._opened()) == [second, first]  # where they are asked from now on
+    parts._open_at(0, first)
+    for nanny in client.cluster.workers.values():
+        os.kill(nanny.pid, signal.SIGKILL)
+    while {first, second} & set(parts._workers()):
+        time.sleep(0.05)
+    with stopping.fitting(time_limit=30.0), stopping.learning() as ending:
+        assert parts.value(parts.total(operator.add, times, 3)) == 135
+        parts._even_out()
+    assert ending.reason is None, "waits for workers that are dead"
+    assert all(at in parts._workers() for at, _ in parts._coming.values())
 
 
 def test_what_goes_wrong_is_told_in_a_sentence(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

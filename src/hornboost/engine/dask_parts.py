@@ -83,7 +83,7 @@ class DaskParts:
         self.openers = tuple(openers)
         self._cuts: list[int] = []
         self._groups: list[Future] | None = None
-        self._coming: dict[int, Future] = {}
+        self._coming: dict[int, tuple[str, Future]] = {}
         self._looked = self._evened = time.monotonic()
         self._spent: list[Future] = []
         self._spent_bytes = 0
@@ -171,18 +171,17 @@ class DaskParts:
         """Whether the threads that there are now, some of which may be new, have as many groups each as they can."""
         if self._groups is None or self.client.status != "running":
             return True
-        threads, held = self._workers(), Counter(self._holders())
+        threads, held = self._workers(), Counter(self._holders(self._groups))
         most = len(self._groups) / max(sum(threads.values()), 1)
         return len(self._groups) >= min(self.n, sum(threads.values())) and all(
             held[name] <= math.ceil(most * n) for name, n in threads.items()
         )
 
-    def _holders(self) -> list[str | None]:
+    def _holders(self, groups: list[Future]) -> list[str | None]:
         """The worker of each group, None while it is opened."""
-        assert self._groups is not None
         with _told():
-            found = self.client.who_has(self._groups)
-        return [next(iter(found[future.key]), None) for future in self._groups]
+            found = self.client.who_has(groups)
+        return [next(iter(found[future.key]), None) for future in groups]
 
     def _even_out(self) -> None:
         """Open groups that a worker has beyond its threads where threads have none: at one that came for a dead one.
@@ -190,20 +189,38 @@ class DaskParts:
         They are asked where they are until they are open there.
         """
         assert self._groups is not None
-        for k in [k for k, future in self._coming.items() if future.done()]:
-            future = self._coming.pop(k)
-            self._groups[k] = future if future.status == "finished" else self._groups[k]
+        threads = self._workers()
+        for k, (at, future) in list(self._coming.items()):
+            if future.done() or at not in threads:
+                del self._coming[k]
+                self._groups[k] = future if self._may_move(future) else self._groups[k]
         if self._coming:
             return
-        threads, holders = self._workers(), self._holders()
+        holders = self._holders(self._groups)
         held = Counter(holders)
         free = [name for name, n in threads.items() for _ in range(n - held[name])]
         for k, name in enumerate(holders):
             if free and name is not None and held[name] > threads.get(name, 0):
                 held[name] -= 1
-                openers = self.openers[self._cuts[k] : self._cuts[k + 1]]
-                there = {"workers": [free.pop()], "allow_other_workers": True}
-                (self._coming[k],) = self._tasks(_open, "open", [openers], retries=1, **there)
+                self._open_at(k, free.pop())
+
+    def _open_at(self, k: int, at: str) -> None:
+        openers = self.openers[self._cuts[k] : self._cuts[k + 1]]
+        there = {"workers": [at], "allow_other_workers": True}
+        (future,) = self._tasks(_open, "open", [openers], retries=1, **there)
+        self._coming[k] = at, future
+
+    def _may_move(self, future: Future) -> bool:
+        """Let what was opened at a worker be opened anywhere when that one dies; whether it is open even then.
+
+        A task that names a worker, if only as the first choice, would wait for it for ever where all workers die at
+        once: Dask asks those who come whether they are the one. What is not open now may wait already.
+        """
+        if future.status != "finished":
+            return False
+        with _told():
+            self.client.sync(self.client.scheduler.set_restrictions, worker={future.key: []})
+        return self._holders([future]) != [None]
 
     def open(self, told: Callable[[int], object]) -> None:
         """Open the partitions now, and tell how many are open each time that there are more."""
