@@ -310,6 +310,16 @@ def test_workers_that_partitions_were_opened_for_may_all_die(client: Any) -> Non
     assert all(at in parts._workers() for at, _ in parts._coming.values())
 
 
+def test_a_worker_may_die_before_it_is_known() -> None:
+    with local_client(1) as client:
+        cluster = client.cluster
+        cluster.scheduler_info["workers"].clear()
+        cluster.scale(0)
+        while cluster.scheduler.workers:
+            time.sleep(0.05)
+    assert cluster.status.name == "closed"
+
+
 def test_what_goes_wrong_is_told_in_a_sentence(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = DaskParts(client, [Toys(0), Toys(1)])
     handles = parts.each(times, 1)

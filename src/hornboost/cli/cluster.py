@@ -93,10 +93,12 @@ def local_client(n: int) -> Iterator[Any]:
     cluster is told its size again.
     """
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     with dask.config.set(SETTINGS):
-        cluster = LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
+        cluster = _local_cluster()(
+            n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        )
     done = threading.Event()
 
     def refill() -> None:
@@ -114,6 +116,21 @@ def local_client(n: int) -> Iterator[Any]:
 
 def _reason(error: Exception) -> str:
     return str(error).split(":")[0].splitlines()[0] or type(error).__name__
+
+
+def _local_cluster() -> Any:
+    """Dask's processes of this machine, for which a worker that died before it was known is no error.
+
+    It would be one of the watch over the workers, which ends, and is raised when the cluster is closed.
+    """
+    from distributed import LocalCluster
+
+    class Watchful(LocalCluster):  # type: ignore[misc]
+        def _update_worker_status(self, op: str, worker: Any) -> None:
+            with suppress(KeyError):
+                super()._update_worker_status(op, worker)
+
+    return Watchful
 
 
 def _deaf() -> Any:
