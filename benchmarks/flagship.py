@@ -83,19 +83,19 @@ On generated data and single tables: step, λ, what decides between settings, ho
 and [when a setting is given up](choices.md#when-a-setting-is-given-up), which also says what was seen on adult and
 satimage. That a further condition must [be worth it](choices.md#what-a-further-condition-must-be-worth) was decided on
 six single tables and five generated sets, and that it need not where this saves 3 % on generated pairs and a small set
-without noise. That Newton's steps are [held back](choices.md#steps-of-rare-classes) beyond one was decided on
-generated tables, after the first run of the homology row had shown votes of +28. That another setting must be better
-[by two standard errors](choices.md#when-another-setting-is-taken), and that tuning begins with aggregates, was decided
-on the single tables and generated sets of that page, but the question came up on the loans and mutagenesis, where
-choices differed from fold to fold, and both were looked at. That aggregates also take
-means and sums over the rows with each frequent value was decided after seeing the loans and mutagenesis.
+without noise. That Newton's steps are [held back](choices.md#steps-of-rare-classes) beyond one was decided on generated
+tables, after the first run of the homology row had shown votes of +28. That another setting must be better [by two
+standard errors](choices.md#when-another-setting-is-taken), and that tuning begins with aggregates, was decided on the
+single tables and generated sets of that page, but the question came up on the loans and mutagenesis, where choices
+differed from fold to fold, and both were looked at. That aggregates also take means and sums over the rows with each
+frequent value was decided after seeing the loans and mutagenesis.
 
-Tried on 16 such sets and dropped: rules grown on half of the examples, with the whole step (log-loss −34 to +14 %, worse
-on 11) and with half of it (a choice of tuning once, that was not taken in 39 trials), a third of the step (−7 to +3 %),
-and λ of 0.3 (−12 to +13 %, worse on 12). λ of 3 had the smaller loss on ten of them (−10 to +4 %, −1.5 % on average), too little to change it from
-1. For few rules, gains that are orthogonal to the rules so far (Boley et al. 2021) did not win either: at most ten
-rules had a log-loss of 0.390 instead of 0.400 on a noisy bank and 0.117 instead of 0.122 on breast-wisc, but 0.431
-instead of 0.406 on noisy trains and 0.122 instead of 0.120 on breast cancer.
+Tried on 16 such sets and dropped: rules grown on half of the examples, with the whole step (log-loss −34 to +14 %,
+worse on 11) and with half of it (a choice of tuning once, that was not taken in 39 trials), a third of the step (−7 to
++3 %), and λ of 0.3 (−12 to +13 %, worse on 12). λ of 3 had the smaller loss on ten of them (−10 to +4 %, −1.5 % on
+average), too little to change it from 1. For few rules, gains that are orthogonal to the rules so far (Boley et al.
+2021) did not win either: at most ten rules had a log-loss of 0.390 instead of 0.400 on a noisy bank and 0.117 instead
+of 0.122 on breast-wisc, but 0.431 instead of 0.406 on noisy trains and 0.122 instead of 0.120 on breast cancer.
 
 ## Numbers
 
