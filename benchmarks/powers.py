@@ -36,12 +36,15 @@ def told_one(given: Any, fit: Callable[[int, int], Figures]) -> bool:
     return True
 
 
-def table(module: str, given: Any, rows: str) -> str:
-    """The figures of all powers in Markdown; a fit tells how many `examples` and `rows` it saw."""
+def table(module: str, given: Any, rows: str, *options: str) -> str:
+    """The figures of all powers in Markdown; a fit tells how many `examples` and `rows` it saw.
+
+    The processes get these options, too.
+    """
     lines: list[list[str]] = []
     before: float | None = None
     for power in range(given.least, given.most + 1):
-        command = [sys.executable, "-m", module, "--one", str(power), "--jobs", str(given.jobs)]
+        command = [sys.executable, "-m", module, "--one", str(power), "--jobs", str(given.jobs), *options]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         one: Figures = json.loads(done.stdout.splitlines()[-1])
         growth = "" if before is None else f"{one['processor'] / before:.1f}x"
