@@ -304,7 +304,7 @@ def _scouted(folds: Sequence[_Fold], setting: Setting, best: Trial, most: int) -
     losses = tuple(_mean([fold.losses[place] for fold in folds], folds) for place in range(n))
     rounds = n if is_like else int(np.argmin(losses)) + 1
     beside = _mean((best.early if is_like else best.of_folds)[: len(folds)], folds)
-    if losses[rounds - 1] < (1.0 - _lead(setting, best)) * beside:
+    if _is_ahead(losses[rounds - 1], beside, setting, best):
         return None
     return Trial(setting, rounds, losses, beside=beside, is_given_up=True)
 
@@ -312,12 +312,13 @@ def _scouted(folds: Sequence[_Fold], setting: Setting, best: Trial, most: int) -
 def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
     """Whether a setting has lost its lead over the best one after as many rounds."""
     is_like = setting.corrective == best.setting.corrective
-    return is_like and losses[-1] >= (1.0 - _lead(setting, best)) * best.loss_at(len(losses))
+    return is_like and not _is_ahead(losses[-1], best.loss_at(len(losses)), setting, best)
 
 
-def _lead(setting: Setting, best: Trial) -> float:
-    """The share by which a setting must be ahead of the best one in all rounds."""
-    return -NAMES if _describes(setting, best.setting) else AHEAD
+def _is_ahead(loss: float, other: float, setting: Setting, best: Trial) -> bool:
+    """Whether the loss of a setting is so far below the other one, of the best setting, that it may be tried on."""
+    lead = -NAMES if _describes(setting, best.setting) else AHEAD
+    return loss < other - lead * abs(other)
 
 
 def _best(losses: Sequence[float], start: float, worth: float = WORTH) -> int:
