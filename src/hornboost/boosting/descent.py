@@ -90,10 +90,6 @@ class Descent:
                 found[cell] = best * (hessian[cell] / (hessian[cell] + self.search.l2))
         return found
 
-    def loss_at(self, places: NDArray[np.intp], weights: Floats) -> float:
-        """The weighted mean of the loss over some of the examples."""
-        return self.loss.mean(self.y[places], self.scores[places], weights[places])
-
     def _drawn(self) -> Floats:
         if self.subsample == 1.0:
             return self.weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import islice
 
@@ -44,15 +45,16 @@ class KeptTrials:
 def _written(trial: Trial | None) -> Outcome:
     assert trial is not None
     kind = (float(trial.rounds), float(trial.is_given_up), float(len(trial.of_folds)), float(len(trial.losses)))
+    early = (trial.early,) if trial.of_folds else ()
     beside = () if trial.beside is None else (trial.beside,)
-    return Outcome((), (*kind, *trial.of_folds, *trial.early, *trial.losses, *trial.offsets, *beside))
+    return Outcome((), (*kind, *early, *trial.of_folds, *trial.losses, *trial.offsets, *beside))
 
 
 def _read(outcome: Outcome, setting: Setting) -> Trial:
     rounds, is_given_up, n_folds, n = (int(figure) for figure in outcome.figures[:4])
     figures = iter(outcome.figures[4:])
-    of_folds, early = (tuple(islice(figures, n_folds)) for _ in range(2))
-    losses = tuple(islice(figures, n))
+    early = next(figures, math.nan) if n_folds else math.nan
+    of_folds, losses = tuple(islice(figures, n_folds)), tuple(islice(figures, n))
     offsets = tuple(islice(figures, n if n_folds else 0))
     beside = tuple(figures)
     if not 1 <= rounds <= n or len(losses) != n or len(offsets) != (n if n_folds else 0) or len(beside) > 1:

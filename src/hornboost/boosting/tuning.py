@@ -26,9 +26,8 @@ Where all votes are fitted again with each round, it counts for several, and the
 """
 
 EARLY = 20
-SCOUTS = 2
 AHEAD = 0.01
-"""After so many rounds on so many folds, a setting is given up unless its loss is smaller by this share.
+"""After so many rounds on one fold, a setting is given up unless its loss is smaller by this share.
 
 Than that of the best one so far after as many rounds, and so on in all later rounds, on all folds: what clearly helps
 does so from the start.
@@ -99,8 +98,8 @@ class Trial:
     of_folds: tuple[float, ...] = ()
     """The held-out loss of each fold after the best number of rounds."""
 
-    early: tuple[float, ...] = ()
-    """The same after the first EARLY rounds, or at the end."""
+    early: float = math.nan
+    """That of the first fold after the first EARLY rounds, or at the end."""
 
     beside: float | None = None
     """The loss of the best setting before it: on the same folds, and of one given up after as many rounds."""
@@ -219,7 +218,7 @@ def tried(
 ) -> Trial | None:
     """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
 
-    Or until it is not clearly smaller than that of the best setting so far; some folds tell after the first rounds.
+    Or until it is not clearly smaller than that of the best setting so far; one fold tells after the first rounds.
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
@@ -233,7 +232,7 @@ def tried(
     losses: list[float] = []
     rounds, beside, is_given_up = 0, None if best is None else best.loss, False
     with learning() as ending:
-        if best is not None and (scouted := _scouted(folds[:SCOUTS], setting, best, most)) is not None:
+        if best is not None and (scouted := _scouted(folds[0], setting, best, most)) is not None:
             return scouted
         for number in range(1, most + 1):
             for fold in folds:
@@ -255,7 +254,7 @@ def tried(
         tuple(losses),
         tuple(_mean([fold.offsets[place] for fold in folds], folds) for place in range(len(losses))),
         tuple(fold.losses[rounds - 1] for fold in folds),
-        tuple(fold.losses[min(EARLY, len(losses)) - 1] for fold in folds),
+        folds[0].losses[min(EARLY, len(losses)) - 1],
         beside,
         is_given_up,
         ending.reason is None,
@@ -266,32 +265,33 @@ class _Fold:
     """Boosting on what a fold leaves, and the loss on what it holds out after each round."""
 
     def __init__(self, training: Training, descent: Descent, held_out: NDArray[np.bool_]) -> None:
-        self.y, self.weights, self.descent = training.y, training.weights, descent
-        self.places = np.flatnonzero(held_out)
-        self.mass = float(training.weights[self.places].sum())
-        self.start = descent.loss_at(self.places, training.weights)
+        self.descent, self.places = descent, np.flatnonzero(held_out)
+        self.y, self.weights = training.y[self.places], training.weights[self.places]
+        self.mass = float(self.weights.sum())
+        self.start = descent.loss.mean(self.y, descent.scores[self.places], self.weights)
         self.losses: list[float] = []
         self.offsets: list[float] = []
         self.is_over = False
 
     def boost(self, rounds: int) -> None:
         """Go on until there are so many rounds; where no clause gains anything, they change nothing."""
+        loss = self.descent.loss
         while len(self.losses) < rounds:
             if not self.is_over:
                 with untimed() if self.descent.is_known else nullcontext():
                     check()
                     self.is_over = self.descent.step() is None
-            scores, places = self.descent.scores, self.places
-            self.offsets.append(self.descent.loss.offset(self.y[places], scores[places], self.weights[places]))
-            self.losses.append(self.descent.loss_at(places, self.weights))
+            scores = self.descent.scores[self.places]
+            self.offsets.append(loss.offset(self.y, scores, self.weights))
+            self.losses.append(loss.mean(self.y, scores, self.weights))
 
 
 def _mean(values: Sequence[float], folds: Sequence[_Fold]) -> float:
     return average(np.array(values), np.array([fold.mass for fold in folds]))
 
 
-def _scouted(folds: Sequence[_Fold], setting: Setting, best: Trial, most: int) -> Trial | None:
-    """The trial of a setting that is given up after the first rounds on some folds, if it is.
+def _scouted(fold: _Fold, setting: Setting, best: Trial, most: int) -> Trial | None:
+    """The trial of a setting that is given up after the first rounds on one fold, if it is.
 
     Corrected votes are as good as they get with few rules, so they are compared with all rules of the best setting.
     """
@@ -299,11 +299,10 @@ def _scouted(folds: Sequence[_Fold], setting: Setting, best: Trial, most: int) -
         return None
     is_like = setting.corrective == best.setting.corrective
     n = min(EARLY if is_like else PATIENCE, most)
-    for fold in folds:
-        fold.boost(n)
-    losses = tuple(_mean([fold.losses[place] for fold in folds], folds) for place in range(n))
+    fold.boost(n)
+    losses = tuple(fold.losses)
     rounds = n if is_like else int(np.argmin(losses)) + 1
-    beside = _mean((best.early if is_like else best.of_folds)[: len(folds)], folds)
+    beside = best.early if is_like else best.of_folds[0]
     if _is_ahead(losses[rounds - 1], beside, setting, best):
         return None
     return Trial(setting, rounds, losses, beside=beside, is_given_up=True)
