@@ -35,6 +35,7 @@ from hornboost.boosting.tuning import (
 from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
+from hornboost.engine.paths import too_many
 from hornboost.errors import DataError
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
@@ -274,24 +275,15 @@ class GradientBooster(Booster):
         problem = training.problem
         assert problem is not None
         by_hand = not isinstance(self.constants, str | bool)
+        depths = self._depths(problem)
         self._named: frozenset[tuple[str, str]] = frozenset()
         with in_part_of_the_time(TRIALS), learning():
-            self._named = _all_named(problem) if by_hand else recurring(problem.engine, self._near())
-        found = problem.engine.graph.distances()
-        distances = found.values()
-        farthest, near = self._farthest(), self._near()
-        if isinstance(self.max_depth, str) and farthest < FARTHEST:
-            self.left_out_ |= {
-                table: f"it is {distance} joins away from an example; the partitions hold no rows so far away"
-                for table, distance in found.items()
-                if distance > farthest
-            }
-        depths = tuple({near: None, min(farthest, max(near + 1, *distances)): None}) if distances else (near,)
+            self._named = _all_named(problem) if by_hand else recurring(problem.engine, depths[0])
         given = bool(problem.examples.aggregates)
         choices: Choices = {
             "aggregates": (True, False) if given and self.aggregates == "auto" else (given,),
             "constants": (False, True) if self._named and self.constants == "auto" else (bool(self._named),),
-            "max_depth": depths if isinstance(self.max_depth, str) else (self.max_depth,),
+            "max_depth": depths,
             "min_gain": self._worths(),
             "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),
             "corrective": self._ways_to_vote(),
@@ -299,6 +291,31 @@ class GradientBooster(Booster):
         }
         # with few rules most depends on it, and the rest is chosen for what it comes to
         return choices if self.max_rules is None else {"corrective": choices["corrective"], **choices}
+
+    def _depths(self, problem: Problem) -> tuple[int, ...]:
+        """How far rules may look: near, or as far as the farthest table is, unless there are too many ways there."""
+        if not isinstance(self.max_depth, str):
+            return (self.max_depth,)
+        found = problem.engine.graph.distances()
+        farthest, near = self._farthest(), self._near()
+        if not found:
+            return (near,)
+        if farthest < FARTHEST:
+            self.left_out_ |= {
+                table: f"it is {distance} joins away from an example; the partitions hold no rows so far away"
+                for table, distance in found.items()
+                if distance > farthest
+            }
+        depths: list[int] = []
+        for depth in dict.fromkeys((1, near, min(farthest, max(near + 1, *found.values())))):
+            count = too_many(problem.engine, depth) if depth > 1 else None
+            if count is not None:
+                self.left_out_[f"rows {depth} joins away"] = (
+                    f"{count:,} ways lead from the examples to them; set max_depth={depth} to follow these all the same"
+                )
+                break
+            depths.append(depth)
+        return tuple(depths[1:] or depths)
 
     def _ways_to_vote(self) -> tuple[bool, ...]:
         if self.corrective == "auto":

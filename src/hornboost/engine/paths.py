@@ -1,0 +1,73 @@
+"""How many rows joins reach from the examples, counted without following them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hornboost.engine.engine import Engine
+from hornboost.engine.joins import Chain
+from hornboost.engine.key_kernels import Longs
+from hornboost.engine.tree import Join, Ref
+from hornboost.stopping import check
+
+MANY, OF_EACH = 1_000_000_000, 20_000
+"""Ways from all examples to rows, and from each on average, that take too long to follow for one rule after the other.
+
+Keys that nearly all rows share, such as a comma among words, lead there.
+"""
+
+
+def too_many(engine: Engine, depth: int) -> int | None:
+    """How many ways there are from the examples to rows so many joins away, if that is too many."""
+    chains = engine.graph.chains(engine.root(), 0, None, depth, depth)
+    count = int(paths(engine, [chain for chain in chains if len(chain.joins) == depth]).sum())
+    return count if count > max(MANY, OF_EACH * engine.examples.n_rows) else None
+
+
+def paths(engine: Engine, chains: Sequence[Chain]) -> Longs:
+    """How many rows each chain from the root reaches, a row as often as there are ways from an example to it.
+
+    Further equalities and times are not looked at, so that there may be fewer.
+    """
+    return engine.total(_paths, tuple(chains))
+
+
+def _paths(engine: Engine, chains: Sequence[Chain]) -> Longs:
+    known: dict[tuple[Join, ...], NDArray[np.float64]] = {}
+    keys: dict[tuple[str, str], NDArray[np.float64]] = {}
+    counts = np.zeros(len(chains), np.int64)
+    for k, chain in enumerate(chains):
+        *before, last = chain.joins
+        at = last.table, last.column
+        if at not in keys:
+            keys[at] = _by_key(engine, *at, None)
+        counts[k] = int(_leaving(engine, tuple(before), last.source, known) @ keys[at])
+    return counts
+
+
+def _leaving(
+    engine: Engine, joins: tuple[Join, ...], source: Ref | None, known: dict[tuple[Join, ...], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """In how many ways each key of a variable is reached by joins from the examples."""
+    assert source is not None
+    if source.node == 0:  # the example
+        return _by_key(engine, None, source.column, None)
+    if joins not in known:
+        check()
+        *before, last = joins
+        arriving = _leaving(engine, tuple(before), last.source, known)
+        codes = engine.key(last.table, last.column, False)
+        known[joins] = np.where(codes >= 0, arriving[codes], 0.0)
+    return _by_key(engine, joins[-1].table, source.column, known[joins])
+
+
+def _by_key(engine: Engine, table: str | None, column: str, ways: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """How many rows of a table, or of the examples, each key has; each counted as often as there are ways to it."""
+    domain = (engine.examples if table is None else engine.database.tables[table]).columns[column].domain
+    codes = engine.key(table or "", column, table is None)
+    named = codes >= 0
+    size = engine.database.domains[domain or ""].size
+    return np.bincount(codes[named], None if ways is None else ways[named], size).astype(np.float64)
