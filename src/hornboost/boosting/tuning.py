@@ -27,10 +27,10 @@ Where all votes are fitted again with each round, it counts for several, and the
 
 EARLY = 20
 AHEAD = 0.01
-"""After so many rounds on one fold, a setting is given up unless its loss is smaller by this share.
+"""After so many rounds on one fold, a setting is given up unless its loss is smaller by this share than the best one's.
 
-Than that of the best one so far after as many rounds, and so on in all later rounds, on all folds: what clearly helps
-does so from the start.
+That is the loss of the best setting so far after as many rounds. It goes on like this in all later rounds, on all
+folds: what clearly helps does so from the start.
 """
 
 SIGNIFICANT = 4.0
@@ -160,8 +160,9 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
                     break
             if found.best is not start:
                 break
-        if name == "max_depth":
-            any(found.takes(setting, MARGIN) for setting in _plainer(found.best.setting, choices))
+        for setting in _plainer(found.best.setting, choices) if name == "max_depth" else ():
+            if found.takes(setting, MARGIN):
+                break
     return found.trials, found.best
 
 
