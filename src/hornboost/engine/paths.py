@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hornboost.engine.engine import Engine
 from hornboost.engine.joins import Chain
 from hornboost.engine.key_kernels import Longs
+from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.tree import Join, Ref
 from hornboost.stopping import check
 
@@ -21,9 +22,13 @@ Keys that nearly all rows share, such as a comma among words, lead there.
 
 
 def too_many(engine: Engine, depth: int) -> int | None:
-    """How many ways there are from the examples to rows so many joins away, if that is too many."""
+    """How many ways there are from the examples to rows so many joins away, if that is too many.
+
+    Joins with more than MOST_ENTRIES are refused one by one, so that they do not count.
+    """
     chains = engine.graph.chains(engine.root(), 0, None, depth, depth)
-    count = int(paths(engine, [chain for chain in chains if len(chain.joins) == depth]).sum())
+    counts = paths(engine, [chain for chain in chains if len(chain.joins) == depth])
+    count = int(counts[counts <= MOST_ENTRIES].sum())
     return count if count > max(MANY, OF_EACH * engine.examples.n_rows) else None
 
 
