@@ -80,7 +80,7 @@ def test_a_depth_with_too_many_ways_is_left_out_unless_it_is_asked_for(
     np.testing.assert_array_equal(there.predict_proba(X), clf.predict_proba(X))
 
 
-def test_joins_that_are_refused_one_by_one_are_no_reason_to_leave_a_depth_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_join_with_very_many_ways_is_no_reason_to_leave_a_depth_out(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = engine_of(hb.datasets.bank(120, transactions=4, seed=1).database())
     chains = [one for one in engine.graph.chains(engine.root(), 0, None, 2, 2) if len(one.joins) == 2]
     counts = sorted(paths.paths(engine, chains).tolist())
