@@ -14,7 +14,7 @@ from hornboost.engine.needs import MOST_ENTRIES
 from hornboost.engine.tree import Join, Ref
 from hornboost.stopping import check
 
-MANY, OF_EACH = 1_000_000_000, 20_000
+MANY, OF_EACH = 500_000_000, 20_000
 """Ways from all examples to rows, and from each on average, that take too long to follow for one rule after the other.
 
 Keys that nearly all rows share, such as a comma among words, lead there.
