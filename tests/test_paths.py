@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hornboost as hb
 from hornboost.engine import paths
+from hornboost.engine.joins import Chain
+from hornboost.engine.tree import Join, Ref
 
 
 def engine_of(database: hb.Database) -> Any:
@@ -40,8 +43,6 @@ def test_ways_are_as_many_as_the_rows_that_are_reached_by_following_them(databas
 
 
 def test_missing_keys_lead_nowhere() -> None:
-    import pandas as pd
-
     frames = {
         "a": pd.DataFrame({"k": [1, 2, 3], "g": ["x", None, "y"], "label": [0, 1, 0]}),
         "b": pd.DataFrame({"g": ["x", "x", None, "z"], "v": [1.0, 2.0, 3.0, 4.0]}),
@@ -89,3 +90,17 @@ def test_a_single_join_with_very_many_ways_is_no_reason_to_leave_a_depth_out(mon
     assert paths.too_many(engine, 2) == sum(counts)
     monkeypatch.setattr(paths, "MOST_ENTRIES", counts[-1] - 1)
     assert paths.too_many(engine, 2) is None
+
+
+def test_more_ways_than_numbers_have_room_for_are_counted_as_beyond_all_limits() -> None:
+    n = 40_000
+    same = pd.DataFrame({"g": ["x"] * n, "v": np.arange(n)})
+    frames = {"a": pd.DataFrame({"k": range(n), "g": "x", "label": np.arange(n) % 2}), "b": same, "c": same}
+    keys = {name: {"g": "g"} for name in frames}
+    database = hb.Database.from_frames(frames, target="a", key="k", label="label", keys=keys)
+    engine = engine_of(database)
+    join = next(one for one in engine.graph.chains(engine.root(), 0, None, 1, 1) if one.table == "b").joins[0]
+    again = Join("c", "g", Ref(-1, "g"))
+    far = Join("b", "g", Ref(-2, "g")), Join("c", "g", Ref(-3, "g"))
+    (count,) = paths.paths(engine, [Chain(0, (join, again, *far))]).tolist()
+    assert count >= paths.BEYOND

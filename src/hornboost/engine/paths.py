@@ -20,6 +20,9 @@ MANY, OF_EACH = 500_000_000, 20_000
 Keys that nearly all rows share, such as a comma among words, lead there.
 """
 
+BEYOND = float(1 << 50)
+"""Ways beyond all limits, which need not be told apart; those of some thousand partitions can still be added."""
+
 
 def too_many(engine: Engine, depth: int) -> int | None:
     """How many ways there are from the examples to rows so many joins away, if that is too many.
@@ -50,7 +53,7 @@ def _paths(engine: Engine, chains: Sequence[Chain]) -> Longs:
         at = last.table, last.column
         if at not in keys:
             keys[at] = _by_key(engine, *at, None)
-        counts[k] = int(_leaving(engine, tuple(before), last.source, known) @ keys[at])
+        counts[k] = int(min(_leaving(engine, tuple(before), last.source, known) @ keys[at], BEYOND))
     return counts
 
 
