@@ -53,7 +53,8 @@ def _paths(engine: Engine, chains: Sequence[Chain]) -> Longs:
         at = last.table, last.column
         if at not in keys:
             keys[at] = _by_key(engine, *at, None)
-        counts[k] = int(min(_leaving(engine, tuple(before), last.source, known) @ keys[at], BEYOND))
+        ways = float(_leaving(engine, tuple(before), last.source, known) @ keys[at])
+        counts[k] = int(min(ways, BEYOND))
     return counts
 
 
