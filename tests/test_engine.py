@@ -366,7 +366,7 @@ def test_threads_and_an_evicted_cache_change_nothing(walk: Walk) -> None:
 
 @some(10)
 @given(walks())
-def test_work_in_small_parts_changes_nothing(walk: Walk) -> None:
+def test_work_in_small_parts_and_by_key_changes_nothing(walk: Walk) -> None:
     database = walk.case.database()
     paths, found = [list(path) for path in walk.paths(walk.engine(database))], []
     for at_once in (blocks.AT_ONCE, 10, 30):
@@ -374,6 +374,7 @@ def test_work_in_small_parts_changes_nothing(walk: Walk) -> None:
             for module in (blocks, reach):
                 patch.setattr(module, "AT_ONCE", at_once)
             patch.setattr(blocks, "LARGE", 0 if at_once < 100 else blocks.LARGE)
+            patch.setattr(blocks, "SHARED", 1e-9 if at_once == 10 else 1e9)
             engine = walk.engine(database, n_jobs=2 if at_once == 30 else 1)
             frontiers = [engine.frontier(follow(engine, path)) for path in paths]
             found.append([(walk.score(engine, f).tolist(), listed(f), f.state.covered.tolist()) for f in frontiers])

@@ -218,10 +218,8 @@ def test_no_pass_begins_after_the_deadline_wherever_it_falls(monkeypatch) -> Non
     for module, name in (
         (blocks.Pairs, "score"),
         (blocks, "build_block"),
-        *(
-            (roots.kernels, name)
-            for name in ("union_pairs", "meet", "covered_by", "histogram_by_class", "closing_rows")
-        ),
+        (blocks.union_kernels, "united"),
+        *((roots.kernels, name) for name in ("meet", "covered_by", "histogram_by_class", "closing_rows")),
     ):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     monkeypatch.setattr(roots, "build_block", blocks.build_block)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import pair_kernels as kernels
+from hornboost.engine import union_kernels
 from hornboost.engine.ages import NO_AGES, Ages, ages_behind
 from hornboost.engine.attributes import Inputs, Layout
 from hornboost.engine.reach import AT_ONCE, Codes, Floats, Longs, Reach
@@ -26,7 +27,13 @@ LARGE = 200_000
 SHORT = 4
 """Segments of fewer pairs than this on average are put together by example: looking them up is what takes time."""
 
+SHARED = 2.0
+"""Entries that share a key, on average by its rows, from which on it pays to look at keys first."""
+
 Result = TypeVar("Result")
+Built = tuple[Codes, Codes, Longs, bool]
+"""Part of a block: pairs, the example of each segment, where its pairs end, and whether a constraint dropped a row."""
+
 Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs, Longs, Floats, Codes]
 
 
@@ -74,7 +81,32 @@ def build_block(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None,
 
 
 def pass_over(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int) -> tuple[Block, bool]:
-    """One pass over the rows behind a join: its block, and whether the constraints of the join drop a row."""
+    """One pass over the rows behind a join: its block, and whether the constraints of the join drop a row.
+
+    Where entries share their keys, the rows behind each key are looked at once and not once an entry.
+    """
+    width = max(inputs.layout.selected.size, 1)
+    is_large = max(reach.example.size, reach.order.size) * width >= LARGE or len(reach.cuts(width)) > 2
+    if is_large and reach.is_told_by_key and inputs.age is None and inputs.late.size == 0:
+        keys = _shared_keys(reach)
+        if keys is not None:
+            of_keys = Reach(keys, keys, reach.offsets, reach.order)
+            return united_keys(reach, _passed(of_keys, inputs, bare, True, pool, n_threads)[0], pool, n_threads), False
+    return _passed(reach, inputs, bare, is_large, pool, n_threads)
+
+
+def _shared_keys(reach: Reach) -> Codes | None:
+    """The keys that a join leads over; None where few entries share them."""
+    most = reach.count_rows() / SHARED
+    if reach.offsets.size > most:
+        return None
+    keys, n_rows = union_kernels.reached_keys(reach.codes, reach.offsets)
+    return keys if n_rows <= most else None
+
+
+def _passed(
+    reach: Reach, inputs: Inputs, bare: bool, is_large: bool, pool: Executor | None, n_threads: int
+) -> tuple[Block, bool]:
     layout = inputs.layout
     ages, own_ages = None, NO_AGES
     if inputs.age is not None:
@@ -84,16 +116,42 @@ def pass_over(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n
         *(inputs.codes, layout.selected, layout.sizes, layout.numeric, bases, layout.stamp_bases),
         *(inputs.late, inputs.dates, own_ages),
     )
-    width = max(layout.selected.size, 1)
-    if max(reach.example.size, reach.order.size) * width < LARGE and len(reach.cuts(width)) == 2:
-        pairs, segment_example, segment_end, conditions, dropped = kernels.build_block(bare, *reach, *numbering)
+    if is_large:
+        built = _build_in_parts(reach, numbering, bare, pool, n_threads)
     else:
-        pairs, segment_example, segment_end, conditions, dropped = _build_in_parts(
-            reach, numbering, bare, pool, n_threads
-        )
+        built = kernels.build_block(bare, *reach, *numbering)
+    pairs, segment_example, segment_end, conditions, dropped = built
     at = conditions.searchsorted(edges)
     starts, stops = at[:, :2].ravel(), at[:, 1:].ravel()
     return Block(segment_example, segment_end, pairs, conditions, starts, stops, attributes, bases[:-1], ages), dropped
+
+
+def united_keys(reach: Reach, of_keys: Block, pool: Executor | None, n_threads: int) -> Block:
+    """The block behind a join from entries, by that of the keys it leads over: their unions, example by example."""
+    sizes = np.zeros(reach.offsets.size, np.int64)
+    sizes[of_keys.segment_example + 1] = np.diff(of_keys.segment_end, prepend=0)
+    reach = reach._replace(offsets=np.cumsum(sizes), order=of_keys.pairs)
+    threshold = np.full(of_keys.conditions.size, -1, CODE)
+    for k, (start, stop) in enumerate(zip(of_keys.starts, of_keys.stops, strict=True)):
+        threshold[start:stop] = k
+
+    def build(lo: int, hi: int) -> Built:
+        return union_kernels.united(
+            lo, hi, reach.example, reach.codes, reach.offsets, reach.order, threshold, of_keys.starts.size
+        )
+
+    cuts = reach.cuts(1, n_threads)
+    pairs, segment_example, segment_end, conditions, _ = _in_parts(build, cuts, threshold.size, pool)
+    starts, stops = conditions.searchsorted([of_keys.starts, of_keys.stops])
+    return replace(
+        of_keys,
+        segment_example=segment_example,
+        segment_end=segment_end,
+        pairs=pairs,
+        conditions=of_keys.conditions[conditions],
+        starts=starts,
+        stops=stops,
+    )
 
 
 def numbers_of(layout: Layout, age: int | None, ages: Ages | None) -> tuple[tuple[int, ...], Longs, Longs]:
@@ -115,24 +173,35 @@ def _build_in_parts(
     Large arrays come from numpy, which asks the system for large pages: page faults would cost as much as the work.
     """
     sizes, numeric = numbering[2], numbering[3]
-    cuts = reach.cuts(max(sizes.size, 1), n_threads)
-    present = np.zeros(int(numbering[4][-1]), np.bool_)
 
-    def build(lo: int, hi: int) -> tuple[Codes, Codes, Longs, bool]:
+    def build(lo: int, hi: int) -> Built:
         size, *bounds = kernels.capacity(lo, hi, reach.example, reach.codes, reach.offsets, reach.stops, sizes, numeric)
         buffer = np.empty(size, CODE)
         n_pairs, segment_example, segment_end, dropped = kernels.build_pairs(
             lo, hi, bare, *reach, *numbering, buffer, *bounds
         )
-        kernels.mark(buffer[:n_pairs], present)
         return buffer[:n_pairs], segment_example, segment_end, dropped
 
-    parts = _shared(pool, build, cuts[:-1], cuts[1:])
+    return _in_parts(build, reach.cuts(max(sizes.size, 1), n_threads), int(numbering[4][-1]), pool)
+
+
+def _in_parts(
+    build: Callable[[int, int], Built], cuts: Sequence[int], n_conditions: int, pool: Executor | None
+) -> tuple[Codes, Codes, Longs, Codes, bool]:
+    """Parts of a block put together, with the conditions that occur in any of them, by which pairs are numbered."""
+    present = np.zeros(n_conditions, np.bool_)
+
+    def marked(lo: int, hi: int) -> Built:
+        part = build(lo, hi)
+        kernels.mark(part[0], present)
+        return part
+
+    parts = _shared(pool, marked, cuts[:-1], cuts[1:])
     conditions, number = kernels.number_marked(present)
     shifts = running(part[0].size for part in parts).tolist()
     pairs = np.empty(shifts[-1], CODE)
 
-    def place(part: tuple[Codes, Codes, Longs, bool], lo: int, hi: int) -> Longs:
+    def place(part: Built, lo: int, hi: int) -> Longs:
         kernels.renumber(part[0], number, pairs[lo:hi])
         return part[2] + lo
 

@@ -46,6 +46,9 @@ from hornboost.stopping import check
 if TYPE_CHECKING:
     from hornboost.data import Database
 
+FEW = 4
+"""A join that reaches fewer than one in so many rows of a table is followed first, and its rows are tested then."""
+
 BARE = -1
 """Stands for the literal without a test among the attributes of a block."""
 
@@ -439,7 +442,12 @@ class Engine(Reaching):
             return expanded(reach, NO_MASK)
         if depends_on_cutoff(table, test):
             return expanded(reach, NO_MASK, conditions_of(table, test, self.facts))
-        return expanded(reach, self.passes(table.name, test, None, False))
+        if FEW * reach.count_rows() > table.n_rows:
+            return expanded(reach, self.passes(table.name, test, None, False))
+        found = expanded(reach, NO_MASK)
+        alive = self.passes(table.name, test, found.rows, False)
+        example, rows, up, _ = join_kernels.compact(found.example, found.rows, found.up, alive, NO_ROWS)
+        return Entries(example, rows, up)
 
     def _alive(self, state: State, table: str, test: Test, entries: Entries, is_root: bool) -> NDArray[np.bool_]:
         """Which entries pass a test on the rows of their table."""

@@ -63,6 +63,12 @@ class Reach(NamedTuple):
         """All but the examples: what the kernels that follow joins take."""
         return self[1:]
 
+    @property
+    def is_told_by_key(self) -> bool:
+        """Whether all entries with one key reach the same rows."""
+        n_constraints = self.equal_columns.shape[0] + self.unequal_columns.shape[0]
+        return self.offsets.size > 0 and self.stops.size == 0 and n_constraints == 0
+
     def cuts(self, width: int = 1, n_threads: int = 1) -> list[int]:
         """Bounds of parts of the entries, one for each thread at least and none too
         large for one call that reads `width` values a row.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE
 from hornboost.engine import seeded_kernels as kernels
-from hornboost.engine.blocks import Block, build_block
+from hornboost.engine.blocks import Block, build_block, united_keys
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import NodeOptions, Option
 from hornboost.engine.joins import Chain
@@ -46,7 +46,7 @@ class RootBuilder:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._near: dict[tuple[str, str], tuple[Block, Codes]] = {}
+        self._near: dict[tuple[str, str], Block] = {}
         self._keys: dict[str, tuple[Engine, Codes | None]] = {}
 
     def parts(self) -> list[RootPart]:
@@ -117,27 +117,14 @@ class RootBuilder:
 
     def _far(self, source: Engine, joins: tuple[Join, ...]) -> Block:
         """The block behind two joins: for each key the union over the keys that the first join reaches."""
-        first, second = joins
-        assert second.source is not None
-        above = source.entries(source.root(), 0, (first,))
+        reach = source.reach(source.root(), 0, joins)
         check()
-        near, segment = self._behind(second)
+        near = self._behind(joins[-1])
         check()
-        reached = self.engine.key(first.table, second.source.column, False)[above.rows]
-        threshold = np.full(near.conditions.size, -1, CODE)
-        for k, (start, stop) in enumerate(zip(near.starts, near.stops, strict=True)):
-            threshold[start:stop] = k
-        pairs, segment_example, segment_end, conditions = kernels.union_pairs(
-            above.example, reached, segment, near.segment_end, near.pairs, threshold, near.starts.size
-        )
-        starts, stops = np.searchsorted(conditions, near.starts), np.searchsorted(conditions, near.stops)
-        raw = near.conditions[conditions]
-        return Block(segment_example, segment_end, pairs, raw, starts, stops, near.attributes, near.bases)
+        return united_keys(reach, near, self.engine.workshop.pool, self.engine.workshop.n_jobs)
 
-    def _behind(self, join: Join) -> tuple[Block, Codes]:
-        """The block of a literal over all keys of the domain that it is joined on,
-        and the segment of each key (-1: none).
-        """
+    def _behind(self, join: Join) -> Block:
+        """The block of a literal over all keys of the domain that it is joined on."""
         at = (join.table, join.column)
         if at not in self._near:
             index = self.engine.database.index(join.table, join.column)
@@ -148,9 +135,7 @@ class RootBuilder:
             inputs = attributes.inputs(selected, (join.column, index))
             block = build_block(reach, inputs, True, self.engine.workshop.pool, self.engine.workshop.n_jobs)
             assert block is not None
-            segment = np.full(index.size, -1, CODE)
-            segment[block.segment_example] = np.arange(block.segment_example.size, dtype=CODE)
-            self._near[at] = block, segment
+            self._near[at] = block
         return self._near[at]
 
     def _closed(self, joins: tuple[Join, ...]) -> Block:
