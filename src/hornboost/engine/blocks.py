@@ -18,6 +18,7 @@ from hornboost.engine import pair_kernels as kernels
 from hornboost.engine import union_kernels
 from hornboost.engine.ages import NO_AGES, Ages, ages_behind
 from hornboost.engine.attributes import Inputs, Layout
+from hornboost.engine.holders import Holders
 from hornboost.engine.reach import AT_ONCE, Codes, Floats, Longs, Reach
 from hornboost.stopping import check
 
@@ -39,7 +40,7 @@ Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs, Longs, F
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """(example, condition) pairs by segment.
+    """(example, condition) pairs by segment; where there are `holders`, (key, condition) pairs.
 
     `conditions` are the raw numbers of `kernels.build_pairs`, in rising order.
 
@@ -56,6 +57,8 @@ class Block:
     bases: Longs
     ages: Ages | None = None
     """The conditions on the last of the attributes, if that is the age of the rows."""
+    holders: Holders | None = None
+    """Which examples have which key, where the segments are those of keys."""
 
     @property
     def nbytes(self) -> int:
@@ -87,21 +90,23 @@ def pass_over(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n
     """
     width = max(inputs.layout.selected.size, 1)
     is_large = max(reach.example.size, reach.order.size) * width >= LARGE or len(reach.cuts(width)) > 2
-    if is_large and reach.is_told_by_key and inputs.age is None and inputs.late.size == 0:
-        keys = _shared_keys(reach)
+    if reach.is_told_by_key and inputs.age is None and inputs.late.size == 0:
+        keys = _shared_keys(reach, width)
         if keys is not None:
             of_keys = Reach(keys, keys, reach.offsets, reach.order)
-            return united_keys(reach, _passed(of_keys, inputs, bare, True, pool, n_threads)[0], pool, n_threads), False
+            block, _ = _passed(of_keys, inputs, bare, is_large, pool, n_threads)
+            return united_keys(reach, block, pool, n_threads), False
     return _passed(reach, inputs, bare, is_large, pool, n_threads)
 
 
-def _shared_keys(reach: Reach) -> Codes | None:
-    """The keys that a join leads over; None where few entries share them."""
-    most = reach.count_rows() / SHARED
-    if reach.offsets.size > most:
+def _shared_keys(reach: Reach, width: int) -> Codes | None:
+    """The keys that a join leads over; None where few entries share them, or there is little to look at."""
+    n_rows = reach.count_rows()
+    most = n_rows / SHARED
+    if n_rows * width < LARGE or reach.offsets.size > most:
         return None
-    keys, n_rows = union_kernels.reached_keys(reach.codes, reach.offsets)
-    return keys if n_rows <= most else None
+    keys, n_own = union_kernels.reached_keys(reach.codes, reach.offsets)
+    return keys if n_own <= most else None
 
 
 def _passed(
@@ -236,7 +241,10 @@ def _checked(work: Callable[..., Result], call: tuple[Any, ...]) -> Result:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pairs:
-    """The pairs of one or more blocks, ready to be weighted; the conditions are numbered block after block."""
+    """The pairs of one or more blocks of a group, ready to be weighted.
+
+    Conditions are numbered as in the group, from the first one of these blocks on, which is number `first` there.
+    """
 
     segment_example: Codes
     segment_start: Longs
@@ -244,20 +252,27 @@ class Pairs:
     starts: Longs
     stops: Longs
     n_conditions: int
+    first: int = 0
+    holders: Holders | None = None
 
     @classmethod
-    def of(cls, blocks: Sequence[Block]) -> Pairs:
-        """The blocks' segments one after the other, or by example; a single block's arrays are shared, not copied."""
-        n_conditions = [block.conditions.size for block in blocks]
+    def of(cls, blocks: Sequence[Block], places: Sequence[int] = (0,)) -> Pairs:
+        """The blocks' segments one after the other, or by example; a single block's arrays are shared, not copied.
+
+        All of them have the same holders, or none. `places` is where the conditions of each begin in the group.
+        """
+        first, holders = places[0], blocks[0].holders
+        n_conditions = places[-1] - first + blocks[-1].conditions.size
         if len(blocks) == 1:
             only = blocks[0]
             segment_start = np.zeros(only.segment_end.size + 1, np.int64)
             segment_start[1:] = only.segment_end
-            return cls(only.segment_example, segment_start, only.pairs, only.starts, only.stops, n_conditions[0])
+            ranges = only.starts, only.stops
+            return cls(only.segment_example, segment_start, only.pairs, *ranges, n_conditions, first, holders)
         n_pairs = [block.pairs.size for block in blocks]
-        shifts = running(n_conditions)
+        shifts = np.array(places, np.int64) - first
         pairs = np.concatenate([block.pairs for block in blocks])
-        pairs += np.repeat(shifts[:-1].astype(CODE), n_pairs)
+        pairs += np.repeat(shifts.astype(CODE), n_pairs)
         segment_start = np.zeros(sum(block.segment_end.size for block in blocks) + 1, np.int64)
         np.concatenate([block.segment_end for block in blocks], out=segment_start[1:])
         segment_start[1:] += np.repeat(running(n_pairs[:-1]), [block.segment_end.size for block in blocks])
@@ -272,10 +287,19 @@ class Pairs:
             segment_example,
             segment_start,
             pairs,
-            np.concatenate([block.starts for block in blocks]) + np.repeat(shifts[:-1], n_ranges),
-            np.concatenate([block.stops for block in blocks]) + np.repeat(shifts[:-1], n_ranges),
-            int(shifts[-1]),
+            np.concatenate([block.starts for block in blocks]) + np.repeat(shifts, n_ranges),
+            np.concatenate([block.stops for block in blocks]) + np.repeat(shifts, n_ranges),
+            n_conditions,
+            first,
+            holders,
         )
+
+    def own(self, table: Longs, start: int = 0) -> Longs:
+        """The rows of a table from the first condition of these pairs to the last, where the group begins at `start`.
+
+        Other pairs of the group may have conditions between them.
+        """
+        return table[start + self.first : start + self.first + self.n_conditions]
 
     @property
     def nbytes(self) -> int:
@@ -291,7 +315,7 @@ class Pairs:
         n_threads: int,
     ) -> None:
         """Write the weight of the covered examples of each condition, by class, into `out`, which must be zero."""
-        if self._is_small(pool):
+        if self._is_small(pool) and self.holders is None:
             kernels.weigh(
                 *(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops),
                 *(weights, covered, classes, out),
@@ -308,6 +332,7 @@ class Pairs:
         Only covered examples count, and `out` must be zero.
         """
         if self._is_small(pool):
+            channels, covered = self._held(channels, covered)
             kernels.sum_up(
                 *(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops),
                 *(channels, covered, out),
@@ -326,6 +351,10 @@ class Pairs:
         n_threads: int,
     ) -> None:
         """Add the weight of each covered example to `out`, of thresholds to the tightest one alone."""
+        if self.holders is not None:
+            held = self.holders.weights(np.where(covered, weights, 0), classes, out.shape[1])
+            self._add_channels(held, self.holders.everyone, out, pool, n_threads)
+            return
 
         def add(lo: int, hi: int, into: Longs) -> None:
             kernels.histogram(
@@ -338,7 +367,17 @@ class Pairs:
         self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int
     ) -> None:
         """Add the numbers of each covered example to `out`, of thresholds to the tightest one alone."""
+        self._add_channels(*self._held(channels, covered), out, pool, n_threads)
 
+    def _held(self, channels: Longs, covered: NDArray[np.bool_]) -> tuple[Longs, NDArray[np.bool_]]:
+        """The numbers of the examples or, where segments are those of keys, their sums by key; and which count."""
+        if self.holders is None:
+            return channels, covered
+        return self.holders.sums(channels, covered), self.holders.everyone
+
+    def _add_channels(
+        self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int
+    ) -> None:
         def add(lo: int, hi: int, into: Longs) -> None:
             kernels.channel_sums(lo, hi, self.segment_example, self.segment_start, self.pairs, channels, covered, into)
 

@@ -47,7 +47,8 @@ def renewed(parents: tuple[int, ...], lost: tuple[bool, ...]) -> tuple[bool, ...
 def cumulated(groups: Sequence[NodeOptions], out: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sums by condition as sums over all examples that fulfil it: those of a threshold and of all beyond it."""
     at = 0
-    for pairs in (pairs for group in groups for pairs in group.pairs):
-        cumulate(out[at : at + pairs.n_conditions], pairs.starts, pairs.stops)
-        at += pairs.n_conditions
+    for group in groups:
+        for pairs in group.pairs:
+            cumulate(pairs.own(out, at), pairs.starts, pairs.stops)
+        at += group.size
     return out

@@ -20,6 +20,7 @@ from hornboost.engine.cache import Cache
 from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted, refined_specs
+from hornboost.engine.holders import Holders, n_held, root_columns
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import Chain, JoinGraph, Visible
 from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, Needs
@@ -123,6 +124,7 @@ class Engine(Reaching):
         self._aggregates = Attributes(examples, aggregated=True, max_bins=max_bins)
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
+        self._held_by: dict[str, tuple[Engine, Holders] | None] = {}
 
     def over(self, examples: Table) -> Engine:
         """An engine over other examples with the same limits and constants,
@@ -138,6 +140,13 @@ class Engine(Reaching):
             max_bins=self.max_bins,
             workshop=self.workshop,
         )
+
+    def held_by(self, column: str) -> tuple[Engine, Holders] | None:
+        """An engine over the distinct keys of a column of the examples, and who has which; None where few share one."""
+        if column not in self._held_by:
+            holders = Holders.of(self.examples, column)
+            self._held_by[column] = None if holders is None else (self.over(holders.table), holders)
+        return self._held_by[column]
 
     @property
     def refused(self) -> dict[tuple[Join, ...], int]:
@@ -201,25 +210,21 @@ class Engine(Reaching):
         weights, classes, covered = writable(weights, WEIGHT), writable(classes, CODE), frontier.state.covered
         out = zeros(len(frontier), n_classes)
         pool, n_jobs = self.workshop.pool, self.workshop.n_jobs
-        at = 0
-        for group in frontier.groups:
+        for group, start in zip(frontier.groups, frontier.bounds, strict=False):
             for pairs in group.pairs:
                 check()
-                pairs.score(weights, covered, classes, out[at : at + pairs.n_conditions], pool, n_jobs)
-                at += pairs.n_conditions
+                pairs.score(weights, covered, classes, pairs.own(out, start), pool, n_jobs)
         return out
 
     def sums(self, frontier: Frontier, channels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The sums of signed numbers, a column a channel, over each refinement's examples: exact, in one pass."""
         covered = frontier.state.covered
         out = zeros(len(frontier), channels.shape[1])
-        at = 0
-        for group in frontier.groups:
+        pool, n_jobs = self.workshop.pool, self.workshop.n_jobs
+        for group, start in zip(frontier.groups, frontier.bounds, strict=False):
             for pairs in group.pairs:
                 check()
-                into = out[at : at + pairs.n_conditions]
-                pairs.sum_channels(channels, covered, into, self.workshop.pool, self.workshop.n_jobs)
-                at += pairs.n_conditions
+                pairs.sum_channels(channels, covered, pairs.own(out, start), pool, n_jobs)
         return out
 
     def covered_weight(
@@ -300,22 +305,26 @@ class Engine(Reaching):
 
     def _made(self, state: State, groups: Sequence[Sequence[Wanted]]) -> Sequence[NodeOptions]:
         """What can be added at some nodes, given by its blocks."""
-        return [NodeOptions.of(self._options(state, wanted)) for wanted in groups]
+        return [NodeOptions.of(self._options(state, wanted, by_key=True)) for wanted in groups]
 
     def options(self, state: State, chain: Chain, visible: Visible | None) -> list[Option]:
-        """The blocks of a chain, those left out that reach too much, or whose closing drops nothing."""
-        return self._options(state, self._of_chain(state, chain, visible))
+        """The blocks of a chain, those left out that reach too much, or whose closing drops nothing.
 
-    def _options(self, state: State, wanted: Sequence[Wanted]) -> list[Option]:
-        blocks = [(one, self._piece(state, one) if one.is_piece else self._block(state, one)) for one in wanted]
+        Their pairs are those of examples.
+        """
+        return self._options(state, self._of_chain(state, chain, visible), by_key=False)
+
+    def _options(self, state: State, wanted: Sequence[Wanted], *, by_key: bool) -> list[Option]:
+        made = [self._piece if one.is_piece else self._block for one in wanted]
+        blocks = [(one, make(state, one, by_key=by_key)) for one, make in zip(wanted, made, strict=True)]
         return [Option(one.chain, block, self.shown(state, one)) for one, block in blocks if block is not None]
 
-    def _piece(self, state: State, wanted: Wanted) -> Block | None:
+    def _piece(self, state: State, wanted: Wanted, *, by_key: bool) -> Block | None:
         """A block that is kept for when further attributes come into sight."""
-        key = ("piece", state.entries[wanted.chain.node].number, wanted)
+        key = ("piece", state.entries[wanted.chain.node].number, wanted, by_key)
         known: tuple[Block | None] | None = self.cache.get(key)
         if known is None:
-            known = (self._block(state, wanted),)
+            known = (self._block(state, wanted, by_key=by_key),)
             self.cache.put(key, known, 0 if known[0] is None else known[0].nbytes)
         return known[0]
 
@@ -327,12 +336,15 @@ class Engine(Reaching):
         table = chain.table if chain.joins else state.specs[chain.node].table
         return self.attributes(table, chain.node == 0 and not chain.joins)
 
-    def _block(self, state: State, wanted: Wanted) -> Block | None:
-        """The conditions on some attributes behind a chain.
+    def _block(self, state: State, wanted: Wanted, *, by_key: bool) -> Block | None:
+        """The conditions on some attributes behind a chain, by example; by key where many share the one it hangs on.
 
         None when it reaches too much, or its closing drops nothing.
         """
+        held = self._held(wanted) if by_key else None
         try:
+            if held is not None:
+                return self._block_of_keys(wanted, *held)
             reach, inputs = self.pass_of(state, wanted, self.max_entries, distinct=True)
         except TooManyAtOnceError:
             return self._block_by_pieces(state, wanted)
@@ -340,6 +352,24 @@ class Engine(Reaching):
             return None
         bare = wanted.bare and bool(wanted.chain.joins)
         return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs)
+
+    def _held(self, wanted: Wanted) -> tuple[Engine, Holders] | None:
+        """By what the rows of a block are held, if it hangs on one key of the examples that many share.
+
+        How ages are told apart depends on how many examples have each.
+        """
+        columns = root_columns(wanted.chain) if wanted.chain.node == 0 else set()
+        if len(columns) != 1 or self.attributes(wanted.chain.table, False).age in wanted.selected:
+            return None
+        return self.held_by(columns.pop())
+
+    def _block_of_keys(self, wanted: Wanted, over: Engine, holders: Holders) -> Block | None:
+        """A block whose segments are those of keys; refused where the examples together reach too much."""
+        joins = wanted.chain.joins
+        for k in range(1, len(joins) + 1):
+            self.check_count(n_held(over.reach(over.root(), 0, joins[:k], self.max_entries), holders), joins[:k])
+        block = over._block(over.root(), wanted, by_key=False)
+        return None if block is None else replace(block, holders=holders)
 
     def _block_by_pieces(self, state: State, wanted: Wanted) -> Block | None:
         """The same, joined from those of pieces of the examples."""

@@ -84,19 +84,22 @@ class NodeOptions:
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> NodeOptions:
+        """Options in schema order; those over the same holders are weighed at once."""
         bounds = tuple(accumulate((option.block.conditions.size for option in options), initial=0))
-        packs: list[list[Block]] = []
-        room = 0
-        for option in options:
-            if not packs or room < option.block.pairs.size:
-                packs.append([])
-                room = MERGE_LIMIT
-            packs[-1].append(option.block)
-            room -= option.block.pairs.size
+        packs: list[list[int]] = []
+        open_packs: dict[int, tuple[list[int], int]] = {}
+        for k, option in enumerate(options):
+            pack, room = open_packs.get(id(option.block.holders), ([], -1))
+            if room < option.block.pairs.size:
+                pack, room = [], MERGE_LIMIT
+                packs.append(pack)
+            pack.append(k)
+            open_packs[id(option.block.holders)] = pack, room - option.block.pairs.size
+        pairs = tuple(Pairs.of([options[k].block for k in pack], [bounds[k] for k in pack]) for pack in packs)
         ranks: list[int] = []
         for k, option in enumerate(options):
             ranks.append(ranks[-1] if k > 0 and option.chain is options[k - 1].chain else k)
-        return cls(tuple(options), tuple(Pairs.of(pack) for pack in packs), bounds, tuple(ranks))
+        return cls(tuple(options), pairs, bounds, tuple(ranks))
 
     @property
     def size(self) -> int:

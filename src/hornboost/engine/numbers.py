@@ -39,10 +39,8 @@ class Numbers(NamedTuple):
     def of_group(self, state: State, group: NodeOptions, workshop: Workshop) -> Longs:
         """The sums for each refinement of a group, of thresholds over the examples of the tightest one alone."""
         out = zeros(group.size, self.width)
-        at = 0
         for pairs in group.pairs:
-            self.add(state, pairs, workshop, out[at : at + pairs.n_conditions])
-            at += pairs.n_conditions
+            self.add(state, pairs, workshop, pairs.own(out))
         return out
 
     def add(self, state: State, pairs: Pairs, workshop: Workshop, into: Longs) -> None:

@@ -12,16 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE
 from hornboost.engine import seeded_kernels as kernels
 from hornboost.engine.blocks import Block, build_block, united_keys
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import NodeOptions, Option
+from hornboost.engine.holders import Holders, n_held, root_columns
 from hornboost.engine.joins import Chain
-from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Codes, Longs, Reach
+from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Longs, Reach
 from hornboost.engine.tree import Join
 from hornboost.errors import LimitError
 from hornboost.stopping import check
@@ -31,14 +30,13 @@ from hornboost.stopping import check
 class RootPart:
     """Options at the root whose pairs tell about the examples, or about the distinct values of one of their keys.
 
-    `holder` is the number of each example's key among the distinct ones, `places` the place of each option in schema
-    order.
+    `places` is the place of each option in schema order.
     """
 
     group: NodeOptions
     places: Longs
-    n_holders: int
-    holder: Codes | None
+    n_examples: int
+    holders: Holders | None
 
 
 class RootBuilder:
@@ -47,7 +45,6 @@ class RootBuilder:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._near: dict[tuple[str, str], Block] = {}
-        self._keys: dict[str, tuple[Engine, Codes | None]] = {}
 
     def parts(self) -> list[RootPart]:
         """Chains that involve several keys over the examples, the others over the keys that they start from."""
@@ -55,36 +52,23 @@ class RootBuilder:
         chains = engine.graph.chains(engine.root(), 0, None, engine.max_depth, engine.look_ahead)
         found: dict[str | None, list[tuple[int, Option]]] = {None: []}
         for place, chain in enumerate(chains):
-            columns = _root_columns(chain)
+            columns = root_columns(chain)
             column = columns.pop() if len(columns) == 1 else None
-            if column is not None and self._over_keys(column)[1] is None:
+            if column is not None and engine.held_by(column) is None:
                 column = None
-            source = engine if column is None else self._over_keys(column)[0]
+            source = self._source(column)[0]
             found.setdefault(column, []).extend((place, option) for option in self._options(source, chain))
         result = []
         for column, options in found.items():
-            over_keys, holder = (engine, None) if column is None else self._over_keys(column)
             places = np.array([place for place, _ in options], np.int64)
-            result.append(
-                RootPart(NodeOptions.of([option for _, option in options]), places, over_keys.examples.n_rows, holder)
-            )
+            group = NodeOptions.of([option for _, option in options])
+            result.append(RootPart(group, places, engine.examples.n_rows, self._source(column)[1]))
         return result
 
-    def _over_keys(self, column: str) -> tuple[Engine, Codes | None]:
-        """The engine over the distinct keys of a column, and which of them each example has (None:
-        too few examples share a key).
-
-        Where examples have cutoffs, two of them share a key only if they share the cutoff, too.
-        """
-        if column not in self._keys:
-            codes, times, holder = _distinct_keys(self.engine.examples, column)
-            if 2 * codes.size > self.engine.examples.n_rows:
-                self._keys[column] = self.engine, None
-            else:
-                key = replace(self.engine.examples.columns[column], values=codes)
-                table = Table(self.engine.examples.name, {column: key}, codes.size, times=times)
-                self._keys[column] = self.engine.over(table), holder.astype(CODE)
-        return self._keys[column]
+    def _source(self, column: str | None) -> tuple[Engine, Holders | None]:
+        """The engine over the distinct keys of a column, where examples share them, and which each example has."""
+        held = None if column is None else self.engine.held_by(column)
+        return (self.engine, None) if held is None else held
 
     def _options(self, source: Engine, chain: Chain) -> list[Option]:
         check()
@@ -104,13 +88,10 @@ class RootBuilder:
     def _allowed(self, joins: tuple[Join, ...]) -> bool:
         """Whether the examples together, not only their distinct keys, reach no more rows than the limit."""
         assert joins[0].source is not None
-        source, holder = self._over_keys(joins[0].source.column)
+        source, holders = self._source(joins[0].source.column)
         reach = source.reach(source.root(), 0, (*joins[:-1], replace(joins[-1], equal=())))
-        lengths = kernels.reached_by_entry(reach.codes, reach.offsets, reach.stops)
-        if holder is not None:
-            lengths *= np.bincount(holder, minlength=source.examples.n_rows)[reach.example]
         try:
-            self.engine.check_count(int(lengths.sum()), joins)
+            self.engine.check_count(n_held(reach, holders), joins)
         except LimitError:
             return False
         return True
@@ -168,20 +149,3 @@ class RootBuilder:
         block = build_block(reach, attributes.inputs(selected), True, engine.workshop.pool, engine.workshop.n_jobs)
         assert block is not None
         return block
-
-
-def _distinct_keys(examples: Table, column: str) -> tuple[Codes, Column | None, NDArray[np.intp]]:
-    """The distinct keys of a column, with the distinct cutoffs at which examples have them, and which each has."""
-    codes, cutoffs = examples.columns[column].codes, examples.times
-    if cutoffs is None:
-        found, holder = np.unique(codes, return_inverse=True)
-        return found, None, holder
-    moments, moment = np.unique(cutoffs.numbers, return_inverse=True)
-    both, holder = np.unique((codes.astype(np.int64) + 1) * moments.size + moment, return_inverse=True)
-    return (both // moments.size - 1).astype(CODE), cutoffs.holding(moments[both % moments.size]), holder
-
-
-def _root_columns(chain: Chain) -> set[str]:
-    """The key columns of the root that a chain is joined with."""
-    refs = [ref for join in chain.joins for ref in (join.source, *(ref for _, ref in join.equal))]
-    return {ref.column for ref in refs if ref is not None and ref.node == 0}

@@ -160,16 +160,15 @@ class SeededEngine:
         sizes = int(self._bounds[-1]) + sum(group.size for group in literals.groups)
         out = np.zeros((sizes, 2), np.int64)
         for part, at in zip(self._root_parts(), self._bounds, strict=False):
-            if part.holder is None:
+            if part.holders is None:
                 self._add(self.engine, self.engine.root(), part.group, live, classes, out, int(at))
             else:
-                held = own.weight_by_holder(part.holder, live, classes, part.n_holders)
+                held = part.holders.weights(live, classes, 2)
                 for pairs in part.group.pairs:
                     check()
-                    into = out[at : at + pairs.n_conditions]
+                    into = pairs.own(out, int(at))
                     own.histogram_by_class(pairs.segment_example, pairs.segment_start, pairs.pairs, held, into)
                     pair_kernels.cumulate(into, pairs.starts, pairs.stops)
-                    at += pairs.n_conditions
         at, tree = int(self._bounds[-1]), position.tree
         if tree is not None:
             live, classes = live[tree.examples], classes[tree.examples]
@@ -185,8 +184,7 @@ class SeededEngine:
         pool, n_jobs = engine.workshop.pool, engine.workshop.n_jobs
         for pairs in group.pairs:
             check()
-            pairs.score(live, state.covered, classes, out[at : at + pairs.n_conditions], pool, n_jobs)
-            at += pairs.n_conditions
+            pairs.score(live, state.covered, classes, pairs.own(out, at), pool, n_jobs)
 
     def refine(self, position: Position, literals: Literals, i: int) -> Position:
         """The clause with a literal more; kept, because boosting takes the same steps again."""
@@ -234,8 +232,9 @@ class SeededEngine:
         last = int(np.searchsorted(block.conditions, raw, side="right")) - 1
         thresholds = np.flatnonzero((block.starts <= last) & (last < block.stops))
         first = int(block.starts[thresholds[0]]) if thresholds.size else last
-        found = own.covered_by(block.segment_example, block.segment_end, block.pairs, first, last, part.n_holders)
-        return found if part.holder is None else np.asarray(found[part.holder])
+        n = part.n_examples if part.holders is None else len(part.holders)
+        found = own.covered_by(block.segment_example, block.segment_end, block.pairs, first, last, n)
+        return found if part.holders is None else np.asarray(found[part.holders.holder])
 
     def _root_parts(self) -> list[RootPart]:
         if self._parts is None:

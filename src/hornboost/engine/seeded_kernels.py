@@ -137,17 +137,6 @@ def weigh_tests(
 
 
 @jit
-def weight_by_holder(holder: Codes, weights: Longs, classes: Codes, n_holders: Int) -> Longs:
-    """The weight of the examples of each key, by class."""
-    out = np.zeros((n_holders, 2), np.int64)
-    for example in range(weights.size):
-        weight = weights[example]
-        if weight != 0:
-            out[holder[example], classes[example]] += weight
-    return out
-
-
-@jit
 def histogram_by_class(segment_example: Codes, segment_start: Longs, pairs: Codes, weights: Longs, out: Longs) -> None:
     """Add the weights of each key to every condition that it satisfies, both classes at once."""
     cells = out.reshape(-1)
@@ -177,17 +166,6 @@ def covered_by(segment_example: Codes, segment_end: Longs, pairs: Codes, first: 
                 out[segment_example[segment]] = True
                 break
         start = segment_end[segment]
-    return out
-
-
-@jit
-def reached_by_entry(codes: Codes, offsets: Longs, stops: Longs) -> Longs:
-    """How many rows the join reaches from each entry."""
-    out = np.zeros(codes.size, np.int64)
-    for entry in range(codes.size):
-        code = codes[entry]
-        if leads(code, offsets):
-            out[entry] = end(code, entry, offsets, stops) - offsets[code]
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornboost.engine.key_kernels import Codes, Int, Longs, leads
+from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, end, leads
 from hornboost.jit import jit
 
 
@@ -23,6 +23,17 @@ def reached_keys(codes: Codes, offsets: Longs) -> tuple[Codes, Int]:
             n += 1
             n_rows += offsets[key + 1] - offsets[key]
     return keys, n_rows
+
+
+@jit
+def reached_by_entry(codes: Codes, offsets: Longs, stops: Longs) -> Longs:
+    """How many rows the join reaches from each entry."""
+    out = np.zeros(codes.size, np.int64)
+    for entry in range(codes.size):
+        code = codes[entry]
+        if leads(code, offsets):
+            out[entry] = end(code, entry, offsets, stops) - offsets[code]
+    return out
 
 
 @jit
@@ -85,3 +96,24 @@ def united(
             segment_end[segment] = n
             segment += 1
     return out[:n], segment_example[:segment], segment_end[:segment], False
+
+
+@jit
+def held_sums(holder: Codes, n_holders: Int, channels: Longs, covered: Mask) -> Longs:
+    """The sums of signed numbers, a column a channel, over the covered examples of each holder."""
+    n_channels = channels.shape[1]
+    out = np.zeros((n_holders, n_channels), np.int64)
+    for who in range(holder.size):
+        if covered[who]:
+            for k in range(n_channels):
+                out[np.uint32(holder[who]), k] += channels[who, k]
+    return out
+
+
+@jit
+def held_weights(holder: Codes, n_holders: Int, weights: Longs, classes: Codes, n_classes: Int) -> Longs:
+    """The weight of the examples of each holder by class."""
+    out = np.zeros((n_holders, n_classes), np.int64)
+    for who in range(holder.size):
+        out[holder[who], classes[who]] += weights[who]
+    return out
