@@ -35,7 +35,7 @@ from hornboost.boosting.tuning import (
 from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
-from hornboost.engine.paths import too_many
+from hornboost.engine.needs import affordable
 from hornboost.errors import DataError
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
@@ -48,6 +48,7 @@ from hornboost.learners.problem import Problem
 from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
 from hornboost.model.checkpoint import Checkpoint
+from hornboost.model.diagnosis import about_wide
 from hornboost.model.votes import Round, Vote
 from hornboost.stopping import OUT_OF_TIME, check, in_part_of_the_time, learning
 
@@ -165,7 +166,8 @@ class GradientBooster(Booster):
         options = super()._engine_options()
         is_far = isinstance(self.max_depth, str)
         depth = self._farthest() if is_far else self.max_depth
-        return {**options, "max_depth": depth, "look_ahead": max(NEAR, depth), "constants": self._domains()[0]}
+        options |= {"max_depth": depth, "look_ahead": max(NEAR, depth), "constants": self._domains()[0]}
+        return options if self.database is None or not is_far else {**options, "ways": affordable(self.database)}
 
     def _domains(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """The kinds of keys that rules may name, never those that examples are known by; and why not others."""
@@ -293,7 +295,7 @@ class GradientBooster(Booster):
         return choices if self.max_rules is None else {"corrective": choices["corrective"], **choices}
 
     def _depths(self, problem: Problem) -> tuple[int, ...]:
-        """How far rules may look: near, or as far as the farthest table is, unless there are too many ways there."""
+        """How far rules may look: near, or as far as the farthest table is."""
         if not isinstance(self.max_depth, str):
             return (self.max_depth,)
         found = problem.engine.graph.distances()
@@ -306,16 +308,7 @@ class GradientBooster(Booster):
                 for table, distance in found.items()
                 if distance > farthest
             }
-        depths: list[int] = []
-        for depth in dict.fromkeys((1, near, min(farthest, max(near + 1, *found.values())))):
-            count = too_many(problem.engine, depth) if depth > 1 else None
-            if count is not None:
-                self.left_out_[f"rows {depth} joins away"] = (
-                    f"{count:,} ways lead from the examples to them; set max_depth={depth} to follow these all the same"
-                )
-                break
-            depths.append(depth)
-        return tuple(depths[1:] or depths)
+        return tuple(dict.fromkeys((near, min(farthest, max(near + 1, *found.values())))))
 
     def _ways_to_vote(self) -> tuple[bool, ...]:
         if self.corrective == "auto":
@@ -334,6 +327,8 @@ class GradientBooster(Booster):
 
     def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:
         super()._finish(training, runs, reason)
+        if training.problem is not None:
+            self.left_out_ |= about_wide(training.problem.engine)
         self.path_ = path(self._votes.rounds, self.history_, self._held_out_losses)
         self.path_.attrs["loss"] = self._loss.name
         self.n_conditions_ = sum(rule.clause.length for rule in self.ensemble_.rules)

@@ -30,7 +30,7 @@ def check_reach(engine: Engine, joins: tuple[Join, ...]) -> None:
         counts = engine.total(_counts, joins)
         engine.cache.put(key, counts, counts.nbytes)
     for k, count in enumerate(counts.tolist(), start=1):
-        engine.check_count(count, joins[:k])
+        engine.check_count(count, joins[:k], held=k < len(joins))
 
 
 def sharers(engine: Engine, chain: Chain, columns: Sequence[str]) -> list[Longs]:
@@ -71,7 +71,7 @@ def _counts(engine: Engine, joins: tuple[Join, ...]) -> Longs:
         for k in range(len(joins)):
             counts[k] = engine.checked_reach(engine.root(), 0, joins[: k + 1]).count_rows()
     except LimitError:
-        counts[k] = engine.refused[joins[: k + 1]]
+        counts[k] = engine.refused.get(joins[: k + 1], 0)  # not there where the joins before it reach too many
     return counts
 
 

@@ -43,7 +43,7 @@ def partitions_needed(engine: Engine) -> int:
     """Among how many partitions the examples must be divided so that each follows every join within its memory.
 
     It is 1 where they reach few enough rows together, and where one of them reaches too many alone, or all of them more
-    than partitions are worth while for.
+    than partitions are worth while for, or than are followed at all.
     """
     most, root = engine.most_entries, engine.root()
     chains = engine.graph.chains(root, 0, None, engine.max_depth, engine.look_ahead)
@@ -52,7 +52,7 @@ def partitions_needed(engine: Engine) -> int:
         if _at_most(engine, joins) > most:
             each = _reached_by_each(engine, joins)
             own = int(-(-each.sum() // most))
-            if each.max(initial=0.0) <= most and own <= MOST:
+            if each.max(initial=0.0) <= most and own <= MOST and each.sum() <= engine.ways.reached:
                 needed = max(needed, own)
     return min(2 * needed, engine.examples.n_rows) if needed > 1 else 1  # examples reach more and less than the mean
 

@@ -23,7 +23,7 @@ from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement,
 from hornboost.engine.holders import Holders, n_held, root_columns
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import Chain, JoinGraph, Visible
-from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, Needs
+from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, NO_LIMITS, Limits, Needs
 from hornboost.engine.numbers import Look, Numbers
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
 from hornboost.engine.reach import (
@@ -82,10 +82,10 @@ class Engine(Reaching):
 
     `examples` is the encoded root (`Database.encode`). Where the literals on the way to another have more than
     `max_entries` entries, they are followed for some of the examples after the others. A chain of joins that reaches
-    more rows than fit into `memory_limit` is refused and recorded in `refused`. Blocks and states are kept within
-    `cache_bytes`, and no more than half of what the tables leave of the memory. Keys of the domains in
-    `constants` can be tested like nominal attributes. Of a numeric column, and of ages, at most `max_bins` thresholds
-    are tried in each direction. Nothing depends on `n_jobs` or on what is kept but the time.
+    more rows than fit into `memory_limit`, or than `ways` allows, is refused and recorded in `refused`. Blocks and
+    states are kept within `cache_bytes`, and no more than half of what the tables leave of the memory. Keys of the
+    domains in `constants` can be tested like nominal attributes. Of a numeric column, and of ages, at most `max_bins`
+    thresholds are tried in each direction. Nothing depends on `n_jobs` or on what is kept but the time.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class Engine(Reaching):
         n_jobs: int = 1,
         constants: Sequence[str] = (),
         max_bins: int = MAX_BINS,
+        ways: Limits = NO_LIMITS,
         workshop: Workshop | None = None,
     ) -> None:
         self.database = database
@@ -108,6 +109,7 @@ class Engine(Reaching):
         self.max_depth = max_depth
         self.look_ahead = look_ahead
         self.max_entries = max_entries
+        self.ways = ways
         if workshop is None:
             room = Needs.of(database).room_within(memory_limit)
             workshop = Workshop(Cache(min(cache_bytes, room // 2)), n_jobs, min(room // ENTRY_BYTES, MOST_ENTRIES))
@@ -138,6 +140,7 @@ class Engine(Reaching):
             max_entries=self.max_entries,
             constants=self.constants,
             max_bins=self.max_bins,
+            ways=self.ways,
             workshop=self.workshop,
         )
 
@@ -157,6 +160,11 @@ class Engine(Reaching):
     def most_entries(self) -> int:
         """How many entries of a literal there is room for."""
         return self.workshop.most_entries
+
+    @property
+    def limits(self) -> Limits:
+        """How many rows joins may reach before they are refused."""
+        return self.ways.within(min(self.most_entries, MOST_ENTRIES))
 
     def root(self) -> State:
         """The state of the clause with an empty body."""
@@ -367,7 +375,8 @@ class Engine(Reaching):
         """A block whose segments are those of keys; refused where the examples together reach too much."""
         joins = wanted.chain.joins
         for k in range(1, len(joins) + 1):
-            self.check_count(n_held(over.reach(over.root(), 0, joins[:k], self.max_entries), holders), joins[:k])
+            reach = over.reach(over.root(), 0, joins[:k], self.max_entries)
+            self.check_count(n_held(reach, holders), joins[:k], held=k < len(joins))
         block = over._block(over.root(), wanted, by_key=False)
         return None if block is None else replace(block, holders=holders)
 
@@ -377,7 +386,7 @@ class Engine(Reaching):
 
         def of_piece(part: State) -> tuple[Block, Told]:
             reach, inputs = self.pass_of(part, wanted, self.max_entries)
-            counts = *(0,) * (len(joins) - 2), reach.example.size, reach.count_rows()
+            counts = *(0,) * (len(joins) - 1), reach.example.size, reach.count_rows()
             every = inputs._replace(max_bins=MOST_ENTRIES)
             block, dropped = pass_over(reach, every, wanted.bare, self.workshop.pool, self.workshop.n_jobs)
             return block, told_of(block, dropped, counts)
@@ -386,10 +395,10 @@ class Engine(Reaching):
             block, told = joined_block(by_pieces(state, of_piece), self.shown(state, wanted), wanted)
         except LimitError:
             return None
-        most = told.too_many(self.most_entries)
+        most = told.too_many(wanted.chain, self.limits)
         if most is not None:
-            self.refused[joins[: most[0] + 1]] = most[1]
-        return None if told.is_left_out(wanted, self.most_entries) else block
+            self.refused[most[0]] = most[1]
+        return None if told.is_left_out(wanted, self.limits) else block
 
     def pass_of(
         self, state: State, wanted: Wanted, at_once: int = MOST_ENTRIES, *, distinct: bool = False

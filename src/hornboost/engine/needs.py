@@ -17,6 +17,40 @@ MOST_ENTRIES = (1 << 31) - 1
 """Entries of a literal at most, whatever the memory: their numbers are of 32 bits."""
 
 
+class Limits(NamedTuple):
+    """Rows that joins may reach, from all examples together: behind the last join, and held on the way to others."""
+
+    reached: int = MOST_ENTRIES
+    held: int = MOST_ENTRIES
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether fewer rows are followed than are looked at."""
+        return self.held < self.reached
+
+    def within(self, most: int) -> Limits:
+        """These where there is room for so many."""
+        return Limits(min(self.reached, most), min(self.held, most))
+
+
+NO_LIMITS = Limits()
+
+MANY, OF_ROWS = 1_000_000, 20
+"""Rows that may be held on the way to others: so many, or so many times as many as the database has."""
+
+WIDER = 10
+"""How many times as many the last join may reach: it is looked at, and not followed further."""
+
+
+def affordable(database: Database) -> Limits:
+    """How many rows joins may reach so that they can be followed for one rule after the other.
+
+    Keys that nearly all rows share, such as a comma among words, lead to far more.
+    """
+    held = max(MANY, OF_ROWS * sum(table.n_rows for table in database.tables.values()))
+    return Limits(WIDER * held, held)
+
+
 class Needs(NamedTuple):
     """Bytes: of the tables themselves, and of their rows by key and their values as codes, which every fit asks for."""
 

@@ -180,7 +180,7 @@ def placed(engine: Engine, state: State, asked: Asked, together: tuple[Told, ...
     if known is None:
         options = []
         for wanted, union in zip(asked.wanted, together, strict=True):
-            if not union.is_left_out(wanted, engine.most_entries):
+            if not union.is_left_out(wanted, engine.limits):
                 attributes = engine.shown(state, wanted)
                 own, told = own_block(engine, state, wanted)
                 assert own is not None
@@ -202,14 +202,14 @@ def own_block(engine: Engine, state: State, wanted: Wanted) -> tuple[Block | Non
 
 
 def _built(engine: Engine, state: State, wanted: Wanted) -> tuple[Block | None, Told]:
-    counts: list[int] = []
     node, joins = wanted.chain.node, wanted.chain.joins
+    counts = [len(state.entries[node]) if node > 0 else 0] if joins else []
     try:
         for k in range(1, len(joins)):
-            counts.append(len(engine.entries(state, node, joins[:k])))
+            counts.append(len(engine.held_entries(state, node, joins[:k])))
         reach, inputs = engine.pass_of(state, wanted)
     except LimitError:
-        return None, Told((*counts, engine.refused[joins[: len(counts) + 1]]))
+        return None, Told((*counts, engine.refused[joins[: len(counts)]]))
     if joins:
         counts.append(reach.count_rows())
     workshop, inputs = engine.workshop, inputs._replace(max_bins=EVERY)

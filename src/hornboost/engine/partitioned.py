@@ -69,6 +69,7 @@ class PartitionedEngine(Engine):
             "max_entries": self.max_entries,
             "constants": self.constants,
             "max_bins": self.max_bins,
+            "ways": self.ways,
         }
         room = self.cache.limit // self.parts.together
         token = new_token()
@@ -179,6 +180,7 @@ class PartitionedEngine(Engine):
             max_entries=self.max_entries,
             constants=self.constants,
             max_bins=self.max_bins,
+            ways=self.ways,
             workshop=self.workshop,
         )
 
@@ -209,10 +211,10 @@ class PartitionedEngine(Engine):
         """A group of a frontier, by what partitions tell together of its blocks."""
         options = []
         for wanted, told in zip(blocks, together, strict=True):
-            most = told.too_many(self.most_entries)
+            most = told.too_many(wanted.chain, self.limits)
             if most is not None:
-                self.refused[wanted.chain.joins[: most[0] + 1]] = most[1]
-            if not told.is_left_out(wanted, self.most_entries):
+                self.refused[most[0]] = most[1]
+            if not told.is_left_out(wanted, self.limits):
                 attributes = self.shown(state, wanted)
                 options.append(Option(wanted.chain, numbered(attributes, wanted.selected, told), attributes))
         whole, asked = NodeOptions.of(options), Asked(new_token(), tuple(blocks))

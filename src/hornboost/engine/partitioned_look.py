@@ -93,7 +93,7 @@ class Outlook:
         options, at = iter(group.options), 0
         out = zeros(group.size, width)
         for one, told, sums in zip(wanted, summed.told, summed.sums, strict=True):
-            if not told.is_left_out(one, self.engine.most_entries):
+            if not told.is_left_out(one, self.engine.limits):
                 block = next(options).block
                 into = out[at : at + block.conditions.size]
                 if block.ages is None:

@@ -11,7 +11,7 @@ from hornboost.engine.cache import Cache
 from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts
 from hornboost.engine.joins import FIRST_NEW
-from hornboost.engine.needs import MOST_ENTRIES
+from hornboost.engine.needs import MOST_ENTRIES, NO_LIMITS, Limits
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError
 from hornboost.engine.reach import (
     NO_OFFSETS,
@@ -42,11 +42,14 @@ class Reaching:
     examples: Table
     facts: Facts
     cache: Cache
+    ways: Limits
 
     if TYPE_CHECKING:
 
         @property
         def refused(self) -> dict[tuple[Join, ...], int]: ...
+        @property
+        def limits(self) -> Limits: ...
         @property
         def most_entries(self) -> int: ...
         def key(self, table: str, column: str, is_root: bool) -> Codes: ...
@@ -66,6 +69,14 @@ class Reaching:
                 self.cache.put(key, known, known.nbytes)
         return known
 
+    def held_entries(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Entries:
+        """`entries` that are held on the way to other rows; refused where there are too many."""
+        if self.limits.is_strict:
+            known: Entries | None = self.cache.get(("entries", state.entries[node].number, joins))
+            n = self.reach(state, node, joins, at_once).count_rows() if known is None else len(known)
+            self.check_count(n, joins, held=True)
+        return self.entries(state, node, joins, at_once)
+
     def checked_reach(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Reach:
         """The rows that joins reach from a node; refused where there are too many."""
         check()
@@ -73,14 +84,21 @@ class Reaching:
         self.check_count(reach.count_rows(), joins)
         return reach
 
-    def check_count(self, count: int, joins: tuple[Join, ...]) -> None:
-        """Refuse joins that reach more rows than there is room for, and remember that they were."""
-        if count > min(self.most_entries, MOST_ENTRIES):
+    def check_count(self, count: int, joins: tuple[Join, ...], *, held: bool = False) -> None:
+        """Refuse joins that reach more rows than they may, or than may be held on the way; remember that they were."""
+        limit = self.limits.held if held else self.limits.reached
+        if count > limit:
             self.refused[joins] = count
-            raise LimitError(
-                f"the join {path_text(joins)} reaches {count:,} rows, and there is memory for {self.most_entries:,}; "
-                "raise memory_limit to follow it"
-            )
+            reaches = f"the join {path_text(joins)} reaches {count:,} rows"
+            if self.is_wide(count):
+                raise LimitError(
+                    f"{reaches}, and up to {limit:,} are followed; set max_depth to follow it all the same"
+                )
+            raise LimitError(f"{reaches}, and there is memory for {limit:,}; raise memory_limit to follow it")
+
+    def is_wide(self, count: int) -> bool:
+        """Whether so many rows are refused by `ways`, and not for want of memory."""
+        return self.ways != NO_LIMITS and (count > self.ways.reached or count <= self.most_entries)
 
     def reach(
         self,
@@ -122,8 +140,10 @@ class Reaching:
     ) -> tuple[Entries, Callable[[Ref], Codes]]:
         """The entries that the last join of a chain leads from, and the keys of variables there."""
         if len(joins) == 1:
+            if node > 0 and self.limits.is_strict:
+                self.check_count(len(state.entries[node]), joins, held=True)
             return state.entries[node], lambda ref: state.codes(node, ref, self.key)
-        above = self.entries(state, node, joins[:-1], at_once) if before is None else before
+        above = self.held_entries(state, node, joins[:-1], at_once) if before is None else before
 
         def lookup(ref: Ref) -> Codes:
             if ref.node == FIRST_NEW - (len(joins) - 2):

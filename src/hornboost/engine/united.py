@@ -13,13 +13,16 @@ from hornboost.engine.ages import Ages
 from hornboost.engine.attributes import Attributes
 from hornboost.engine.blocks import Block, numbers_of
 from hornboost.engine.frontier import Wanted
+from hornboost.engine.joins import Chain
+from hornboost.engine.needs import Limits
 from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, NO_TIMES, Codes, Floats, Longs
+from hornboost.engine.tree import Join
 
 Number = TypeVar("Number", bound=np.generic)
 
 
 class Told(NamedTuple):
-    """What is known of a block: how many rows the chain reaches, join after join, and which conditions there are.
+    """What is known of a block: how many rows the chain begins with and reaches, join after join, and its conditions.
 
     `dropped` says whether its closing drops a row. `conditions` are raw numbers, without those on ages, of which the
     distinct values are told.
@@ -36,14 +39,19 @@ class Told(NamedTuple):
         """How many conditions there are, with those on ages."""
         return self.conditions.size + self.oldest.size + self.youngest.size
 
-    def too_many(self, limit: int) -> tuple[int, int] | None:
-        """The first join of the chain that reaches more rows than the limit, counted from 0, and how many."""
-        return next(((k, count) for k, count in enumerate(self.counts) if count > limit), None)
+    def too_many(self, chain: Chain, limits: Limits) -> tuple[tuple[Join, ...], int] | None:
+        """The first joins of the chain that reach more rows than they may, and how many."""
+        for k, count in enumerate(self.counts):
+            most = limits.held if k < len(chain.joins) else limits.reached
+            if count > most and (k > 0 or limits.is_strict):
+                return chain.joins[: max(k, 1)], count
+        return None
 
-    def is_left_out(self, wanted: Wanted, limit: int) -> bool:
+    def is_left_out(self, wanted: Wanted, limits: Limits) -> bool:
         """Whether a block is no part of a frontier: its chain reaches too much, or its closing says nothing."""
         closes = bool(wanted.chain.joins and wanted.chain.joins[-1].equal)
-        return self.too_many(limit) is not None or (closes and not self.dropped and not wanted.even_idle)
+        is_idle = closes and not self.dropped and not wanted.even_idle
+        return is_idle or self.too_many(wanted.chain, limits) is not None
 
 
 def told_of(block: Block, dropped: bool, counts: tuple[int, ...]) -> Told:

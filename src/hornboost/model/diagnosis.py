@@ -11,6 +11,7 @@ import numpy as np
 from hornboost.data.distances import about_unreached
 from hornboost.data.table import Column
 from hornboost.engine import Engine
+from hornboost.engine.tree import path_text
 from hornboost.learners.problem import Problem
 from hornboost.model.ensemble import Ensemble
 
@@ -114,14 +115,25 @@ def _about_tables(problem: Problem) -> list[str]:
 
 
 def _about_limits(problem: Problem) -> list[str]:
-    return [about_refused(problem.engine)] if problem.engine.refused else []
+    about = about_refused(problem.engine)
+    return [] if about is None else [about]
 
 
-def about_refused(engine: Engine) -> str:
-    """That joins were left out, and the one that reaches most rows."""
-    joins, count = max(engine.refused.items(), key=lambda item: item[1])
+def about_wide(engine: Engine) -> dict[str, str]:
+    """The joins that were left out since they lead to far more rows than there are, and how many at most."""
+    why = "rows are too many to be followed for each rule; set max_depth to do so all the same"
+    wide = sorted((count, path_text(joins)) for joins, count in engine.refused.items() if engine.is_wide(count))
+    return {path: f"{count:,} {why}" for count, path in wide}
+
+
+def about_refused(engine: Engine) -> str | None:
+    """That joins were left out for want of memory, and the one that reaches most rows."""
+    refused = {joins: count for joins, count in engine.refused.items() if not engine.is_wide(count)}
+    if not refused:
+        return None
+    joins, count = max(refused.items(), key=lambda item: item[1])
     path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
-    were = "1 join was" if len(engine.refused) == 1 else f"{len(engine.refused)} joins were"
+    were = "1 join was" if len(refused) == 1 else f"{len(refused)} joins were"
     return (
         f"{were} left out because there is memory for {engine.most_entries:,} of the rows that a join reaches ({path} "
         f"reaches {count:,}); raise memory_limit, or divide the database with 'hornboost partition'"
@@ -130,8 +142,9 @@ def about_refused(engine: Engine) -> str:
 
 def warn_if_refused(engine: Engine) -> None:
     """Say once in a fit that the model was learned without some joins."""
-    if engine.refused:
-        warnings.warn(f"{about_refused(engine)} (see refused_)", JoinsLeftOutWarning, stacklevel=5)
+    about = about_refused(engine)
+    if about is not None:
+        warnings.warn(f"{about} (see refused_)", JoinsLeftOutWarning, stacklevel=5)
 
 
 def warn_if_unreached(missed: Mapping[str, str], target: str, max_depth: int) -> None:
