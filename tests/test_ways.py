@@ -11,7 +11,7 @@ import pytest
 
 import hornboost as hb
 from hornboost.engine import Engine, needs
-from hornboost.engine.needs import Limits
+from hornboost.engine.needs import Ways
 from hornboost.engine.partitioned import PartitionedEngine
 from hornboost.engine.tree import path_text
 from hornboost.stopping import OUT_OF_TIME
@@ -30,7 +30,7 @@ def test_what_is_left_out_reaches_more_than_it_may_and_nothing_else_is(database)
     whole = database()
     examples = whole.encode(whole.examples()[0])
     free = Engine(whole, examples, max_depth=3, look_ahead=3)
-    limits = Limits(reached=400, held=150)
+    limits = Ways(reached=400, held=150)
     limited = Engine(whole, examples, max_depth=3, look_ahead=3, ways=limits)
     chains = {option.chain for option in free.frontier(free.root()).groups[0].options}
     kept = {option.chain for option in limited.frontier(limited.root()).groups[0].options}
@@ -50,7 +50,7 @@ def test_partitions_leave_out_the_same(tmp_path: Path) -> None:
     examples = database.encode(database.examples()[0])
     for seed in range(6):
         rng = Random(seed)
-        ways = Limits(rng.choice([200, 400]), rng.choice([50, 150]))
+        ways = Ways(rng.choice([200, 400]), rng.choice([50, 150]))
         options = {"max_depth": 3, "look_ahead": 3, "ways": ways}
         here = Engine(database, examples, **options)
         there = PartitionedEngine(parts, parts.encode(parts.examples()[0]), **options)

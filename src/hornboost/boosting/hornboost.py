@@ -83,7 +83,8 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     n_conditions_ : int
         Conditions in all rules together.
     left_out_ : dict
-        Aggregates and paths that were not computed, and kinds of keys that rules do not name, with the reason.
+        Aggregates and paths that were not computed, joins that lead to far too many rows, and kinds of keys that rules
+        do not name, with the reason.
     history_ : DataFrame
         A row a round: rule, gain in the training loss, seconds.
 

@@ -23,7 +23,7 @@ from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement,
 from hornboost.engine.holders import Holders, n_held, root_columns
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import Chain, JoinGraph, Visible
-from hornboost.engine.needs import ENTRY_BYTES, MOST_ENTRIES, NO_LIMITS, Limits, Needs
+from hornboost.engine.needs import ENTRY_BYTES, EVERY_WAY, MOST_ENTRIES, Needs, Ways
 from hornboost.engine.numbers import Look, Numbers
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
 from hornboost.engine.reach import (
@@ -101,7 +101,7 @@ class Engine(Reaching):
         n_jobs: int = 1,
         constants: Sequence[str] = (),
         max_bins: int = MAX_BINS,
-        ways: Limits = NO_LIMITS,
+        ways: Ways = EVERY_WAY,
         workshop: Workshop | None = None,
     ) -> None:
         self.database = database
@@ -162,7 +162,7 @@ class Engine(Reaching):
         return self.workshop.most_entries
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> Ways:
         """How many rows joins may reach before they are refused."""
         return self.ways.within(min(self.most_entries, MOST_ENTRIES))
 

@@ -17,7 +17,7 @@ MOST_ENTRIES = (1 << 31) - 1
 """Entries of a literal at most, whatever the memory: their numbers are of 32 bits."""
 
 
-class Limits(NamedTuple):
+class Ways(NamedTuple):
     """Rows that joins may reach, from all examples together: behind the last join, and held on the way to others."""
 
     reached: int = MOST_ENTRIES
@@ -28,12 +28,12 @@ class Limits(NamedTuple):
         """Whether fewer rows are followed than are looked at."""
         return self.held < self.reached
 
-    def within(self, most: int) -> Limits:
+    def within(self, most: int) -> Ways:
         """These where there is room for so many."""
-        return Limits(min(self.reached, most), min(self.held, most))
+        return Ways(min(self.reached, most), min(self.held, most))
 
 
-NO_LIMITS = Limits()
+EVERY_WAY = Ways()
 
 MANY, OF_ROWS = 1_000_000, 20
 """Rows that may be held on the way to others: so many, or so many times as many as the database has."""
@@ -42,13 +42,13 @@ WIDER = 10
 """How many times as many the last join may reach: it is looked at, and not followed further."""
 
 
-def affordable(database: Database) -> Limits:
+def affordable(database: Database) -> Ways:
     """How many rows joins may reach so that they can be followed for one rule after the other.
 
     Keys that nearly all rows share, such as a comma among words, lead to far more.
     """
     held = max(MANY, OF_ROWS * sum(table.n_rows for table in database.tables.values()))
-    return Limits(WIDER * held, held)
+    return Ways(WIDER * held, held)
 
 
 class Needs(NamedTuple):

@@ -11,7 +11,7 @@ from hornboost.engine.cache import Cache
 from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts
 from hornboost.engine.joins import FIRST_NEW
-from hornboost.engine.needs import MOST_ENTRIES, NO_LIMITS, Limits
+from hornboost.engine.needs import EVERY_WAY, MOST_ENTRIES, Ways
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError
 from hornboost.engine.reach import (
     NO_OFFSETS,
@@ -42,14 +42,14 @@ class Reaching:
     examples: Table
     facts: Facts
     cache: Cache
-    ways: Limits
+    ways: Ways
 
     if TYPE_CHECKING:
 
         @property
         def refused(self) -> dict[tuple[Join, ...], int]: ...
         @property
-        def limits(self) -> Limits: ...
+        def limits(self) -> Ways: ...
         @property
         def most_entries(self) -> int: ...
         def key(self, table: str, column: str, is_root: bool) -> Codes: ...
@@ -98,7 +98,7 @@ class Reaching:
 
     def is_wide(self, count: int) -> bool:
         """Whether so many rows are refused by `ways`, and not for want of memory."""
-        return self.ways != NO_LIMITS and (count > self.ways.reached or count <= self.most_entries)
+        return self.ways != EVERY_WAY and (count > self.ways.reached or count <= self.most_entries)
 
     def reach(
         self,

@@ -14,7 +14,7 @@ from hornboost.engine.attributes import Attributes
 from hornboost.engine.blocks import Block, numbers_of
 from hornboost.engine.frontier import Wanted
 from hornboost.engine.joins import Chain
-from hornboost.engine.needs import Limits
+from hornboost.engine.needs import Ways
 from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, NO_TIMES, Codes, Floats, Longs
 from hornboost.engine.tree import Join
 
@@ -39,7 +39,7 @@ class Told(NamedTuple):
         """How many conditions there are, with those on ages."""
         return self.conditions.size + self.oldest.size + self.youngest.size
 
-    def too_many(self, chain: Chain, limits: Limits) -> tuple[tuple[Join, ...], int] | None:
+    def too_many(self, chain: Chain, limits: Ways) -> tuple[tuple[Join, ...], int] | None:
         """The first joins of the chain that reach more rows than they may, and how many."""
         for k, count in enumerate(self.counts):
             most = limits.held if k < len(chain.joins) else limits.reached
@@ -47,7 +47,7 @@ class Told(NamedTuple):
                 return chain.joins[: max(k, 1)], count
         return None
 
-    def is_left_out(self, wanted: Wanted, limits: Limits) -> bool:
+    def is_left_out(self, wanted: Wanted, limits: Ways) -> bool:
         """Whether a block is no part of a frontier: its chain reaches too much, or its closing says nothing."""
         closes = bool(wanted.chain.joins and wanted.chain.joins[-1].equal)
         is_idle = closes and not self.dropped and not wanted.even_idle
