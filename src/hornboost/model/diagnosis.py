@@ -120,10 +120,16 @@ def _about_limits(problem: Problem) -> list[str]:
 
 
 def about_wide(engine: Engine) -> dict[str, str]:
-    """The joins that were left out since they lead to far more rows than there are, and how many at most."""
+    """The joins from the examples that were left out since they lead to far more rows than there are, and how many.
+
+    Some rules may go without further joins, from the rows that they reach.
+    """
     why = "rows are too many to be followed for each rule; set max_depth to do so all the same"
-    wide = sorted((count, path_text(joins)) for joins, count in engine.refused.items() if engine.is_wide(count))
-    return {path: f"{count:,} {why}" for count, path in wide}
+    return {
+        path_text(joins): f"{count:,} {why}"
+        for joins, count in engine.refused.items()
+        if engine.is_wide(count) and joins[0].source is not None and joins[0].source.node == 0
+    }
 
 
 def about_refused(engine: Engine) -> str | None:
