@@ -13,7 +13,7 @@ from hornboost.engine.engine import Engine
 from hornboost.engine.joins import Chain
 from hornboost.engine.key_kernels import Codes, Floats, Longs
 from hornboost.engine.reach import gathered
-from hornboost.engine.tree import Join
+from hornboost.engine.tree import Join, path_text
 from hornboost.errors import LimitError
 from hornboost.jit import jit
 from hornboost.stopping import check
@@ -23,7 +23,7 @@ Values = NDArray[np.float64] | NDArray[np.object_]
 
 
 def check_reach(engine: Engine, joins: tuple[Join, ...]) -> None:
-    """Refuse joins from the examples that reach too many rows."""
+    """Refuse joins from the examples that reach too many rows to hold all of them."""
     key = ("counts", engine.root().number, joins)
     counts: Longs | None = engine.cache.get(key)
     if counts is None:
@@ -31,6 +31,8 @@ def check_reach(engine: Engine, joins: tuple[Join, ...]) -> None:
         engine.cache.put(key, counts, counts.nbytes)
     for k, count in enumerate(counts.tolist(), start=1):
         engine.check_count(count, joins[:k], held=k < len(joins))
+    if counts[-1] > engine.limits.held:
+        raise LimitError(f"the join {path_text(joins)} reaches {counts[-1]:,} rows, too many to hold all of them")
 
 
 def sharers(engine: Engine, chain: Chain, columns: Sequence[str]) -> list[Longs]:
