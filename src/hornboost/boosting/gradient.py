@@ -36,6 +36,7 @@ from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
 from hornboost.engine.needs import affordable
+from hornboost.engine.paths import left_out
 from hornboost.errors import DataError
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
@@ -48,7 +49,6 @@ from hornboost.learners.problem import Problem
 from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
 from hornboost.model.checkpoint import Checkpoint
-from hornboost.model.diagnosis import about_wide
 from hornboost.model.votes import Round, Vote
 from hornboost.stopping import OUT_OF_TIME, check, in_part_of_the_time, learning
 
@@ -308,6 +308,8 @@ class GradientBooster(Booster):
                 for table, distance in found.items()
                 if distance > farthest
             }
+        with in_part_of_the_time(TRIALS), learning():
+            self.left_out_ |= left_out(problem.engine, near)
         return tuple(dict.fromkeys((near, min(farthest, max(near + 1, *found.values())))))
 
     def _ways_to_vote(self) -> tuple[bool, ...]:
@@ -327,8 +329,6 @@ class GradientBooster(Booster):
 
     def _finish(self, training: Training, runs: list[Run], reason: str | None) -> None:
         super()._finish(training, runs, reason)
-        if training.problem is not None:
-            self.left_out_ |= about_wide(training.problem.engine)
         self.path_ = path(self._votes.rounds, self.history_, self._held_out_losses)
         self.path_.attrs["loss"] = self._loss.name
         self.n_conditions_ = sum(rule.clause.length for rule in self.ensemble_.rules)

@@ -174,6 +174,13 @@ class Partitionable:
         counts = np.bincount(codes[codes >= 0])
         return int(counts.sum()), int((counts * counts).sum())
 
+    @property
+    def n_rows(self) -> int:
+        """The rows of all tables, also where most of them are in partitions."""
+        if self._store is not None:
+            return sum(entry.rows for entry in self._store.manifest.tables)
+        return sum(table.n_rows for table in self._built.tables.values())
+
     def n_identifiers(self, domain: str) -> int:
         """How many identifiers key columns share, also where most of them are in partitions."""
         return self._built.domains[domain].size if self._store is None else self._store.n_identifiers(domain)

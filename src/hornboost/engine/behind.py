@@ -13,6 +13,7 @@ from hornboost.engine.engine import Engine
 from hornboost.engine.joins import Chain
 from hornboost.engine.key_kernels import Codes, Floats, Longs
 from hornboost.engine.reach import gathered
+from hornboost.engine.reaching import TooManyRowsError
 from hornboost.engine.tree import Join, path_text
 from hornboost.errors import LimitError
 from hornboost.jit import jit
@@ -30,8 +31,8 @@ def check_reach(engine: Engine, joins: tuple[Join, ...]) -> None:
         counts = engine.total(_counts, joins)
         engine.cache.put(key, counts, counts.nbytes)
     for k, count in enumerate(counts.tolist(), start=1):
-        engine.check_count(count, joins[:k], held=k < len(joins))
-    if counts[-1] > engine.limits.held:
+        engine.check_count(count, joins[:k], on_the_way=k < len(joins))
+    if counts[-1] > engine.ways.held:
         raise LimitError(f"the join {path_text(joins)} reaches {counts[-1]:,} rows, too many to hold all of them")
 
 
@@ -72,8 +73,8 @@ def _counts(engine: Engine, joins: tuple[Join, ...]) -> Longs:
     try:
         for k in range(len(joins)):
             counts[k] = engine.checked_reach(engine.root(), 0, joins[: k + 1]).count_rows()
-    except LimitError:
-        counts[k] = engine.refused.get(joins[: k + 1], 0)  # not there where the joins before it reach too many
+    except TooManyRowsError as error:
+        counts[k] = error.count
     return counts
 
 

@@ -314,7 +314,7 @@ class Pairs:
         pool: Executor | None,
         n_threads: int,
     ) -> None:
-        """Write the weight of the covered examples of each condition, by class, into `out`, which must be zero."""
+        """Write the weight of the covered examples of each condition, by class, into `out`, which is zero there."""
         if self._is_small(pool) and self.holders is None:
             kernels.weigh(
                 *(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops),
@@ -329,10 +329,10 @@ class Pairs:
     ) -> None:
         """Write the sums of signed numbers, a column a channel, over each condition's examples into `out`.
 
-        Only covered examples count, and `out` must be zero.
+        Only covered examples count, and `out` must be zero at these conditions.
         """
         if self._is_small(pool):
-            channels, covered = self._held(channels, covered)
+            channels, covered = self._by_holder(channels, covered)
             kernels.sum_up(
                 *(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops),
                 *(channels, covered, out),
@@ -353,7 +353,11 @@ class Pairs:
         """Add the weight of each covered example to `out`, of thresholds to the tightest one alone."""
         if self.holders is not None:
             held = self.holders.weights(np.where(covered, weights, 0), classes, out.shape[1])
-            self._add_channels(held, self.holders.everyone, out, pool, n_threads)
+
+            def add_held(lo: int, hi: int, into: Longs) -> None:
+                union_kernels.histogram(lo, hi, self.segment_example, self.segment_start, self.pairs, held, into)
+
+            self._add(add_held, out, pool, n_threads)
             return
 
         def add(lo: int, hi: int, into: Longs) -> None:
@@ -367,9 +371,9 @@ class Pairs:
         self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int
     ) -> None:
         """Add the numbers of each covered example to `out`, of thresholds to the tightest one alone."""
-        self._add_channels(*self._held(channels, covered), out, pool, n_threads)
+        self._add_channels(*self._by_holder(channels, covered), out, pool, n_threads)
 
-    def _held(self, channels: Longs, covered: NDArray[np.bool_]) -> tuple[Longs, NDArray[np.bool_]]:
+    def _by_holder(self, channels: Longs, covered: NDArray[np.bool_]) -> tuple[Longs, NDArray[np.bool_]]:
         """The numbers of the examples or, where segments are those of keys, their sums by key; and which count."""
         if self.holders is None:
             return channels, covered

@@ -20,7 +20,7 @@ from hornboost.engine.cache import Cache
 from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts, writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted, refined_specs
-from hornboost.engine.holders import Holders, n_held, root_columns
+from hornboost.engine.holders import Holders, n_reached, root_columns
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import Chain, JoinGraph, Visible
 from hornboost.engine.needs import ENTRY_BYTES, EVERY_WAY, MOST_ENTRIES, Needs, Ways
@@ -126,7 +126,7 @@ class Engine(Reaching):
         self._aggregates = Attributes(examples, aggregated=True, max_bins=max_bins)
         self._root_keys = {column.name: writable(column.values, CODE) for column in examples.keys}
         self._root = root_state(examples.n_rows, examples.name)
-        self._held_by: dict[str, tuple[Engine, Holders] | None] = {}
+        self._shared_by: dict[str, tuple[Engine, Holders] | None] = {}
 
     def over(self, examples: Table) -> Engine:
         """An engine over other examples with the same limits and constants,
@@ -144,12 +144,12 @@ class Engine(Reaching):
             workshop=self.workshop,
         )
 
-    def held_by(self, column: str) -> tuple[Engine, Holders] | None:
+    def shared_by(self, column: str) -> tuple[Engine, Holders] | None:
         """An engine over the distinct keys of a column of the examples, and who has which; None where few share one."""
-        if column not in self._held_by:
+        if column not in self._shared_by:
             holders = Holders.of(self.examples, column)
-            self._held_by[column] = None if holders is None else (self.over(holders.table), holders)
-        return self._held_by[column]
+            self._shared_by[column] = None if holders is None else (self.over(holders.table), holders)
+        return self._shared_by[column]
 
     @property
     def refused(self) -> dict[tuple[Join, ...], int]:
@@ -163,8 +163,13 @@ class Engine(Reaching):
 
     @property
     def limits(self) -> Ways:
-        """How many rows joins may reach before they are refused."""
-        return self.ways.within(min(self.most_entries, MOST_ENTRIES))
+        """How many rows joins may reach, in all partitions together, before they are refused."""
+        return self.ways.within(self.most_entries)
+
+    def note_refused(self, joins: tuple[Join, ...], count: int) -> None:
+        """Remember joins that all partitions, or pieces, together have no room for."""
+        if count > self.most_entries:
+            self.refused[joins] = count
 
     def root(self) -> State:
         """The state of the clause with an empty body."""
@@ -349,7 +354,7 @@ class Engine(Reaching):
 
         None when it reaches too much, or its closing drops nothing.
         """
-        held = self._held(wanted) if by_key else None
+        held = self._shared(wanted) if by_key else None
         try:
             if held is not None:
                 return self._block_of_keys(wanted, *held)
@@ -361,7 +366,7 @@ class Engine(Reaching):
         bare = wanted.bare and bool(wanted.chain.joins)
         return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs)
 
-    def _held(self, wanted: Wanted) -> tuple[Engine, Holders] | None:
+    def _shared(self, wanted: Wanted) -> tuple[Engine, Holders] | None:
         """By what the rows of a block are held, if it hangs on one key of the examples that many share.
 
         How ages are told apart depends on how many examples have each.
@@ -369,14 +374,14 @@ class Engine(Reaching):
         columns = root_columns(wanted.chain) if wanted.chain.node == 0 else set()
         if len(columns) != 1 or self.attributes(wanted.chain.table, False).age in wanted.selected:
             return None
-        return self.held_by(columns.pop())
+        return self.shared_by(columns.pop())
 
     def _block_of_keys(self, wanted: Wanted, over: Engine, holders: Holders) -> Block | None:
         """A block whose segments are those of keys; refused where the examples together reach too much."""
         joins = wanted.chain.joins
         for k in range(1, len(joins) + 1):
             reach = over.reach(over.root(), 0, joins[:k], self.max_entries)
-            self.check_count(n_held(reach, holders), joins[:k], held=k < len(joins))
+            self.check_count(n_reached(reach, holders), joins[:k], on_the_way=k < len(joins))
         block = over._block(over.root(), wanted, by_key=False)
         return None if block is None else replace(block, holders=holders)
 
@@ -385,8 +390,11 @@ class Engine(Reaching):
         joins = wanted.chain.joins
 
         def of_piece(part: State) -> tuple[Block, Told]:
+            held = [
+                self.held_entries(part, wanted.chain.node, joins[:k], self.max_entries) for k in range(1, len(joins))
+            ]
             reach, inputs = self.pass_of(part, wanted, self.max_entries)
-            counts = *(0,) * (len(joins) - 1), reach.example.size, reach.count_rows()
+            counts = 0, *map(len, held), reach.count_rows()
             every = inputs._replace(max_bins=MOST_ENTRIES)
             block, dropped = pass_over(reach, every, wanted.bare, self.workshop.pool, self.workshop.n_jobs)
             return block, told_of(block, dropped, counts)
@@ -397,7 +405,7 @@ class Engine(Reaching):
             return None
         most = told.too_many(wanted.chain, self.limits)
         if most is not None:
-            self.refused[most[0]] = most[1]
+            self.note_refused(*most)
         return None if told.is_left_out(wanted, self.limits) else block
 
     def pass_of(

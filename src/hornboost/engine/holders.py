@@ -45,11 +45,11 @@ class Holders:
 
     def sums(self, channels: Longs, covered: Mask) -> Longs:
         """The sums of signed numbers, a column a channel, over the covered examples with each key."""
-        return kernels.held_sums(self.holder, len(self), channels, covered)
+        return kernels.sums_by_holder(self.holder, len(self), channels, covered)
 
     def weights(self, weights: Longs, classes: Codes, n_classes: int) -> Longs:
         """The weight of the examples with each key, by class."""
-        return kernels.held_weights(self.holder, len(self), weights, classes, n_classes)
+        return kernels.weights_by_holder(self.holder, len(self), weights, classes, n_classes)
 
 
 def _distinct(examples: Table, column: str) -> tuple[Codes, Column | None, NDArray[np.intp]]:
@@ -63,7 +63,7 @@ def _distinct(examples: Table, column: str) -> tuple[Codes, Column | None, NDArr
     return (both // moments.size - 1).astype(CODE), cutoffs.holding(moments[both % moments.size]), holder
 
 
-def n_held(reach: Reach, holders: Holders | None) -> int:
+def n_reached(reach: Reach, holders: Holders | None) -> int:
     """How many rows a join reaches from all examples, followed from their distinct keys where there are holders."""
     if holders is None:
         return reach.count_rows()

@@ -17,11 +17,14 @@ MOST_ENTRIES = (1 << 31) - 1
 """Entries of a literal at most, whatever the memory: their numbers are of 32 bits."""
 
 
+EVERY = 1 << 62
+
+
 class Ways(NamedTuple):
     """Rows that joins may reach, from all examples together: behind the last join, and held on the way to others."""
 
-    reached: int = MOST_ENTRIES
-    held: int = MOST_ENTRIES
+    reached: int = EVERY
+    held: int = EVERY
 
     @property
     def is_strict(self) -> bool:
@@ -47,7 +50,7 @@ def affordable(database: Database) -> Ways:
 
     Keys that nearly all rows share, such as a comma among words, lead to far more.
     """
-    held = max(MANY, OF_ROWS * sum(table.n_rows for table in database.tables.values()))
+    held = max(MANY, OF_ROWS * database.n_rows)
     return Ways(WIDER * held, held)
 
 

@@ -25,9 +25,9 @@ from hornboost.engine.numbers import Numbers
 from hornboost.engine.parts import Opener
 from hornboost.engine.plan import JoinPlan
 from hornboost.engine.reach import Codes, Longs
+from hornboost.engine.reaching import TooManyRowsError
 from hornboost.engine.state import State
 from hornboost.engine.united import Told, numbered, renumbered, told_of
-from hornboost.errors import LimitError
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -208,8 +208,8 @@ def _built(engine: Engine, state: State, wanted: Wanted) -> tuple[Block | None, 
         for k in range(1, len(joins)):
             counts.append(len(engine.held_entries(state, node, joins[:k])))
         reach, inputs = engine.pass_of(state, wanted)
-    except LimitError:
-        return None, Told((*counts, engine.refused[joins[: len(counts)]]))
+    except TooManyRowsError as error:
+        return None, Told((*counts, error.count))
     if joins:
         counts.append(reach.count_rows())
     workshop, inputs = engine.workshop, inputs._replace(max_bins=EVERY)

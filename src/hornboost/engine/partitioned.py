@@ -213,7 +213,7 @@ class PartitionedEngine(Engine):
         for wanted, told in zip(blocks, together, strict=True):
             most = told.too_many(wanted.chain, self.limits)
             if most is not None:
-                self.refused[most[0]] = most[1]
+                self.note_refused(*most)
             if not told.is_left_out(wanted, self.limits):
                 attributes = self.shown(state, wanted)
                 options.append(Option(wanted.chain, numbered(attributes, wanted.selected, told), attributes))

@@ -11,7 +11,7 @@ from hornboost.engine.cache import Cache
 from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts
 from hornboost.engine.joins import FIRST_NEW
-from hornboost.engine.needs import EVERY_WAY, MOST_ENTRIES, Ways
+from hornboost.engine.needs import MOST_ENTRIES, Ways
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError
 from hornboost.engine.reach import (
     NO_OFFSETS,
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     from hornboost.data import Database
 
 
+class TooManyRowsError(LimitError):
+    """Joins reach more rows than may be followed, and how many."""
+
+    def __init__(self, message: str, count: int) -> None:
+        super().__init__(message)
+        self.count = count
+
+
 class Reaching:
     """What follows joins; an `Engine` scores and refines by them."""
 
@@ -48,8 +56,6 @@ class Reaching:
 
         @property
         def refused(self) -> dict[tuple[Join, ...], int]: ...
-        @property
-        def limits(self) -> Ways: ...
         @property
         def most_entries(self) -> int: ...
         def key(self, table: str, column: str, is_root: bool) -> Codes: ...
@@ -71,10 +77,10 @@ class Reaching:
 
     def held_entries(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Entries:
         """`entries` that are held on the way to other rows; refused where there are too many."""
-        if self.limits.is_strict:
+        if self.ways.is_strict:
             known: Entries | None = self.cache.get(("entries", state.entries[node].number, joins))
             n = self.reach(state, node, joins, at_once).count_rows() if known is None else len(known)
-            self.check_count(n, joins, held=True)
+            self.check_count(n, joins, on_the_way=True)
         return self.entries(state, node, joins, at_once)
 
     def checked_reach(self, state: State, node: int, joins: tuple[Join, ...], at_once: int = MOST_ENTRIES) -> Reach:
@@ -84,21 +90,22 @@ class Reaching:
         self.check_count(reach.count_rows(), joins)
         return reach
 
-    def check_count(self, count: int, joins: tuple[Join, ...], *, held: bool = False) -> None:
-        """Refuse joins that reach more rows than they may, or than may be held on the way; remember that they were."""
-        limit = self.limits.held if held else self.limits.reached
-        if count > limit:
-            self.refused[joins] = count
-            reaches = f"the join {path_text(joins)} reaches {count:,} rows"
-            if self.is_wide(count):
-                raise LimitError(
-                    f"{reaches}, and up to {limit:,} are followed; set max_depth to follow it all the same"
-                )
-            raise LimitError(f"{reaches}, and there is memory for {limit:,}; raise memory_limit to follow it")
+    def check_count(self, count: int, joins: tuple[Join, ...], *, on_the_way: bool = False) -> None:
+        """Refuse joins that reach more rows than there is room for, and remember that they were.
 
-    def is_wide(self, count: int) -> bool:
-        """Whether so many rows are refused by `ways`, and not for want of memory."""
-        return self.ways != EVERY_WAY and (count > self.ways.reached or count <= self.most_entries)
+        And those that reach more than are looked at or, where further joins begin, than are held `on_the_way`.
+        """
+        most = self.ways.held if on_the_way else self.ways.reached
+        reaches = f"the join {path_text(joins)} reaches {count:,} rows"
+        if count > most:
+            raise TooManyRowsError(
+                f"{reaches}, and up to {most:,} are followed; set max_depth to do so all the same", count
+            )
+        if count > min(self.most_entries, MOST_ENTRIES):
+            self.refused[joins] = count
+            raise TooManyRowsError(
+                f"{reaches}, and there is memory for {self.most_entries:,}; raise memory_limit to follow it", count
+            )
 
     def reach(
         self,
@@ -140,8 +147,8 @@ class Reaching:
     ) -> tuple[Entries, Callable[[Ref], Codes]]:
         """The entries that the last join of a chain leads from, and the keys of variables there."""
         if len(joins) == 1:
-            if node > 0 and self.limits.is_strict:
-                self.check_count(len(state.entries[node]), joins, held=True)
+            if node > 0 and self.ways.is_strict:
+                self.check_count(len(state.entries[node]), joins, on_the_way=True)
             return state.entries[node], lambda ref: state.codes(node, ref, self.key)
         above = self.held_entries(state, node, joins[:-1], at_once) if before is None else before
 

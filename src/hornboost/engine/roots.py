@@ -18,7 +18,7 @@ from hornboost.engine import seeded_kernels as kernels
 from hornboost.engine.blocks import Block, build_block, united_keys
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import NodeOptions, Option
-from hornboost.engine.holders import Holders, n_held, root_columns
+from hornboost.engine.holders import Holders, n_reached, root_columns
 from hornboost.engine.joins import Chain
 from hornboost.engine.reach import NO_OFFSETS, NO_ROWS, Longs, Reach
 from hornboost.engine.tree import Join
@@ -54,7 +54,7 @@ class RootBuilder:
         for place, chain in enumerate(chains):
             columns = root_columns(chain)
             column = columns.pop() if len(columns) == 1 else None
-            if column is not None and engine.held_by(column) is None:
+            if column is not None and engine.shared_by(column) is None:
                 column = None
             source = self._source(column)[0]
             found.setdefault(column, []).extend((place, option) for option in self._options(source, chain))
@@ -67,7 +67,7 @@ class RootBuilder:
 
     def _source(self, column: str | None) -> tuple[Engine, Holders | None]:
         """The engine over the distinct keys of a column, where examples share them, and which each example has."""
-        held = None if column is None else self.engine.held_by(column)
+        held = None if column is None else self.engine.shared_by(column)
         return (self.engine, None) if held is None else held
 
     def _options(self, source: Engine, chain: Chain) -> list[Option]:
@@ -91,7 +91,7 @@ class RootBuilder:
         source, holders = self._source(joins[0].source.column)
         reach = source.reach(source.root(), 0, (*joins[:-1], replace(joins[-1], equal=())))
         try:
-            self.engine.check_count(n_held(reach, holders), joins)
+            self.engine.check_count(n_reached(reach, holders), joins)
         except LimitError:
             return False
         return True

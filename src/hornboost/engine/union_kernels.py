@@ -99,7 +99,7 @@ def united(
 
 
 @jit
-def held_sums(holder: Codes, n_holders: Int, channels: Longs, covered: Mask) -> Longs:
+def sums_by_holder(holder: Codes, n_holders: Int, channels: Longs, covered: Mask) -> Longs:
     """The sums of signed numbers, a column a channel, over the covered examples of each holder."""
     n_channels = channels.shape[1]
     out = np.zeros((n_holders, n_channels), np.int64)
@@ -111,9 +111,28 @@ def held_sums(holder: Codes, n_holders: Int, channels: Longs, covered: Mask) -> 
 
 
 @jit
-def held_weights(holder: Codes, n_holders: Int, weights: Longs, classes: Codes, n_classes: Int) -> Longs:
+def weights_by_holder(holder: Codes, n_holders: Int, weights: Longs, classes: Codes, n_classes: Int) -> Longs:
     """The weight of the examples of each holder by class."""
     out = np.zeros((n_holders, n_classes), np.int64)
     for who in range(holder.size):
         out[holder[who], classes[who]] += weights[who]
     return out
+
+
+@jit
+def histogram(
+    lo: Int, hi: Int, segment_holder: Codes, segment_start: Longs, pairs: Codes, held: Longs, out: Longs
+) -> None:
+    """Add the weight of each holder by class, which is none of most where there are many, to its conditions.
+
+    Looks at the segments lo..hi.
+    """
+    n_classes = np.uint64(out.shape[1])
+    cells = out.reshape(-1)
+    for segment in range(np.uint64(lo), np.uint64(hi)):
+        who = np.uint32(segment_holder[segment])
+        for label in range(n_classes):
+            weight = held[who, label]
+            if weight != 0:
+                for p in range(np.uint64(segment_start[segment]), np.uint64(segment_start[segment + np.uint64(1)])):
+                    cells[np.uint64(np.uint32(pairs[p])) * n_classes + label] += weight

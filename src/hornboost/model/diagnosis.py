@@ -11,7 +11,7 @@ import numpy as np
 from hornboost.data.distances import about_unreached
 from hornboost.data.table import Column
 from hornboost.engine import Engine
-from hornboost.engine.tree import path_text
+from hornboost.engine.paths import left_out
 from hornboost.learners.problem import Problem
 from hornboost.model.ensemble import Ensemble
 
@@ -115,31 +115,16 @@ def _about_tables(problem: Problem) -> list[str]:
 
 
 def _about_limits(problem: Problem) -> list[str]:
-    about = about_refused(problem.engine)
-    return [] if about is None else [about]
+    engine = problem.engine
+    wide = left_out(engine, engine.max_depth) if engine.ways.is_strict else {}
+    return [*([about_refused(engine)] if engine.refused else []), *(f"{name}: {why}" for name, why in wide.items())]
 
 
-def about_wide(engine: Engine) -> dict[str, str]:
-    """The joins from the examples that were left out since they lead to far more rows than there are, and how many.
-
-    Some rules may go without further joins, from the rows that they reach.
-    """
-    why = "rows are too many to be followed for each rule; set max_depth to do so all the same"
-    return {
-        path_text(joins): f"{count:,} {why}"
-        for joins, count in engine.refused.items()
-        if engine.is_wide(count) and joins[0].source is not None and joins[0].source.node == 0
-    }
-
-
-def about_refused(engine: Engine) -> str | None:
-    """That joins were left out for want of memory, and the one that reaches most rows."""
-    refused = {joins: count for joins, count in engine.refused.items() if not engine.is_wide(count)}
-    if not refused:
-        return None
-    joins, count = max(refused.items(), key=lambda item: item[1])
+def about_refused(engine: Engine) -> str:
+    """That joins were left out, and the one that reaches most rows."""
+    joins, count = max(engine.refused.items(), key=lambda item: item[1])
     path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
-    were = "1 join was" if len(refused) == 1 else f"{len(refused)} joins were"
+    were = "1 join was" if len(engine.refused) == 1 else f"{len(engine.refused)} joins were"
     return (
         f"{were} left out because there is memory for {engine.most_entries:,} of the rows that a join reaches ({path} "
         f"reaches {count:,}); raise memory_limit, or divide the database with 'hornboost partition'"
@@ -148,9 +133,8 @@ def about_refused(engine: Engine) -> str | None:
 
 def warn_if_refused(engine: Engine) -> None:
     """Say once in a fit that the model was learned without some joins."""
-    about = about_refused(engine)
-    if about is not None:
-        warnings.warn(f"{about} (see refused_)", JoinsLeftOutWarning, stacklevel=5)
+    if engine.refused:
+        warnings.warn(f"{about_refused(engine)} (see refused_)", JoinsLeftOutWarning, stacklevel=5)
 
 
 def warn_if_unreached(missed: Mapping[str, str], target: str, max_depth: int) -> None:
