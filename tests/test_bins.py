@@ -14,14 +14,17 @@ from hypothesis import strategies as st
 
 import hornboost as hb
 from dated_databases import dated_case
+from hornboost.boosting import gradient
 from hornboost.data import bins
 from hornboost.data.bins import Bins, numbered
 from hornboost.engine import Engine, Refinement
 from hornboost.engine.attributes import Attributes
+from hornboost.engine.partitioned import PartitionedEngine
 from hornboost.engine.seeded import SeededEngine
 from hornboost.errors import DataError
 from random_databases import RandomCase, cases
 from test_engine import CLASSES, Walk, clause_of, follow, some, walk_over, walks
+from test_partitioned_engine import look_around
 from test_times_engine import clause_of as dated_clause
 from test_times_engine import totals, weighted
 
@@ -216,3 +219,40 @@ def test_many_values_are_ranked_part_by_part(monkeypatch) -> None:
     monkeypatch.setattr(bins, "AT_ONCE", 7)
     np.testing.assert_array_equal(bins.ranks(values)[0], distinct)
     np.testing.assert_array_equal(bins.ranks(values)[1], codes)
+
+
+def test_thresholds_of_all_columns_of_a_table_are_bounded(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    n = 400
+    frames = {
+        "a": pd.DataFrame(
+            {"k": range(n), "x": rng.random(n), "few": rng.integers(0, 5, n), "z": rng.random(n).round(2)}
+        ),
+        "b": pd.DataFrame({"k": rng.integers(0, n, 3 * n), "u": rng.random(3 * n), "v": rng.random(3 * n)}),
+    }
+    frames["a"]["y"] = (frames["a"]["x"] > 0.4).astype(int)
+    database = hb.Database.from_frames(frames, target="a", key="k", label="y", foreign_keys=[("b.k", "a.k")])
+    examples = database.encode(database.examples()[0])
+    free, bound = Engine(database, examples), Engine(database, examples, max_thresholds=205)
+    root, rows = bound.attributes("a", True), bound.attributes("b", False)
+    for attributes in (root, rows):
+        attributes.codes(range(len(attributes.columns)))
+    assert root.sizes.tolist() == [105, 5, 95]  # all there are of the others, and the rest
+    assert rows.sizes.tolist() == [102, 102]
+    every = free.attributes("b", False)
+    every.codes([0])
+    assert {rows.test(0, offset) for offset in range(205)} < {every.test(0, offset) for offset in range(2 * 3 * n + 1)}
+    parts = database.partition(tmp_path / "parts", partitions=3, small_table=5)
+    there = PartitionedEngine(parts, parts.encode(parts.examples()[0]), max_thresholds=205)
+    look_around(0, bound, there, None)
+
+
+def test_hornboost_bounds_thresholds_unless_bins_are_given(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"x{k}": rng.random(300) for k in range(4)})
+    y = (X["x0"] + 0.1 * rng.random(300) > 0.5).astype(int)
+    monkeypatch.setattr(gradient, "THRESHOLDS", 40)
+    learned = [hb.HornBoostClassifier(random_state=0, **given).fit(X, y) for given in ({}, {"max_bins": 10})]
+    assert learned[0].rules_ == learned[1].rules_
+    monkeypatch.undo()
+    assert hb.HornBoostClassifier(random_state=0).fit(X, y).rules_ != learned[0].rules_

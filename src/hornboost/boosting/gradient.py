@@ -32,6 +32,7 @@ from hornboost.boosting.tuning import (
     search,
     tried,
 )
+from hornboost.data.bins import MAX_BINS
 from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
@@ -60,6 +61,9 @@ LENGTHS = (3, 1, 2, 5)
 
 NEAR = 2
 """Joins between an example and a row that rules look at first."""
+
+THRESHOLDS = 1 << 18
+"""Of the numeric columns of a table together; more take longer in every round, and tell next to nothing more apart."""
 
 STEP = 0.3
 """The share of a Newton step that a rule takes; half of it where it is grown on a part of the examples."""
@@ -166,6 +170,8 @@ class GradientBooster(Booster):
         options = super()._engine_options()
         is_far = isinstance(self.max_depth, str)
         depth = self._farthest() if is_far else self.max_depth
+        if self.max_bins == MAX_BINS:
+            options["max_thresholds"] = THRESHOLDS
         options |= {"max_depth": depth, "look_ahead": max(NEAR, depth), "constants": self._domains()[0]}
         return options if self.database is None or not is_far else {**options, "ways": affordable(self.database)}
 

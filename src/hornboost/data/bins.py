@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,20 @@ class Bins(NamedTuple):
         """Each distinct value in a bin of its own; NaN is none."""
         distinct = ranks(values)[0]
         return cls(distinct, distinct)
+
+
+def most_each(sizes: Sequence[int], most: int) -> int:
+    """How many bins each of some columns may have so that all of them together have no more than so many.
+
+    >>> most_each([10, 500, 900], 410), most_each([10, 50], 410)
+    (200, 50)
+    """
+    left, n = most, len(sizes)
+    for size in sorted(sizes):
+        if size * n > left:
+            return max(left // n, 2)
+        left, n = left - size, n - 1
+    return max(sizes, default=0)
 
 
 def ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.bins import MAX_BINS, Bins, numbered
+from hornboost.data.bins import MAX_BINS, Bins, most_each, numbered
 from hornboost.data.index import KeyIndex
 from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, MISSING, UNSEEN
@@ -70,7 +70,8 @@ class Attributes:
 
     A nominal attribute keeps its dictionary's codes; a numeric one is replaced by the rank of its value among the
     distinct values of the column (its `levels`, where the rows are some of more), so that every threshold is a code;
-    more than `max_bins` of them are put together in bins. Columns of a key domain in `constants` count as nominal.
+    more than `max_bins` of them are put together in bins, and so are more than `max_thresholds` of all columns
+    together, most of those columns that have most. Columns of a key domain in `constants` count as nominal.
     `aggregated` says to encode the aggregates of examples instead.
 
     `dated` says that the rows are seen by examples up to their cutoffs: if they have times, their age is the last
@@ -85,10 +86,12 @@ class Attributes:
         aggregated: bool = False,
         dated: bool = False,
         max_bins: int = MAX_BINS,
+        max_thresholds: int | None = None,
     ) -> None:
         self.table = table
         self._constants = constants or {}
         self.max_bins = min(max_bins, MOST) if aggregated else max_bins
+        self.max_thresholds = None if aggregated else max_thresholds
         shown: dict[Operand, Column] = {
             name: column
             for name, column in table.columns.items()
@@ -121,6 +124,8 @@ class Attributes:
         """The matrix of codes, a row an attribute; the rows of `selected` are filled."""
         if any(self.values[k] is None for k in selected):
             with self._lock:
+                if self.max_thresholds is not None and not self._bins:
+                    self._number(self.max_thresholds)
                 for k in selected:
                     if self.values[k] is None:
                         check()
@@ -209,11 +214,29 @@ class Attributes:
             )
         return self._layouts[selected]
 
+    def _number(self, most: int) -> None:
+        """Number the values of all numeric columns, in no more than so many bins together."""
+        numeric = [k for k in range(self._n_coded) if self.numeric[k]]
+        for k in numeric:
+            check()
+            self._number_one(k)
+        each = most_each([self._bins[k].size for k in numeric], most)
+        for k in numeric:
+            fine = self._bins[k]
+            if fine.size > each:
+                self._bins[k] = fine.at_most(each)
+                self._codes[k] = np.append(self._bins[k].number(fine.low), CODE(MISSING))[self._codes[k]]
+
+    def _number_one(self, k: int) -> None:
+        column = self.columns[k].here()
+        self._bins[k], self._codes[k] = numbered(column.numbers, self.max_bins, column.levels)
+
     def _encode(self, k: int) -> None:
         column = self.columns[k].here()
         values: NDArray[np.float64] | NDArray[np.object_]
         if column.kind == "numeric":
-            self._bins[k], self._codes[k] = numbered(column.numbers, self.max_bins, column.levels)
+            if k not in self._bins:
+                self._number_one(k)
             values = self._bins[k].low
         elif column.kind == "key":
             values, self._codes[k] = _constant_codes(self._constants[column.domain or ""], column.codes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -39,6 +38,7 @@ from hornboost.engine.seen import depends_on_cutoff, seen_satisfies
 from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
 from hornboost.engine.tree import Join
 from hornboost.engine.united import Told, told_of
+from hornboost.engine.workshop import Workshop
 from hornboost.errors import LimitError
 from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Test
@@ -52,20 +52,6 @@ FEW = 4
 
 BARE = -1
 """Stands for the literal without a test among the attributes of a block."""
-
-
-class Workshop:
-    """What engines over several sets of examples share.
-
-    Memory for what is kept, threads, how many entries there is room for, and a note of the joins that were refused.
-    """
-
-    def __init__(self, cache: Cache, n_jobs: int = 1, most_entries: int = MOST_ENTRIES) -> None:
-        self.cache = cache
-        self.most_entries = most_entries
-        self.n_jobs = n_jobs
-        self.pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
-        self.refused: dict[tuple[Join, ...], int] = {}
 
 
 class Place(NamedTuple):
@@ -82,10 +68,11 @@ class Engine(Reaching):
 
     `examples` is the encoded root (`Database.encode`). Where the literals on the way to another have more than
     `max_entries` entries, they are followed for some of the examples after the others. A chain of joins that reaches
-    more rows than fit into `memory_limit`, or than `ways` allows, is refused and recorded in `refused`. Blocks and
-    states are kept within `cache_bytes`, and no more than half of what the tables leave of the memory. Keys of the
-    domains in `constants` can be tested like nominal attributes. Of a numeric column, and of ages, at most `max_bins`
-    thresholds are tried in each direction. Nothing depends on `n_jobs` or on what is kept but the time.
+    more rows than fit into `memory_limit` is refused and recorded in `refused`; one that reaches more than `ways`
+    allows is left out, too. Blocks and states are kept within `cache_bytes`, and no more than half of what the tables
+    leave of the memory. Keys of the domains in `constants` can be tested like nominal attributes. Of a numeric column,
+    and of ages, at most `max_bins` thresholds are tried in each direction, of all columns of a table at most
+    `max_thresholds`. Nothing depends on `n_jobs` or on what is kept but the time.
     """
 
     def __init__(
@@ -101,6 +88,7 @@ class Engine(Reaching):
         n_jobs: int = 1,
         constants: Sequence[str] = (),
         max_bins: int = MAX_BINS,
+        max_thresholds: int | None = None,
         ways: Ways = EVERY_WAY,
         workshop: Workshop | None = None,
     ) -> None:
@@ -119,8 +107,9 @@ class Engine(Reaching):
         self.graph = JoinGraph.of(self.facts, examples)
         self.constants = tuple(constants)
         self.max_bins = max_bins
+        self.max_thresholds = max_thresholds
         named = {name: database.domains[name].values for name in constants}
-        self._root_attributes = Attributes(examples, named, max_bins=max_bins)
+        self._root_attributes = Attributes(examples, named, max_bins=max_bins, max_thresholds=max_thresholds)
         self._attributes: dict[str, Attributes] = {}
         self._of_rows: dict[Visible, Visible] = {}
         self._aggregates = Attributes(examples, aggregated=True, max_bins=max_bins)
@@ -140,6 +129,7 @@ class Engine(Reaching):
             max_entries=self.max_entries,
             constants=self.constants,
             max_bins=self.max_bins,
+            max_thresholds=self.max_thresholds,
             ways=self.ways,
             workshop=self.workshop,
         )
@@ -273,7 +263,8 @@ class Engine(Reaching):
             return self._root_attributes
         found = self._attributes.get(table)
         if found is None:
-            found = self._attributes[table] = self.facts.attributes(table, self.constants, self.max_bins)
+            limits = self.max_bins, self.max_thresholds
+            found = self._attributes[table] = self.facts.attributes(table, self.constants, *limits)
         return found
 
     def column(self, table: str, operand: Operand, is_root: bool) -> Column:

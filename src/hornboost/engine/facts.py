@@ -41,7 +41,7 @@ class Facts:
         self.domains = domains
         self._given = given
         """What knows of whole tables what holds of their keys, where the rows here are only some."""
-        self._attributes: dict[tuple[str, tuple[str, ...], int], Attributes] = {}
+        self._attributes: dict[tuple[str, tuple[str, ...], int, int | None], Attributes] = {}
         self._keys: dict[tuple[str, str], NDArray[np.int32]] = {}
         self._constants: dict[tuple[str, str | float | None], int] = {}
         self._all_rows: dict[str, KeyIndex] = {}
@@ -67,12 +67,14 @@ class Facts:
         with _lock:
             _known[other] = facts
 
-    def attributes(self, table: str, constants: Sequence[str], max_bins: int = MAX_BINS) -> Attributes:
+    def attributes(
+        self, table: str, constants: Sequence[str], max_bins: int = MAX_BINS, max_thresholds: int | None = None
+    ) -> Attributes:
         """The codes of a table's attributes; keys of the domains in `constants` are among them."""
-        at = (table, tuple(constants), max_bins)
+        at = (table, tuple(constants), max_bins, max_thresholds)
         if at not in self._attributes:
             named = {name: self.domains[name].values for name in constants}
-            made = Attributes(self.tables[table], named, dated=True, max_bins=max_bins)
+            made = Attributes(self.tables[table], named, dated=True, max_bins=max_bins, max_thresholds=max_thresholds)
             self._attributes.setdefault(at, made)
         return self._attributes[at]
 

@@ -12,7 +12,8 @@ from hornboost.engine.reach import Codes, Longs
 from hornboost.engine.state import State
 
 if TYPE_CHECKING:
-    from hornboost.engine.engine import Engine, Workshop
+    from hornboost.engine.engine import Engine
+    from hornboost.engine.workshop import Workshop
 
 
 class Look(NamedTuple):

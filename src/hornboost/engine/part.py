@@ -18,7 +18,7 @@ from hornboost.data.table import Table
 from hornboost.engine.blocks import Block, pass_over, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.coverage import Coverage
-from hornboost.engine.engine import Engine, Workshop
+from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import NodeOptions, Option, Refinement, Wanted
 from hornboost.engine.needs import MOST_ENTRIES, Needs
 from hornboost.engine.numbers import Numbers
@@ -28,6 +28,7 @@ from hornboost.engine.reach import Codes, Longs
 from hornboost.engine.reaching import TooManyRowsError
 from hornboost.engine.state import State
 from hornboost.engine.united import Told, numbered, renumbered, told_of
+from hornboost.engine.workshop import Workshop
 
 if TYPE_CHECKING:
     from hornboost.data import Database

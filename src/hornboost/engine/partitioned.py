@@ -69,6 +69,7 @@ class PartitionedEngine(Engine):
             "max_entries": self.max_entries,
             "constants": self.constants,
             "max_bins": self.max_bins,
+            "max_thresholds": self.max_thresholds,
             "ways": self.ways,
         }
         room = self.cache.limit // self.parts.together
@@ -180,6 +181,7 @@ class PartitionedEngine(Engine):
             max_entries=self.max_entries,
             constants=self.constants,
             max_bins=self.max_bins,
+            max_thresholds=self.max_thresholds,
             ways=self.ways,
             workshop=self.workshop,
         )
