@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import hornboost as hb
 import naive
 from hornboost import Database
 from hornboost.engine import (
@@ -488,3 +489,33 @@ def people_and_things() -> Database:
         label="label",
         foreign_keys=[("owns.person", "person.person"), ("owns.thing", "thing.thing")],
     )
+
+
+@some(15)
+@given(walks())
+def test_what_hangs_on_a_shared_key_is_summed_up_by_key(walk: Walk) -> None:
+    """With and without holders: the same candidates in the same order, and the same sums."""
+    database = walk.case.database()
+    shared = walk.engine(database)
+    plain = walk.engine(database)
+    plain.shared_by = lambda column: None
+    channels = np.random.default_rng(0).integers(-(1 << 40), 1 << 40, (shared.examples.n_rows, 3))
+    for path in walk.paths(shared):
+        fronts = [engine.frontier(follow(engine, path)) for engine in (shared, plain)]
+        assert listed(fronts[0]) == listed(fronts[1])
+        assert walk.score(shared, fronts[0]).tolist() == walk.score(plain, fronts[1]).tolist()
+        assert shared.sums(fronts[0], channels).tolist() == plain.sums(fronts[1], channels).tolist()
+
+
+def test_pairs_of_persons_are_held_by_person() -> None:
+    database = hb.datasets.skewed_pairs(4_000, related=4, seed=0).database()
+    engine = Engine(database, database.encode(database.examples()[0]))
+    (group,) = engine.frontier(engine.root()).groups
+    holders = {id(option.block.holders) for option in group.options if option.block.holders is not None}
+    assert len(holders) == 2  # of the one person and of the other
+    assert {id(pairs.holders) for pairs in group.pairs} == {*holders, id(None)}
+    assert len(group.pairs) == 3
+    plain = Engine(database, database.encode(database.examples()[0]))
+    plain.shared_by = lambda column: None
+    n_pairs = [sum(p.pairs.size for p in e.frontier(e.root()).groups[0].pairs) for e in (engine, plain)]
+    assert 2 * n_pairs[0] < n_pairs[1]

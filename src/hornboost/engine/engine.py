@@ -47,7 +47,7 @@ from hornboost.stopping import check
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-FEW = 4
+SPARSE = 4
 """A join that reaches fewer than one in so many rows of a table is followed first, and its rows are tested then."""
 
 BARE = -1
@@ -480,7 +480,7 @@ class Engine(Reaching):
             return expanded(reach, NO_MASK)
         if depends_on_cutoff(table, test):
             return expanded(reach, NO_MASK, conditions_of(table, test, self.facts))
-        if FEW * reach.count_rows() > table.n_rows:
+        if SPARSE * reach.count_rows() > table.n_rows:
             return expanded(reach, self.passes(table.name, test, None, False))
         found = expanded(reach, NO_MASK)
         alive = self.passes(table.name, test, found.rows, False)
