@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Literal as Choice
@@ -146,8 +146,8 @@ class GradientBooster(Booster):
         self, problem: Problem, y: Targets, weights: Floats, setting: Setting, seed: int, memory: Memory | None = None
     ) -> Descent:
         memory = Memory() if memory is None else memory
-        visible = self._visible(problem, setting)
-        search = NewtonSearch(problem, setting.max_literals, setting.min_gain, self.l2, memory, visible)
+        sights = self._sights(problem, setting)
+        search = NewtonSearch(problem, setting.max_literals, setting.min_gain, self.l2, memory, sights)
         kind = Corrective if setting.corrective else Descent
         most = math.inf if self.max_rules is None else self.max_rules
         rate = self.learning_rate
@@ -158,13 +158,14 @@ class GradientBooster(Booster):
         """What a clause says whose cells {not covered, covered} vote so."""
         raise NotImplementedError
 
-    def _visible(self, problem: Problem, setting: Setting) -> Visible:
-        """What clauses may look at under a setting."""
+    def _sights(self, problem: Problem, setting: Setting) -> tuple[Visible, ...]:
+        """What clauses may look at under a setting: everything, and where that is more, single rows without names."""
         tables = {**problem.database.tables, problem.examples.name: problem.examples}
         attributes = {(table.name, column.name) for table in tables.values() for column in table.attributes}
         attributes |= {(table.name, table.age) for table in tables.values() if table.age is not None}
         named = self._named if setting.constants else frozenset()
-        return Visible(frozenset(attributes | named), frozenset(tables), setting.max_depth, setting.aggregates)
+        rows = Visible(frozenset(attributes | named), frozenset(tables), setting.max_depth)
+        return (replace(rows, aggregates=True), rows) if setting.aggregates else (rows,)
 
     def _engine_options(self) -> dict[str, Any]:
         options = super()._engine_options()

@@ -5,7 +5,7 @@ Joins over key columns of one domain, with look-ahead and closing variables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from hornboost.data.table import Table
 from hornboost.engine.facts import Facts
 from hornboost.engine.state import State
 from hornboost.engine.tree import Join, Ref, Spec
+from hornboost.logic.aggregate import Aggregate
 
 FIRST_NEW = -1
 """Number of the first literal of a chain that is not yet in the tree; the next is one less."""
@@ -32,6 +33,14 @@ class Visible:
     tables: frozenset[str]
     max_depth: int | None = None
     aggregates: bool = False
+
+    def shows(self, specs: Sequence[Spec]) -> bool:
+        """Whether all conditions of a clause are on what is in sight."""
+        return all(
+            self.aggregates if isinstance(test.column, Aggregate) else (spec.table, test.column) in self.attributes
+            for spec in specs
+            for test in spec.tests
+        )
 
 
 @dataclass(frozen=True, slots=True)

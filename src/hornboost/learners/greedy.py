@@ -16,10 +16,11 @@ Objective = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grown:
-    """The states after each refinement, and how many clauses were scored to get there."""
+    """The states after each refinement, how many clauses were scored to get there, and the score of the last one."""
 
     states: tuple[State, ...]
     scored: int
+    score: float
 
 
 def grow(
@@ -89,4 +90,4 @@ def grow_by(
         best, covered = score, stats[candidate]
     if step is not None:
         states.append(engine.refine(state, step))
-    return Grown(tuple(states), scored)
+    return Grown(tuple(states), scored, best)

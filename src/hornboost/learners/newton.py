@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,10 @@ def _scale(largest: float, mass: float) -> float:
 class NewtonSearch:
     """Finds the clause with the largest gain, greedily.
 
-    A further condition must gain `min_gain` times as much as one that says nothing gains by chance.
+    A further condition must gain `min_gain` times as much as one that says nothing gains by chance. A clause is grown
+    under each of the `sights`, the widest first, and the best is taken: alone, an aggregate often gains more than any
+    condition on a single row, so that a greedy search misses the clauses whose conditions gain most together. There
+    are very many aggregates, so a clause that may look at them pays for one further condition.
     """
 
     def __init__(
@@ -74,33 +78,42 @@ class NewtonSearch:
         min_gain: float,
         l2: float,
         memory: Memory,
-        visible: Visible | None = None,
+        sights: Sequence[Visible],
     ) -> None:
         self.problem = problem
         self.max_literals = max_literals
         self.min_gain = min_gain
         self.l2 = l2
         self.memory = memory
-        self.visible = visible
+        self.sights = sights
 
     def find(self, derivatives: Derivatives) -> State | None:
         """The clause, if any gains something."""
         return self.memory.recall(lambda: self._search(derivatives), _written, self._read)
 
     def _search(self, derivatives: Derivatives) -> State | None:
-        engine = self.problem.engine
-        grown = grow_by(
-            engine,
-            Numbers(derivatives.channels.shape[1], derivatives.channels),
-            derivatives.total,
-            lambda sums: derivatives.gains(sums, self.l2),
-            start=1e-9,
-            goes_on=lambda covered: True,
-            max_literals=self.max_literals,
-            worth=self.min_gain * derivatives.chance if self.min_gain else 0.0,
-            visible=self.visible,
-        )
-        return grown.states[-1] if grown.states else None
+        numbers = Numbers(derivatives.channels.shape[1], derivatives.channels)
+        worth = self.min_gain * derivatives.chance if self.min_gain else 0.0
+        found: State | None = None
+        most = -math.inf
+        for visible in self.sights:
+            if found is not None and visible.shows(found.specs):
+                break  # the same clause would be grown again
+            grown = grow_by(
+                self.problem.engine,
+                numbers,
+                derivatives.total,
+                lambda sums: derivatives.gains(sums, self.l2),
+                start=1e-9,
+                goes_on=lambda covered: True,
+                max_literals=self.max_literals,
+                worth=worth,
+                visible=visible,
+            )
+            gain = grown.score - worth * (len(grown.states) - 1 + visible.aggregates)
+            if grown.states and gain > most:
+                found, most = grown.states[-1], gain
+        return found
 
     def _read(self, outcome: Outcome) -> State | None:
         return self.problem.state(outcome.clauses[0]) if outcome.clauses else None
