@@ -3,10 +3,13 @@
     python -m benchmarks.worth --data DATA [--worth 0 1 2 3 4 5 8]
     python -m benchmarks.worth --data DATA --errors 0 1 2
     python -m benchmarks.worth --data DATA --ahead never 0.01
+    python -m benchmarks.worth --sights 1 2 [--aggregates]
 
 Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number. With `--errors` the number
 is that of standard errors by which another setting must be better to be taken; with `--ahead` it is the share by which
-the loss of another setting must be smaller in all rounds but the first ones, or it is given up. Nothing else is given.
+the loss of another setting must be smaller in all rounds but the first ones, or it is given up. With `--sights` it is
+the number of clauses that are grown in a round: one that may look at aggregates, and one that may not; on generated
+sets of several tables, with `--aggregates` without the choice of leaving these out. Nothing else is given.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import argparse
 import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +28,10 @@ from sklearn.model_selection import StratifiedKFold
 
 import hornboost as hb
 from benchmarks import flagship
+from benchmarks.mixed import mixed_bank
 from benchmarks.papers.markdown import markdown_table
 from hornboost.boosting import tuning
+from hornboost.boosting.gradient import GradientBooster
 
 TABLES = ("breast-wisc", "pima", "german-credit", "horse-colic", "hepatitis", "ionosphere")
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -36,17 +41,26 @@ GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
     "trains, 10 % noise": ("trains", {"n": 1_600, "noise": 0.1}),
     "molecules, 10 % noise": ("molecules", {"n": 800, "noise": 0.1}),
 }
+MIXED: dict[str, tuple[str, dict[str, Any]]] = {
+    "trains, no noise": ("trains", {"n": 1_000}),
+    "bank, 2 % noise": ("bank", {"n": 3_000, "noise": 0.02}),
+    "mixed bank, 800 loans": ("mixed_bank", {"n": 1_600}),
+    "mixed bank, 6,000 loans": ("mixed_bank", {"n": 12_000}),
+}
+"""Further sets for `--sights`, in which rules about single rows compete with aggregates, or stand beside them."""
 
 
-def parts(data: Path) -> Iterator[tuple[str, Any, Any, Any, Any, Any]]:
+def parts(data: Path | None, generated: Mapping[str, tuple[str, dict[str, Any]]]) -> Iterator[tuple[Any, ...]]:
     """Name, database, rows, labels, and what is learned from and tested on: five folds, or halves of three seeds."""
-    for name in TABLES:
-        loaded = flagship.load(data, name, None)
-        for train, test in StratifiedKFold(5, shuffle=True, random_state=1).split(loaded.X, loaded.y):
-            yield name, loaded.database, loaded.X, loaded.y, train, test
-    for name, (generator, options) in GENERATED.items():
+    if data is not None:
+        for name in TABLES:
+            loaded = flagship.load(data, name, None)
+            for train, test in StratifiedKFold(5, shuffle=True, random_state=1).split(loaded.X, loaded.y):
+                yield name, loaded.database, loaded.X, loaded.y, train, test
+    for name, (generator, options) in generated.items():
         for seed in range(3):
-            database = getattr(hb.datasets, generator)(**options, seed=seed).database()
+            make = mixed_bank if generator == "mixed_bank" else getattr(hb.datasets, generator)
+            database = make(**options, seed=seed).database()
             X, y = database.examples()
             half = len(X) // 2
             yield name, database, X, np.asarray(y), np.arange(half), np.arange(half, len(X))
@@ -54,18 +68,24 @@ def parts(data: Path) -> Iterator[tuple[str, Any, Any, Any, Any, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, help="folder of the single tables; generated sets alone without it")
     parser.add_argument("--worth", type=float, nargs="+", default=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0])
     parser.add_argument("--errors", type=float, nargs="+")
     parser.add_argument("--ahead", type=lambda text: -math.inf if text == "never" else float(text), nargs="+")
+    parser.add_argument("--sights", type=int, nargs="+", choices=(1, 2))
+    parser.add_argument("--aggregates", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    numbers = arguments.ahead or arguments.errors or arguments.worth
+    numbers = arguments.sights or arguments.ahead or arguments.errors or arguments.worth
+    generated = {**GENERATED, **MIXED} if arguments.sights else GENERATED
+    sights = GradientBooster._sights
     found: dict[str, dict[float, list[tuple[float, ...]]]] = {}
-    for name, database, X, y, train, test in parts(arguments.data):
+    for name, database, X, y, train, test in parts(arguments.data, generated):
         for number in numbers:
-            given: dict[str, Any] = {}
-            if arguments.ahead:
+            given: dict[str, Any] = {"aggregates": True} if arguments.aggregates else {}
+            if arguments.sights:
+                GradientBooster._sights = lambda *asked, n=number: sights(*asked)[:n]  # type: ignore[method-assign]
+            elif arguments.ahead:
                 tuning.AHEAD = number
             elif arguments.errors:
                 tuning.BY_CHANCE = number
