@@ -79,7 +79,7 @@ def test_a_block_lists_what_each_example_satisfies() -> None:
 
 
 def test_an_equality_drops_rows() -> None:
-    column = codes(7, 7, 8)[None, :]
+    column = codes(7, 8, 7)[None, :]  # of the rows 0, 2 and 1
     reach = (
         codes(0, 1, -1),
         longs(0, 2, 3),
@@ -95,7 +95,7 @@ def test_an_equality_drops_rows() -> None:
 
 
 def test_an_inequality_and_a_mask_keep_what_passes_both() -> None:
-    column = codes(7, -1, 8)[None, :]
+    column = codes(7, 8, -1)[None, :]  # of the rows 0, 2 and 1
     reach = (codes(0, 1), longs(0, 2, 3), codes(0, 2, 1), *UNDATED, NO_CODES, NO_CODES, column, codes(7, 7)[None, :])
     assert join_kernels.expand(*reach, np.empty(0, np.bool_), *NO_CONDITIONS)[0].tolist() == [2]
     assert join_kernels.expand(*reach, np.array([True, True, False]), *NO_CONDITIONS)[0].tolist() == []

@@ -41,11 +41,11 @@ def age_extremes(
             first, last = offsets[code], end(code, entry, offsets, stops) - 1
             if constrained:
                 while first <= last and not fits(
-                    order[first], entry, equal_columns, equal_codes, unequal_columns, unequal_codes
+                    first, entry, equal_columns, equal_codes, unequal_columns, unequal_codes
                 ):
                     first += 1
                 while first < last and not fits(
-                    order[last], entry, equal_columns, equal_codes, unequal_columns, unequal_codes
+                    last, entry, equal_columns, equal_codes, unequal_columns, unequal_codes
                 ):
                     last -= 1
             if first > last:

@@ -43,6 +43,7 @@ class Facts:
         """What knows of whole tables what holds of their keys, where the rows here are only some."""
         self._attributes: dict[tuple[str, tuple[str, ...], int, int | None], Attributes] = {}
         self._keys: dict[tuple[str, str], NDArray[np.int32]] = {}
+        self._keys_by: dict[tuple[str, str, str | None], NDArray[np.int32]] = {}
         self._constants: dict[tuple[str, str | float | None], int] = {}
         self._all_rows: dict[str, KeyIndex] = {}
         self.graphs: dict[tuple[str, tuple[tuple[str, str | None], ...]], JoinGraph] = {}
@@ -84,6 +85,13 @@ class Facts:
         if at not in self._keys:
             self._keys[at] = writable(self.tables[table].columns[column].values, CODE)
         return self._keys[at]
+
+    def key_by(self, table: str, column: str, by: str | None, index: KeyIndex) -> NDArray[np.int32]:
+        """The codes of a key column in the order of the index of another one, or where there is none of all rows."""
+        at = (table, column, by)
+        if at not in self._keys_by:
+            self._keys_by[at] = self.key(table, column)[index.rows]
+        return self._keys_by[at]
 
     def is_dated(self, table: str) -> bool:
         """Whether what an example sees of a table depends on its cutoff: which rows, or which values of them."""

@@ -207,7 +207,7 @@ def expand(
             row = order[at]
             keep = not filtered or allowed[row]
             if keep and constrained:
-                keep = fits(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes)
+                keep = fits(at, entry, equal_columns, equal_codes, unequal_columns, unequal_codes)
             if keep and n_features > 0:
                 keep = False
                 for f in range(n_features):
@@ -300,7 +300,7 @@ def exists(
         open_features = n_features
         for at in range(offsets[code], end(code, entry, offsets, stops)):
             row = order[at]
-            if not fits(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
+            if not fits(at, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
                 continue
             for f in range(n_features):
                 if not out[entry, f] and _has(
@@ -386,7 +386,7 @@ def first_row(
         entry = parents[k]
         for at in range(offsets[codes[entry]], end(codes[entry], entry, offsets, stops)):
             row = order[at]
-            if fits(row, entry, equal_columns, equal_codes, unequal_columns, unequal_codes) and _has(
+            if fits(at, entry, equal_columns, equal_codes, unequal_columns, unequal_codes) and _has(
                 row, alone, f, _cutoff(entry, cutoffs), matrix, no_flags, first, what, bounds
             ):
                 found[k] = row

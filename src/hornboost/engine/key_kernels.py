@@ -66,16 +66,17 @@ def distinct(key: Any, other: Any) -> bool:
 
 @shared
 def fits(
-    row: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes
+    at: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes
 ) -> bool:
-    """Whether a row meets the constraints of a join from an entry.
+    """Whether the row at a place of the index meets the constraints of a join from an entry.
 
-    A row of the matrices is a column of the table, or what that must (or must not) equal for each entry.
+    A row of the matrices is a column of the table in the order of the index, so that the rows of a key lie side by
+    side, or what that must (or must not) equal for each entry.
     """
     for k in range(equal_columns.shape[0]):
-        if not same(equal_columns[k, row], equal_codes[k, entry]):
+        if not same(equal_columns[k, at], equal_codes[k, entry]):
             return False
     for k in range(unequal_columns.shape[0]):  # noqa: SIM110
-        if not distinct(unequal_columns[k, row], unequal_codes[k, entry]):
+        if not distinct(unequal_columns[k, at], unequal_codes[k, entry]):
             return False
     return True

@@ -121,9 +121,7 @@ def build_pairs(
                 if key_stamp.size:
                     key_stamp[code] = who
                 for at in range(offsets[code], end(code, entry, offsets, stops)):
-                    if not constrained or fits(
-                        order[at], entry, equal_columns, equal_codes, unequal_columns, unequal_codes
-                    ):
+                    if not constrained or fits(at, entry, equal_columns, equal_codes, unequal_columns, unequal_codes):
                         positions[length] = at
                         length += 1
                     else:

@@ -44,7 +44,7 @@ class Reach(NamedTuple):
     `offsets` is empty and `codes` are the entries' own rows. Where the rows of the table have times, those of a key are
     sorted by them, and each entry sees those before its `stops`; where these or later values are asked for, `cutoffs`
     are those of the entries' examples. Both are empty otherwise. The matrices hold, a row a constraint, a column of
-    the table and what it must (or must not) equal for each entry.
+    the table in the order of the index and what it must (or must not) equal for each entry.
     """
 
     example: Codes
@@ -155,7 +155,8 @@ def follow(
     def constraints(pairs: Sequence[tuple[str, Ref]]) -> tuple[Codes, Codes]:
         if not pairs:
             return NO_CODES, NO_CODES
-        return _stacked([facts.key(join.table, column) for column, _ in pairs]), _stacked(
+        by = None if join.source is None else join.column
+        return _stacked([facts.key_by(join.table, column, by, index) for column, _ in pairs]), _stacked(
             [lookup(ref) for _, ref in pairs]
         )
 

@@ -230,7 +230,7 @@ def mark_pairs(left: Codes, right: Codes, marks: Mask) -> None:
 def closing_rows(
     example: Codes, codes: Codes, offsets: Longs, order: Codes, stops: Longs, column: Codes, others: Codes, marks: Mask
 ) -> tuple[Codes, Codes, bool]:
-    """The rows that a join reaches and whose `column` equals what each entry asks for.
+    """The rows that a join reaches and whose `column`, in the order of the index, equals what each entry asks for.
 
     Keys that no row has together are not followed.
 
@@ -248,13 +248,12 @@ def closing_rows(
             dropped = True
             continue
         for at in range(offsets[code], end(code, entry, offsets, stops)):
-            row = order[at]
-            if not same(column[row], other):
+            if not same(column[at], other):
                 dropped = True
                 continue
             if n == rows.size:
                 examples, rows = _doubled(examples), _doubled(rows)
             examples[n] = example[entry]
-            rows[n] = row
+            rows[n] = order[at]
             n += 1
     return examples[:n].copy(), rows[:n].copy(), dropped
