@@ -27,6 +27,7 @@ from hornboost.engine import (
     State,
     Visible,
     blocks,
+    closing,
     covers,
     reach,
     to_clause,
@@ -365,7 +366,7 @@ def test_threads_and_an_evicted_cache_change_nothing(walk: Walk) -> None:
             assert listed(frontiers[0]) == listed(frontiers[1]) == listed(frontiers[2])
 
 
-@some(10)
+@some(20)
 @given(walks())
 def test_work_in_small_parts_and_by_key_changes_nothing(walk: Walk) -> None:
     database = walk.case.database()
@@ -376,6 +377,7 @@ def test_work_in_small_parts_and_by_key_changes_nothing(walk: Walk) -> None:
                 patch.setattr(module, "AT_ONCE", at_once)
             patch.setattr(blocks, "LARGE", 0 if at_once < 100 else blocks.LARGE)
             patch.setattr(blocks, "SHARED", 1e-9 if at_once == 10 else 1e9)
+            patch.setattr(closing, "WORTH", 0 if at_once < 100 else closing.WORTH)
             engine = walk.engine(database, n_jobs=2 if at_once == 30 else 1)
             frontiers = [engine.frontier(follow(engine, path)) for path in paths]
             found.append([(walk.score(engine, f).tolist(), listed(f), f.state.covered.tolist()) for f in frontiers])

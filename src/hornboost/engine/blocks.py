@@ -18,6 +18,7 @@ from hornboost.engine import pair_kernels as kernels
 from hornboost.engine import union_kernels
 from hornboost.engine.ages import NO_AGES, Ages, ages_behind
 from hornboost.engine.attributes import Inputs, Layout
+from hornboost.engine.closing import closable
 from hornboost.engine.holders import Holders
 from hornboost.engine.reach import AT_ONCE, Codes, Floats, Longs, Reach
 from hornboost.stopping import check
@@ -86,9 +87,11 @@ def build_block(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None,
 def pass_over(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int) -> tuple[Block, bool]:
     """One pass over the rows behind a join: its block, and whether the constraints of the join drop a row.
 
-    Where entries share their keys, the rows behind each key are looked at once and not once an entry.
+    Where entries share their keys, the rows behind each key are looked at once and not once an entry; where it closes
+    on a second key, only those behind entries for which some row may have both.
     """
     width = max(inputs.layout.selected.size, 1)
+    reach, dropped = closable(reach)
     is_large = max(reach.example.size, reach.order.size) * width >= LARGE or len(reach.cuts(width)) > 2
     if reach.is_told_by_key and inputs.age is None and inputs.late.size == 0:
         keys = _shared_keys(reach, width)
@@ -96,7 +99,8 @@ def pass_over(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n
             of_keys = Reach(keys, keys, reach.offsets, reach.order)
             block, _ = _passed(of_keys, inputs, bare, is_large, pool, n_threads)
             return united_keys(reach, block, pool, n_threads), False
-    return _passed(reach, inputs, bare, is_large, pool, n_threads)
+    block, drops = _passed(reach, inputs, bare, is_large, pool, n_threads)
+    return block, drops or dropped
 
 
 def _shared_keys(reach: Reach, width: int) -> Codes | None:

@@ -22,7 +22,15 @@ from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement,
 from hornboost.engine.holders import Holders, n_reached, root_columns
 from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import Chain, JoinGraph, Visible
-from hornboost.engine.needs import ENTRY_BYTES, EVERY_WAY, MOST_ENTRIES, Needs, Ways
+from hornboost.engine.needs import (
+    ENTRY_BYTES,
+    EVERY_WAY,
+    MOST_ENTRIES,
+    USUAL_CACHE,
+    Needs,
+    Ways,
+    cache_within,
+)
 from hornboost.engine.numbers import Look, Numbers
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
 from hornboost.engine.reach import (
@@ -69,10 +77,11 @@ class Engine(Reaching):
     `examples` is the encoded root (`Database.encode`). Where the literals on the way to another have more than
     `max_entries` entries, they are followed for some of the examples after the others. A chain of joins that reaches
     more rows than fit into `memory_limit` is refused and recorded in `refused`; one that reaches more than `ways`
-    allows is left out, too. Blocks and states are kept within `cache_bytes`, and no more than half of what the tables
-    leave of the memory. Keys of the domains in `constants` can be tested like nominal attributes. Of a numeric column,
-    and of ages, at most `max_bins` thresholds are tried in each direction, of all columns of a table at most
-    `max_thresholds`. Nothing depends on `n_jobs` or on what is kept but the time.
+    allows is left out, too. Blocks and states are kept within `cache_bytes` (a quarter of what the tables leave of the
+    memory, or 1 GB if that is more), and no more than half of what they leave. Keys of the domains in `constants` can
+    be tested like nominal attributes. Of a numeric column, and of ages, at most `max_bins` thresholds are tried in each
+    direction, of all columns of a table at most `max_thresholds`. Nothing depends on `n_jobs` or on what is kept but
+    the time.
     """
 
     def __init__(
@@ -83,7 +92,7 @@ class Engine(Reaching):
         max_depth: int = 2,
         look_ahead: int = 2,
         max_entries: int = 50_000_000,
-        cache_bytes: int = 1 << 30,
+        cache_bytes: int | None = None,
         memory_limit: int | str | None = None,
         n_jobs: int = 1,
         constants: Sequence[str] = (),
@@ -100,7 +109,10 @@ class Engine(Reaching):
         self.ways = ways
         if workshop is None:
             room = Needs.of(database).room_within(memory_limit)
-            workshop = Workshop(Cache(min(cache_bytes, room // 2)), n_jobs, min(room // ENTRY_BYTES, MOST_ENTRIES))
+            if cache_bytes is None and database.stored is not None:
+                cache_bytes = USUAL_CACHE  # partitions may be on other machines, and are opened beside what is kept
+            cache = Cache(cache_within(room, cache_bytes))
+            workshop = Workshop(cache, n_jobs, min(room // ENTRY_BYTES, MOST_ENTRIES))
         self.workshop = workshop
         self.cache = self.workshop.cache
         self.facts = Facts.of(database)

@@ -14,7 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from hornboost.engine.key_kernels import Codes, Floats, Int, Longs, Mask, distinct, end, fits, leads, same, seen_end
+from hornboost.engine.key_kernels import (
+    Codes,
+    Floats,
+    Int,
+    Longs,
+    Mask,
+    distinct,
+    end,
+    fits,
+    leads,
+    same,
+    seen_end,
+    slot,
+)
 from hornboost.jit import inner, jit
 
 _LOW, _MIXING = 2**32 - 1, 0x9E3779B1
@@ -165,6 +178,31 @@ def cuts(example: Codes, codes: Codes, offsets: Longs, stops: Longs, size: Int) 
             reached += end(code, entry, offsets, stops) - offsets[code]
     found[n] = example.size
     return found[: n + 1].copy()
+
+
+@jit
+def mark_pairs(offsets: Longs, column: Codes, marks: Mask) -> None:
+    """Mark the slots of the pairs of keys that rows have: that of the index, and that of a column in its order."""
+    for code in range(offsets.size - 1):
+        for at in range(offsets[code], offsets[code + 1]):
+            if column[at] >= 0:
+                marks[slot(code, column[at], marks.size)] = True
+
+
+@jit
+def marked(codes: Codes, offsets: Longs, stops: Longs, others: Codes, marks: Mask, kept: Longs) -> tuple[Int, bool]:
+    """The entries whose two keys some row may have together, and whether another one leads to rows."""
+    n = 0
+    dropped = False
+    for entry in range(codes.size):
+        code = codes[entry]
+        if leads(code, offsets):
+            if others[entry] >= 0 and marks[slot(code, others[entry], marks.size)]:
+                kept[n] = entry
+                n += 1
+            elif offsets[code] < end(code, entry, offsets, stops):
+                dropped = True
+    return n, dropped
 
 
 @jit

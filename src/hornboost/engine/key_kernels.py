@@ -65,6 +65,13 @@ def distinct(key: Any, other: Any) -> bool:
 
 
 @shared
+def slot(key: Int, other: Int, n_slots: Int) -> Int:
+    """Where a pair of keys falls among slots, whose number is a power of 2."""
+    z = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(other) * np.uint64(0xC2B2AE3D27D4EB4F)
+    return (z >> np.uint64(32)) & np.uint64(n_slots - 1)
+
+
+@shared
 def fits(
     at: Int, entry: Int, equal_columns: Codes, equal_codes: Codes, unequal_columns: Codes, unequal_codes: Codes
 ) -> bool:

@@ -17,6 +17,20 @@ MOST_ENTRIES = (1 << 31) - 1
 """Entries of a literal at most, whatever the memory: their numbers are of 32 bits."""
 
 
+USUAL_CACHE = 1 << 30
+"""Bytes that are kept between rounds where nothing is said, or a quarter of what the tables leave if that is more."""
+
+
+def cache_within(room: int, cache_bytes: int | None) -> int:
+    """How many bytes may be kept between rounds: no more than half of what the tables leave.
+
+    >>> [cache_within(gigabytes << 30, None) >> 20 for gigabytes in (1, 3, 16)]
+    [512, 1024, 4096]
+    """
+    wanted = max(USUAL_CACHE, room // 4) if cache_bytes is None else cache_bytes
+    return min(wanted, room // 2)
+
+
 EVERY = 1 << 62
 
 

@@ -86,13 +86,20 @@ class Reach(NamedTuple):
         return int(kernels.count_reached(self.codes, self.offsets, self.stops))
 
     def part(self, lo: int, hi: int) -> Reach:
+        """The same join from the entries lo..hi."""
+        return self.taken(slice(lo, hi))
+
+    def taken(self, which: slice | Longs) -> Reach:
         """The same join from some of the entries."""
-        equal, unequal = (np.ascontiguousarray(codes[:, lo:hi]) for codes in (self.equal_codes, self.unequal_codes))
+        equal, unequal = (
+            np.ascontiguousarray(codes[:, which]) if codes.size else codes
+            for codes in (self.equal_codes, self.unequal_codes)
+        )
         return self._replace(
-            example=self.example[lo:hi],
-            codes=self.codes[lo:hi],
-            stops=self.stops[lo:hi],
-            cutoffs=self.cutoffs[lo:hi],
+            example=self.example[which],
+            codes=self.codes[which],
+            stops=self.stops[which] if self.stops.size else self.stops,
+            cutoffs=self.cutoffs[which] if self.cutoffs.size else self.cutoffs,
             equal_codes=equal,
             unequal_codes=unequal,
         )

@@ -1,14 +1,10 @@
-"""Joins that close on a second key.
-
-Few of the rows that the first key reaches have it, and marks tell where to look at all.
-"""
+"""Joins that close on a second key, from few examples at a time."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from hornboost.engine import seeded_kernels as kernels
 from hornboost.engine.blocks import build_block
+from hornboost.engine.closing import marks_of
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Option
 from hornboost.engine.joins import Chain
@@ -55,10 +51,10 @@ class Closings:
         return [Option(chain, block, attributes)]
 
     def _marked(self, engine: Engine, table: str, column: str, other: str) -> Mask:
-        """Where pairs of keys of the table's rows fall; a pair without a mark is in no row."""
+        """Where pairs of keys of the table's rows fall."""
         if (table, column, other) not in self._marks:
-            left, right = (engine.key(table, name, False) for name in (column, other))
-            marks = np.zeros(1 << (4 * left.size).bit_length(), np.bool_)
-            kernels.mark_pairs(left, right, marks)
-            self._marks[table, column, other] = marks
+            index = engine.database.index(table, column)
+            self._marks[table, column, other] = marks_of(
+                index.offsets, engine.facts.key_by(table, other, column, index)
+            )
         return self._marks[table, column, other]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, end, leads, same
+from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, end, leads, same, slot
 from hornboost.jit import inner, jit
 
 
@@ -213,20 +213,6 @@ def meet(
 
 
 @jit
-def _slot(left: Int, right: Int, n_slots: Int) -> Int:
-    z = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(right) * np.uint64(0xC2B2AE3D27D4EB4F)
-    return (z >> np.uint64(32)) & np.uint64(n_slots - 1)
-
-
-@jit
-def mark_pairs(left: Codes, right: Codes, marks: Mask) -> None:
-    """Mark the slots of the pairs of keys that rows have; the number of slots is a power of 2."""
-    for row in range(left.size):
-        if left[row] >= 0 and right[row] >= 0:
-            marks[_slot(left[row], right[row], marks.size)] = True
-
-
-@jit
 def closing_rows(
     example: Codes, codes: Codes, offsets: Longs, order: Codes, stops: Longs, column: Codes, others: Codes, marks: Mask
 ) -> tuple[Codes, Codes, bool]:
@@ -244,7 +230,7 @@ def closing_rows(
         code, other = codes[entry], others[entry]
         if not leads(code, offsets) or offsets[code] == end(code, entry, offsets, stops):
             continue
-        if other < 0 or not marks[_slot(code, other, marks.size)]:
+        if other < 0 or not marks[slot(code, other, marks.size)]:
             dropped = True
             continue
         for at in range(offsets[code], end(code, entry, offsets, stops)):

@@ -84,8 +84,9 @@ class Booster(WithWorkers, RelationalModel):
     max_bins : int
         The distinct values of a numeric column up to which each of them is a threshold; those of a column with more
         are put together in so many bins. Keys of a kind are named in rules if they are no more than that.
-    cache_bytes : int
-        Memory for coverage that is kept between rounds.
+    cache_bytes : int or None
+        Memory for coverage that is kept between rounds; None is a quarter of what `memory_limit` leaves beside the
+        tables, but at least 1 GB. What is learned does not depend on it.
     memory_limit : int, str or None
         Bytes, or a text such as "4GB", Python's own 0.5 GB included: tables that do not fit are refused before anything
         is learned, and joins that do not are left out and listed in `refused_`. None is 80 % of the memory of the
@@ -135,7 +136,7 @@ class Booster(WithWorkers, RelationalModel):
     validation_fraction: float = 0.1
     max_entries: int = 50_000_000
     max_bins: int = MAX_BINS
-    cache_bytes: int = 1 << 30
+    cache_bytes: int | None = None
     memory_limit: int | str | None = None
     time_limit: float | None = None
     callbacks: Sequence[Callback] = ()
@@ -154,7 +155,7 @@ class Booster(WithWorkers, RelationalModel):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "max_entries": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, None, closed="left")],
-        "cache_bytes": [Interval(Integral, 0, None, closed="left")],
+        "cache_bytes": [Interval(Integral, 0, None, closed="left"), None],
         "memory_limit": [Interval(Integral, 1, None, closed="left"), str, None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "callbacks": "no_validation",
