@@ -174,3 +174,28 @@ def test_a_key_that_all_rows_share_does_not_hold_a_fit_up() -> None:
     clf = hb.HornBoostClassifier(database, random_state=0, time_limit=60).fit(*database.examples())
     assert OUT_OF_TIME not in clf.stopped_
     assert clf.left_out_["a.g -> b.g"].startswith("900,000,000 rows are too many to look at")
+
+
+def linked() -> hb.Database:
+    """Examples of table a, which lead over the key g to b, and over h to c."""
+    n = 40
+    own = {"k": range(n), "g": np.arange(n) % 7, "v": np.arange(n) % 2, "label": np.arange(n) % 2}
+    frames = {
+        "a": pd.DataFrame(own),
+        "b": pd.DataFrame({"g": np.arange(n) % 7, "h": np.arange(n)}),
+        "c": pd.DataFrame({"h": np.arange(n), "u": np.arange(n) % 3}),
+    }
+    keys = {"a": {"g": "g"}, "b": {"g": "g", "h": "h"}, "c": {"h": "h"}}
+    return hb.Database.from_frames(frames, target="a", key="k", label="label", keys=keys)
+
+
+def test_keys_that_the_database_does_not_know_lead_nowhere() -> None:
+    database = linked()
+    X, y = database.examples()
+    X.loc[[0, 3], "g"] = [99, 100]
+    engine = Engine(database, database.encode(X))
+    chains = engine.graph.chains(engine.root(), 0, None, 2, 2)
+    plain = [chain for chain in chains if not any(join.equal for join in chain.joins)]
+    assert {len(chain.joins) for chain in plain} == {1, 2}
+    assert paths.paths(engine, plain).tolist() == [counted(engine, chain.joins) for chain in plain]
+    assert hb.HornBoostClassifier(database, random_state=0).fit(X, y).left_out_ == {}

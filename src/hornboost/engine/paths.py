@@ -78,6 +78,6 @@ def _by_key(engine: Engine, table: str | None, column: str, ways: NDArray[np.flo
     """How many rows of a table, or of the examples, each key has; each counted as often as there are ways to it."""
     domain = (engine.examples if table is None else engine.database.tables[table]).columns[column].domain
     codes = engine.key(table or "", column, table is None)
-    named = codes >= 0
     size = engine.database.domains[domain or ""].size
+    named = (codes >= 0) & (codes < size)  # examples may have keys that the database does not know
     return np.bincount(codes[named], None if ways is None else ways[named], size).astype(np.float64)
