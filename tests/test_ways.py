@@ -176,8 +176,8 @@ def test_a_key_that_all_rows_share_does_not_hold_a_fit_up() -> None:
     assert clf.left_out_["a.g -> b.g"].startswith("900,000,000 rows are too many to look at")
 
 
-def linked() -> hb.Database:
-    """Examples of table a, which lead over the key g to b, and over h to c."""
+def linked(*without: str) -> hb.Database:
+    """Examples of table a, which lead over the key g to b, and over h to c; no row has a value of keys `without`."""
     n = 40
     own = {"k": range(n), "g": np.arange(n) % 7, "v": np.arange(n) % 2, "label": np.arange(n) % 2}
     frames = {
@@ -185,6 +185,9 @@ def linked() -> hb.Database:
         "b": pd.DataFrame({"g": np.arange(n) % 7, "h": np.arange(n)}),
         "c": pd.DataFrame({"h": np.arange(n), "u": np.arange(n) % 3}),
     }
+    for frame in frames.values():
+        for name in set(without) & set(frame):
+            frame[name] = pd.array([None] * n, "Int64")
     keys = {"a": {"g": "g"}, "b": {"g": "g", "h": "h"}, "c": {"h": "h"}}
     return hb.Database.from_frames(frames, target="a", key="k", label="label", keys=keys)
 
@@ -199,3 +202,12 @@ def test_keys_that_the_database_does_not_know_lead_nowhere() -> None:
     assert {len(chain.joins) for chain in plain} == {1, 2}
     assert paths.paths(engine, plain).tolist() == [counted(engine, chain.joins) for chain in plain]
     assert hb.HornBoostClassifier(database, random_state=0).fit(X, y).left_out_ == {}
+
+
+@pytest.mark.parametrize("without", [("g",), ("h",), ("g", "h")])
+def test_keys_that_no_row_has_lead_nowhere(without: tuple[str, ...]) -> None:
+    database = linked(*without)
+    X, y = database.examples()
+    clf = hb.HornBoostClassifier(database, random_state=0).fit(X, y)
+    assert clf.score(X, y) == 1.0
+    assert clf.left_out_ == {}

@@ -70,7 +70,7 @@ def _leaving(
         *before, last = joins
         arriving = _leaving(engine, tuple(before), last.source, known)
         codes = engine.key(last.table, last.column, False)
-        known[joins] = np.where(codes >= 0, arriving[codes], 0.0)
+        known[joins] = np.append(arriving, 0.0)[codes]  # the last one is for null
     return _by_key(engine, joins[-1].table, source.column, known[joins])
 
 
