@@ -49,6 +49,22 @@ def named(value: exp.Expr, name: str) -> exp.Alias:
     return exp.Alias(this=value, alias=identifier(name))
 
 
+def without_doubt(query: exp.Expr, prefix: str) -> exp.Expr:
+    """The query with its aliases under a prefix, where a subquery has several tables side by side.
+
+    If two of these have a column "t", DuckDB takes the "t" of "t"."id" for that, and does not look for a table around.
+    """
+    from sqlglot import exp
+
+    if not any(join.kind == "CROSS" for join in query.find_all(exp.Join)):
+        return query
+    for node in query.find_all(exp.TableAlias, exp.Column):
+        alias = node.this if isinstance(node, exp.TableAlias) else node.args.get("table")
+        if isinstance(alias, exp.Identifier) and not alias.name.startswith(prefix):
+            alias.set("this", prefix + alias.name)
+    return query
+
+
 def free_prefix(taken: Iterable[str]) -> str:
     """What no name begins with: names that begin so are free.
 

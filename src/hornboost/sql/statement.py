@@ -106,7 +106,7 @@ class Statement:
         query = query.from_(names.table(prefix + "scored"), copy=False)
         for name, cte in self._ctes:
             query = query.with_(names.identifier(name), as_=cte, copy=False)
-        return self._write.dialect.text(query, pretty=True)
+        return self._write.dialect.text(names.without_doubt(query, prefix), pretty=True)
 
     def _examples(self) -> exp.Table:
         """The table of the examples, in which their cutoffs are written once if they have a key to be called by."""
