@@ -92,10 +92,11 @@ def test_branches_become_separate_subqueries_and_shared_variables_nested_ones() 
 def test_a_subquery_refers_only_to_the_query_around_it() -> None:
     body = clause("t(k=K, l=L), r(k=K, j=J), s(j=J, l=L), u(j=J)")
     assert body.to_sql("sqlite") == (
-        'SELECT "t0"."k", "t0"."l" FROM "t" AS "t0" WHERE '
-        'EXISTS(SELECT 1 FROM "r" AS "t1" CROSS JOIN "s" AS "t2" WHERE "t1"."k" COLLATE BINARY = "t0"."k" AND '
-        '"t2"."j" COLLATE BINARY = "t1"."j" AND "t2"."l" COLLATE BINARY = "t0"."l" '
-        'AND EXISTS(SELECT 1 FROM "u" AS "t3" WHERE "t3"."j" COLLATE BINARY = "t2"."j"))'
+        'SELECT "hb_t0"."k", "hb_t0"."l" FROM "t" AS "hb_t0" WHERE '
+        'EXISTS(SELECT 1 FROM "r" AS "hb_t1" CROSS JOIN "s" AS "hb_t2" WHERE '
+        '"hb_t1"."k" COLLATE BINARY = "hb_t0"."k" AND '
+        '"hb_t2"."j" COLLATE BINARY = "hb_t1"."j" AND "hb_t2"."l" COLLATE BINARY = "hb_t0"."l" '
+        'AND EXISTS(SELECT 1 FROM "u" AS "hb_t3" WHERE "hb_t3"."j" COLLATE BINARY = "hb_t2"."j"))'
     )
 
 

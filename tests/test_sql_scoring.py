@@ -350,7 +350,7 @@ def test_columns_that_the_model_was_not_shown_keep_their_names_beside_the_result
         assert found["hb_prediction"].tolist() == model.predict(X).tolist()
 
 
-@pytest.mark.parametrize("column", ["t", "t1", "d"])
+@pytest.mark.parametrize("column", ["t", "t0", "t1", "d"])
 def test_columns_may_be_called_what_tables_are_called_in_the_statement(column: str) -> None:
     """Beside two tables that both have a column "t", DuckDB takes the "t" of "t"."id" for that column."""
     closing = Clause.parse('y="1" :- a(id=I, one=A, other=B), b(p=A, q=Q), b(p=B, q=Q).')
@@ -360,3 +360,4 @@ def test_columns_may_be_called_what_tables_are_called_in_the_statement(column: s
     connection.execute(f"CREATE TABLE b AS SELECT *, 0 AS {column} FROM (VALUES (10, 7), (20, 7), (30, 8)) AS v(p, q)")
     text = ensemble_to_sql(model, Target("a", ("id",)), probability=False)
     assert sorted(connection.sql(text).fetchall()) == [(1, 1.0, "1"), (2, -0.5, "0")]
+    assert connection.sql(closing.to_sql("duckdb", key="id")).fetchall() == [(1,)]

@@ -39,7 +39,7 @@ def clause_to_sql(clause: Clause, dialect: str = "duckdb", key: str | Sequence[s
     condition = coverage_condition(clause, "t0", dialect)
     if condition != exp.true():
         query = query.where(condition, copy=False)
-    return Dialect.named(dialect, ClauseError).text(query)
+    return Dialect.named(dialect, ClauseError).text(names.without_doubt(query, "hb_"))
 
 
 def coverage_condition(clause: Clause, root_alias: str = "t0", dialect: str = "duckdb") -> exp.Condition:
