@@ -24,33 +24,35 @@ Written by
 {command}
 ```
 
-Do not edit it by hand.
+Do not edit this page; run the command instead.
 
-HornBoost and what people would use instead, on the same folds of the same data. `HornBoostClassifier` with its defaults
-is what is compared; the papers' learners stand beside it. Every peer is installed from its package into an environment
-of its own, and runs with one thread and the settings that its documentation recommends; a fit ends after {limit:.0f}
-seconds of the processor, or when it needs more than {memory} GB.
+This page compares HornBoost with what people would use instead, on the same folds of the same data. The comparison is
+with `HornBoostClassifier` and its defaults; the tables also include the learners of the papers. Every peer is installed
+from its package into an environment of its own, and runs with one thread and the settings that its documentation
+recommends. A fit is stopped after {limit:.0f} seconds of processor time, or when it needs more than {memory} GB.
 
-By its defaults HornBoost chooses its settings by cross-validation inside the training examples; the peers fit one model
-with settings that are fixed. "HornBoost, nothing tuned" does so as well: 60 rounds, rules of three conditions at most,
+By default, HornBoost tunes its settings by cross-validation on the training examples, whereas the peers fit one model
+with fixed settings. "HornBoost, nothing tuned" also has fixed settings: 60 rounds, rules of at most three conditions,
 and other settings that are the same for all sets (`benchmarks/peers/theirs/hornboost.py`).
 
-**How many folds a figure rests on stands in its row.** A row of one fold is a first look, not a result.
+**Every row says how many folds its figures are based on.** A row with one fold is a first look, not a result.
 
-Seconds are processor seconds from the tables in memory to the model, with everything that a peer makes of the tables on
-its way (features, facts, indexes); imports, reading files and compiling on first use come before. "Lines" are the lines
-of code that prepare the tables for a peer (`benchmarks/peers/theirs/`). "Size" is rules + conditions of a model that
-can be read. "Time" is how many times as long as HornBoost a peer takes, and "HornBoost ahead" by how much HornBoost is
-better, both on the folds that both have done (negative: behind), with the standard error where there are three or more.
-Of a fit that was stopped, the time is a lower bound (`> 20×`). What a peer cannot do is said below the table and is not
-counted as zero.
+- "Seconds" are processor seconds from the tables in memory to the model, including everything that a peer derives from
+  the tables (features, facts, indexes), but not imports, reading files and compiling on first use.
+- "Time" says how many times as long as HornBoost a peer takes, and "HornBoost ahead" by how much HornBoost is better
+  (negative: worse), both on the folds that both have finished, with the standard error if there are at least three. If
+  a fit was stopped, the time is a lower bound (`> 20×`).
+- "Size" is the number of rules + conditions, for models that can be read.
+- "Lines" is the number of lines of code that prepare the tables for a peer (`benchmarks/peers/theirs/`).
+
+If a peer cannot handle a set, the text below the table says so; it does not count as zero.
 
 ## Goals
 
-On how many pairs of a set and a peer each goal is met; all pairs are [at the end](#the-goals-set-by-set). "Not behind"
-lets differences of 0.005 in AUC, 0.01 in log-loss and half a per cent in accuracy pass. Larger ones are "unclear" where
-they are within two standard errors of the differences between folds. Pairs in which HornBoost itself was stopped at
-the limit, and the peer was not, count as misses.
+The table shows on how many pairs of a set and a peer each goal is met; all pairs are listed [at the
+end](#the-goals-set-by-set). "Not behind" tolerates differences of 0.005 in AUC, 0.01 in log-loss and half a percentage
+point in accuracy. Larger differences are "unclear" if they are within two standard errors of the differences between
+folds. A pair counts as a miss if HornBoost itself was stopped at the limit and the peer was not.
 
 {goals}
 
@@ -58,14 +60,14 @@ the limit, and the peer was not, count as misses.
 
 {installed}
 
-## HornBoost beside each peer
+## HornBoost compared with each peer
 
-Medians over sets; "sets" counts those in which both have done a fold, "ahead" and "behind" those in which HornBoost's
-area under the ROC curve is larger or smaller by more than 0.005.
+All figures are medians over sets. "Sets" counts the sets in which both have finished a fold; "ahead" and "behind" count
+those in which HornBoost's area under the ROC curve is larger or smaller by more than 0.005.
 
 {summary}
 
-In the pictures a mark is the mean over the folds that a learner has done.
+In the figures, each mark is the mean over the folds that a learner has finished.
 
 {pictures}
 {small}{sets}
@@ -139,13 +141,13 @@ def section(compared: Compared, name: str) -> str:
     ours = next((row for row in rows if (row.peer, row.learner) == ("hornboost", "hornboost")), None)
     columns = ["learner", "folds", "accuracy", "AUC", "AURPC", "log-loss", "seconds", "time", "HornBoost ahead (AUC)"]
     lines = [_line(compared, row, ours) for row in rows if row.folds or row.stopped]
-    table = markdown_table([*columns, "predict", "size", "lines"], lines) if lines else "No fit was done."
+    table = markdown_table([*columns, "predict", "size", "lines"], lines) if lines else "No fit has been run."
     absent: dict[str, list[str]] = {}
     for row in rows:
         if reason := _absence(row):
             absent.setdefault(reason, []).append(compared.names[row.peer, row.learner])
     listed = "\n".join(f"- {reason}: {'; '.join(names)}" for reason, names in absent.items())
-    left_out = f"\n\nNot here, or not in every fold:\n\n{listed}" if absent else ""
+    left_out = f"\n\nNot in the table, or not in every fold:\n\n{listed}" if absent else ""
     return f"## {name}\n\n{compared.examples[name]}\n\n{table}{left_out}\n"
 
 
@@ -181,7 +183,7 @@ def _absence(row: Row) -> str:
     if row.memory:
         return f"needs more than {row.memory} GB"
     if row.stopped:
-        return f"not done within {max(row.stopped.values()):.0f} s in {_folds(len(row.stopped))}"
+        return f"not finished within {max(row.stopped.values()):.0f} s in {_folds(len(row.stopped))}"
     return "" if row.folds else "not run yet"
 
 
@@ -221,7 +223,7 @@ def summary(compared: Compared) -> str:
             ]
         )
     columns = ["peer", "sets", "folds", "time", "from … to", "AUC", "log-loss", "ahead", "behind"]
-    return markdown_table(columns, lines) if lines else "Nothing was compared yet."
+    return markdown_table(columns, lines) if lines else "Nothing has been compared yet."
 
 
 def small_models(compared: Compared) -> str:
@@ -236,14 +238,14 @@ def small_models(compared: Compared) -> str:
         losses = [number(row.mean("log_loss", common), digits=3) for row in (ours, other)]
         lines.append([ours.set, str(beside.folds), *losses, f"{beside.ahead['log_loss']:+.3f}", times(beside)])
     columns = ["set", "folds", "HornBoost's log-loss", "fastogb's", "HornBoost ahead", "time"]
-    return f"## At 50 rules and conditions\n\n{markdown_table(columns, lines)}\n\n" if lines else ""
+    return f"## Models of at most 50 rules and conditions\n\n{markdown_table(columns, lines)}\n\n" if lines else ""
 
 
 def behind(compared: Compared) -> str:
     """The rows in which a peer's area under the ROC curve or log-loss is clearly better, and who is faster."""
     by_set = {row.set: row for row in compared.rows if (row.peer, row.learner) == ("hornboost", "hornboost")}
     if not any(row.folds for row in by_set.values()):
-        return "HornBoost was not run."
+        return "HornBoost has not been run."
     lines = []
     faster: dict[str, int] = {}
     for row in compared.rows:
@@ -262,8 +264,8 @@ def behind(compared: Compared) -> str:
             said = f" {reason}" if reason else ""
             lines.append(f"- {row.set}, {shown}: {', '.join(worse)} ({_folds(beside.folds)}).{said}")
     quicker = [f"{shown} ({count})" for shown, count in faster.items() if count]
-    lines += [f"- time, with the number of sets: {'; '.join(quicker)}"] if quicker else []
-    return "\n".join(lines) or "Nowhere by more than 0.005 in AUC or 0.01 in log-loss, nor in time."
+    lines += [f"- Faster than HornBoost, with the number of sets: {'; '.join(quicker)}"] if quicker else []
+    return "\n".join(lines) or "HornBoost is nowhere behind by more than 0.005 in AUC or 0.01 in log-loss, nor in time."
 
 
 def pictures(compared: Compared, folder: Path) -> str:
