@@ -261,7 +261,8 @@ def test_rules_prints_votes_and_rules_in_three_forms(run: Any, model: Path) -> N
 def test_the_votes_that_rules_prints_add_up_to_the_score(run: Any, folder: Path, tmp_path: Path) -> None:
     path, database = tmp_path / "m.json", hb.Database.from_folder(folder)
     X, y = database.examples()
-    clf = hb.HornBoostClassifier(database, rounds=4, max_literals=2, corrective=True, random_state=0).fit(X, y)
+    settings: dict[str, Any] = {"rounds": 4, "max_literals": 2, "corrective": True, "aggregates": False}
+    clf = hb.HornBoostClassifier(database, **settings, random_state=0).fit(X, y)
     clf.save(path)
     about_0 = tmp_path / "about_0.json"
     given = ("--positive", "0", "--set", "rounds=4", "--set", "max_literals=2", "-o", about_0)
