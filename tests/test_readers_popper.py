@@ -100,7 +100,9 @@ def zendo(folder: Path) -> Path:
 def test_problems_are_learned_without_an_error_on_their_examples(tmp_path, make, estimator):
     database = Database.from_popper(make(tmp_path))
     X, y = database.examples()
-    assert estimator(database, random_state=0).fit(X, y).score(X, y) == 1.0
+    # thirty examples do not tell cross-validation that there is no noise
+    exact = {"min_gain": 0.0} if estimator is hb.HornBoostClassifier else {}
+    assert estimator(database, **exact, random_state=0).fit(X, y).score(X, y) == 1.0
 
 
 def test_arguments_of_one_type_are_joined_and_others_are_attributes(tmp_path):
