@@ -2,7 +2,7 @@
 
 # /// script
 # requires-python = ">=3.10,<3.13"
-# dependencies = ["featuretools==1.31.0", "lightgbm==4.7.0", "scikit-learn", "pandas<3", "pyarrow"]
+# dependencies = ["featuretools==1.31.0", "lightgbm==4.7.0", "scikit-learn", "pandas<3", "pyarrow", "setuptools<81"]
 # [tool.peer]
 # package = "featuretools"
 # tables = "many"
