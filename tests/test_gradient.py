@@ -299,6 +299,18 @@ def test_names_must_save_a_tenth_of_the_loss_of_rules_that_reach_further(describ
     assert best.setting.constants is chosen
 
 
+@pytest.mark.parametrize(("folds", "rows", "chosen"), [(1, 0.2015, False), (1, 0.203, True), (5, 0.199, True)])
+def test_of_many_examples_aggregates_must_save_a_hundredth_of_the_loss(folds: int, rows: float, chosen: bool):
+    def attempt(setting: Setting, best: Trial | None) -> Trial:
+        loss = 0.2 if setting.aggregates else rows
+        return Trial(setting, 1, (loss,), of_folds=(loss,) * folds)
+
+    choices = {"aggregates": (True, False), "max_depth": (2,), "max_literals": (3,)}
+    _, best = tuning.search(choices, attempt)
+    assert best is not None
+    assert best.setting.aggregates is chosen
+
+
 def test_rules_name_things_that_recur_and_never_examples_themselves():
     db = shop("seventh")
     X, y = db.examples()

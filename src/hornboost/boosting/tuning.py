@@ -173,7 +173,7 @@ class _Found:
         self.attempt, self.trials, self.best, self.is_over = attempt, [first], first, False
 
     def takes(self, setting: Setting, share: float) -> bool:
-        """Whether a setting that was not tried yet saves so much of the best one's loss, or says it without names."""
+        """Whether a setting that was not tried yet saves so much of the best one's loss, or is as good with less."""
         if self.is_over or any(one.setting == setting for one in self.trials):
             return False
         trial = self.attempt(setting, self.best)
@@ -181,16 +181,24 @@ class _Found:
             self.is_over = True
             return False
         self.trials.append(trial)
-        as_good = not trial.is_given_up and trial.loss <= (1.0 + NAMES) * self.best.loss
-        if not trial.saves(self.best, share) and not (as_good and _describes(setting, self.best.setting)):
+        lost = _loss_for_less(setting, self.best)
+        is_as_good = lost > 0.0 and not trial.is_given_up and trial.loss <= (1.0 + lost) * self.best.loss
+        if not is_as_good and not trial.saves(self.best, share):
             return False
         self.best = trial
         return True
 
 
-def _describes(setting: Setting, other: Setting) -> bool:
-    """Whether a setting has rules describe what those of the other name."""
-    return other.constants and not setting.constants
+def _loss_for_less(setting: Setting, best: Trial) -> float:
+    """The share of the best setting's loss that a setting may lose, since its rules go without something.
+
+    Without names, which say nothing of things that were not seen. Without aggregates where examples are many: rules
+    about single rows are fewer and found sooner, and one part that is held out tells how good they are.
+    """
+    if best.setting.constants and not setting.constants:
+        return NAMES
+    is_on_many = len(best.of_folds) == 1
+    return AHEAD if is_on_many and best.setting.aggregates and not setting.aggregates else 0.0
 
 
 def _plainer(setting: Setting, choices: Choices) -> Iterator[Setting]:
@@ -317,7 +325,7 @@ def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
 
 def _is_ahead(loss: float, other: float, setting: Setting, best: Trial) -> bool:
     """Whether the loss of a setting is so far below the other one, of the best setting, that it may be tried on."""
-    lead = -NAMES if _describes(setting, best.setting) else AHEAD
+    lead = -_loss_for_less(setting, best) or AHEAD
     return loss < other - lead * abs(other)
 
 
