@@ -33,13 +33,17 @@ def falling(by: float, start: float = 0.7) -> Callable[[int], float]:
 
 
 def tried(
-    curves: Sequence[Callable[[int], float]], setting: Setting = PLAIN, best: Trial | None = None, most: int = 60
+    curves: Sequence[Callable[[int], float]],
+    setting: Setting = PLAIN,
+    best: Trial | None = None,
+    most: int = 60,
+    others: Sequence[Trial] = (),
 ) -> tuple[Trial, list[int]]:
     """The trial of a setting by the curve of each fold, and how many rounds each fold was boosted."""
     training: Any = SimpleNamespace(weights=np.ones(len(curves)), y=np.zeros(len(curves)))
     runs = [Scripted(curve) for curve in curves]
     held_outs = [np.arange(len(curves)) == fold for fold in range(len(curves))]
-    trial = tuning.tried(training, setting, lambda _, fold: runs[fold], held_outs, most, best)  # type: ignore[arg-type,return-value]
+    trial = tuning.tried(training, setting, lambda _, fold: runs[fold], held_outs, most, best, others)  # type: ignore[arg-type,return-value]
     assert trial is not None
     return trial, [run.round for run in runs]
 
@@ -69,6 +73,14 @@ def test_one_that_is_ahead_goes_on_as_if_it_were_alone() -> None:
     assert (trial.rounds, trial.losses, trial.early) == (alone.rounds, alone.losses, alone.early)
     assert trial.beside == best.loss
     assert trial.saves(best, 0.03)
+
+
+def test_one_that_does_exactly_as_another_did_is_given_up_though_it_is_ahead() -> None:
+    best, _ = tried([falling(0.97)] * 5)
+    other, _ = tried([falling(0.96)] * 5, OTHER, best)
+    trial, rounds = tried([falling(0.96)] * 5, Setting(5, 3), best, others=[best, other])
+    assert rounds == [EARLY, 0, 0, 0, 0]
+    assert trial.is_given_up
 
 
 def test_one_that_loses_its_lead_is_given_up() -> None:

@@ -245,7 +245,7 @@ class GradientBooster(Booster):
             trials, best = search(choices, self._attempt(part, most_rounds, seed, checkpoint))
             if best is None or not isinstance(self.rounds, str):
                 return trials, best
-            on_all = self._attempt(training, most_rounds, seed, checkpoint)(best.setting, None)
+            on_all = self._attempt(training, most_rounds, seed, checkpoint)(best.setting, None, ())
             return (trials, best) if on_all is None else ([*trials, on_all], on_all)
 
     def _attempt(self, training: Training, most_rounds: int, seed: int, checkpoint: Checkpoint | None) -> Attempt:
@@ -256,12 +256,12 @@ class GradientBooster(Booster):
 
         kept = KeptTrials(checkpoint, f"on {len(training.y)} examples in up to {most_rounds} rounds")
 
-        def attempt(setting: Setting, best: Trial | None) -> Trial | None:
+        def attempt(setting: Setting, best: Trial | None, others: Sequence[Trial]) -> Trial | None:
             def of_folds(memories: Sequence[Memory]) -> Trial | None:
                 def descent(weights: Floats, fold: int) -> Descent:
                     return self._descent(problem, training.y, weights, setting, seed, memories[fold])
 
-                return tried(training, setting, descent, held_outs, most_rounds, best)
+                return tried(training, setting, descent, held_outs, most_rounds, best, others)
 
             trial = kept.trial(setting, len(held_outs), of_folds) if held_outs else None
             if held_outs and (trial is None or not trial.is_whole):

@@ -135,8 +135,8 @@ Choices = Mapping[str, Sequence[Any]]
 """The values that each field of a setting may take; the first is where the search starts."""
 
 
-Attempt = Callable[[Setting, Trial | None], Trial | None]
-"""Tries a setting beside the best one so far; gives nothing where time is up before the first round."""
+Attempt = Callable[[Setting, Trial | None, Sequence[Trial]], Trial | None]
+"""Tries a setting beside the best one so far and all others; gives nothing where time is up before the first round."""
 
 
 def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | None]:
@@ -145,7 +145,7 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
     Numbers go up and then down from where the search starts, for as long as that helps. Ends where an attempt gives
     nothing, since time is up.
     """
-    first = attempt(Setting(**{name: values[0] for name, values in choices.items()}), None)
+    first = attempt(Setting(**{name: values[0] for name, values in choices.items()}), None, ())
     if first is None:
         return [], None
     found = _Found(attempt, first)
@@ -176,7 +176,7 @@ class _Found:
         """Whether a setting that was not tried yet saves so much of the best one's loss, or is as good with less."""
         if self.is_over or any(one.setting == setting for one in self.trials):
             return False
-        trial = self.attempt(setting, self.best)
+        trial = self.attempt(setting, self.best, self.trials)
         if trial is None:
             self.is_over = True
             return False
@@ -224,10 +224,12 @@ def tried(
     held_outs: Sequence[NDArray[np.bool_]],
     most_rounds: int,
     best: Trial | None = None,
+    others: Sequence[Trial] = (),
 ) -> Trial | None:
     """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
 
-    Or until it is not clearly smaller than that of the best setting so far; one fold tells after the first rounds.
+    Or until it is not clearly smaller than that of the best setting so far, or is that of another one to the last
+    bit; one fold tells after the first rounds.
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
@@ -241,7 +243,7 @@ def tried(
     losses: list[float] = []
     rounds, beside, is_given_up = 0, None if best is None else best.loss, False
     with learning() as ending:
-        if best is not None and (scouted := _scouted(folds[0], setting, best, most)) is not None:
+        if best is not None and (scouted := _scouted(folds[0], setting, best, others, most)) is not None:
             return scouted
         for number in range(1, most + 1):
             for fold in folds:
@@ -299,9 +301,10 @@ def _mean(values: Sequence[float], folds: Sequence[_Fold]) -> float:
     return average(np.array(values), np.array([fold.mass for fold in folds]))
 
 
-def _scouted(fold: _Fold, setting: Setting, best: Trial, most: int) -> Trial | None:
+def _scouted(fold: _Fold, setting: Setting, best: Trial, others: Sequence[Trial], most: int) -> Trial | None:
     """The trial of a setting that is given up after the first rounds on one fold, if it is.
 
+    One whose loss is exactly that of another finds the same rules, and what came of those is known.
     Corrected votes are as good as they get with few rules, so they are compared with all rules of the best setting.
     """
     if best.setting.corrective and not setting.corrective:
@@ -312,7 +315,10 @@ def _scouted(fold: _Fold, setting: Setting, best: Trial, most: int) -> Trial | N
     losses = tuple(fold.losses)
     rounds = n if is_like else int(np.argmin(losses)) + 1
     beside = best.early if is_like else best.of_folds[0]
-    if _is_ahead(losses[rounds - 1], beside, setting, best):
+    is_known = is_like and any(
+        one.early == losses[-1] and one.setting.corrective == setting.corrective for one in others
+    )
+    if not is_known and _is_ahead(losses[rounds - 1], beside, setting, best):
         return None
     return Trial(setting, rounds, losses, beside=beside, is_given_up=True)
 
