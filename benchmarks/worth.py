@@ -3,13 +3,15 @@
     python -m benchmarks.worth --data DATA [--worth 0 1 2 3 4 5 8]
     python -m benchmarks.worth --data DATA --errors 0 1 2
     python -m benchmarks.worth --data DATA --ahead never 0.01
+    python -m benchmarks.worth --data DATA --fewer 0 0.001 0.02
     python -m benchmarks.worth --sights 1 2 [--aggregates]
 
 Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number. With `--errors` the number
 is that of standard errors by which another setting must be better to be taken; with `--ahead` it is the share by which
-the loss of another setting must be smaller in all rounds but the first ones, or it is given up. With `--sights` it is
-the number of clauses that are grown in a round: one that may look at aggregates, and one that may not; on generated
-sets of several tables, with `--aggregates` without the choice of leaving these out. Nothing else is given.
+the loss of another setting must be smaller in all rounds but the first ones, or it is given up; with `--fewer` it is
+the share of the loss that half as many rounds with corrected votes may lose. With `--sights` it is the number of
+clauses that are grown in a round: one that may look at aggregates, and one that may not; on generated sets of several
+tables, with `--aggregates` without the choice of leaving these out. Nothing else is given.
 """
 
 from __future__ import annotations
@@ -72,11 +74,12 @@ def main() -> None:
     parser.add_argument("--worth", type=float, nargs="+", default=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0])
     parser.add_argument("--errors", type=float, nargs="+")
     parser.add_argument("--ahead", type=lambda text: -math.inf if text == "never" else float(text), nargs="+")
+    parser.add_argument("--fewer", type=float, nargs="+")
     parser.add_argument("--sights", type=int, nargs="+", choices=(1, 2))
     parser.add_argument("--aggregates", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    numbers = arguments.sights or arguments.ahead or arguments.errors or arguments.worth
+    numbers = arguments.sights or arguments.fewer or arguments.ahead or arguments.errors or arguments.worth
     generated = {**GENERATED, **MIXED} if arguments.sights else GENERATED
     sights = GradientBooster._sights
     found: dict[str, dict[float, list[tuple[float, ...]]]] = {}
@@ -85,6 +88,8 @@ def main() -> None:
             given: dict[str, Any] = {"aggregates": True} if arguments.aggregates else {}
             if arguments.sights:
                 GradientBooster._sights = lambda *asked, n=number: sights(*asked)[:n]  # type: ignore[method-assign]
+            elif arguments.fewer:
+                tuning.FEWER = number
             elif arguments.ahead:
                 tuning.AHEAD = number
             elif arguments.errors:

@@ -235,7 +235,7 @@ def test_with_few_rules_corrected_votes_are_tried_first():
 def test_with_few_rules_corrected_votes_are_tried_again_for_what_was_chosen_without():
     losses = {(2, True): 0.3, (2, False): 0.29, (3, False): 0.25, (3, True): 0.2}
 
-    def attempt(setting: Setting, best: Trial | None) -> Trial:
+    def attempt(setting: Setting, best: Trial | None, others: object) -> Trial:
         return Trial(setting, 1, (losses[setting.max_depth, setting.corrective],))
 
     trials, best = tuning.search({"corrective": (True, False), "max_depth": (2, 3), "max_literals": (3,)}, attempt)
@@ -285,11 +285,24 @@ def test_things_are_described_rather_than_named_where_that_says_as_much():
     assert "price>=17" in str(clf.rules_[0].clause)
 
 
+@pytest.mark.parametrize(("rounds", "loss", "chosen"), [(20, 0.2, True), (20, 0.2003, False), (21, 0.2, False)])
+def test_half_as_many_rounds_with_corrected_votes_are_taken_where_they_lose_nothing(
+    rounds: int, loss: float, chosen: bool
+):
+    def attempt(setting: Setting, best: Trial | None, others: object) -> Trial:
+        n, value = (rounds, loss) if setting.corrective else (40, 0.2)
+        return Trial(setting, n, (value,) * n, of_folds=(value,) * 5)
+
+    _, best = tuning.search({"max_depth": (2,), "max_literals": (3,), "corrective": (False, True)}, attempt)
+    assert best is not None
+    assert best.setting.corrective == chosen
+
+
 @pytest.mark.parametrize(("described", "chosen"), [(0.109, False), (0.111, True)])
 def test_names_must_save_a_tenth_of_the_loss_of_rules_that_reach_further(described: float, chosen: bool):
     losses = {(2, False): 0.5, (2, True): 0.1, (3, True): 0.2, (3, False): described}
 
-    def attempt(setting: Setting, best: Trial | None) -> Trial:
+    def attempt(setting: Setting, best: Trial | None, others: object) -> Trial:
         return Trial(setting, 1, (losses[setting.max_depth, setting.constants],))
 
     choices = {"constants": (False, True), "max_depth": (2, 3), "max_literals": (3,)}
@@ -301,7 +314,7 @@ def test_names_must_save_a_tenth_of_the_loss_of_rules_that_reach_further(describ
 
 @pytest.mark.parametrize(("folds", "rows", "chosen"), [(1, 0.2015, False), (1, 0.203, True), (5, 0.199, True)])
 def test_of_many_examples_aggregates_must_save_a_hundredth_of_the_loss(folds: int, rows: float, chosen: bool):
-    def attempt(setting: Setting, best: Trial | None) -> Trial:
+    def attempt(setting: Setting, best: Trial | None, others: object) -> Trial:
         loss = 0.2 if setting.aggregates else rows
         return Trial(setting, 1, (loss,), of_folds=(loss,) * folds)
 

@@ -43,6 +43,9 @@ PLAIN = {"min_gain": SIGNIFICANT, "aggregates": True, "constants": False, "corre
 BY_CHANCE = 2.0
 """Standard errors that settings which are equally good differ by, but for one case in twenty."""
 
+FEWER = 1e-3
+"""The share of the held-out loss that half as many rounds with corrected votes may lose: next to nothing."""
+
 NAMES = 0.1
 """The share of the held-out loss that names must save where rules that reach further can say what is named.
 
@@ -181,22 +184,30 @@ class _Found:
             self.is_over = True
             return False
         self.trials.append(trial)
-        lost = _loss_for_less(setting, self.best)
-        is_as_good = lost > 0.0 and not trial.is_given_up and trial.loss <= (1.0 + lost) * self.best.loss
-        if not is_as_good and not trial.saves(self.best, share):
+        if not _is_as_good_with_less(trial, self.best) and not trial.saves(self.best, share):
             return False
         self.best = trial
         return True
 
 
-def _loss_for_less(setting: Setting, best: Trial) -> float:
-    """The share of the best setting's loss that a setting may lose, since its rules go without something.
+def _is_as_good_with_less(trial: Trial, best: Trial) -> bool:
+    """Whether a setting has a loss that may pass for the best one's, as its rules are fewer or go without something."""
+    lost = _loss_for_less(trial.setting, best)
+    is_less = trial.setting.corrective == best.setting.corrective or trial.rounds <= 0.5 * best.rounds
+    return lost > 0.0 and is_less and not trial.is_given_up and trial.loss <= (1.0 + lost) * best.loss
 
-    Without names, which say nothing of things that were not seen. Without aggregates where examples are many: rules
-    about single rows are fewer and found sooner, and one part that is held out tells how good they are.
+
+def _loss_for_less(setting: Setting, best: Trial) -> float:
+    """The share of the best setting's loss that a setting may lose, since its rules are fewer or go without something.
+
+    Without names, which say nothing of things that were not seen. With votes that are fitted again each round, fewer
+    rules are enough. Without aggregates where examples are many: rules about single rows are fewer and found sooner,
+    and one part that is held out tells how good they are.
     """
     if best.setting.constants and not setting.constants:
         return NAMES
+    if setting.corrective and not best.setting.corrective:
+        return FEWER
     is_on_many = len(best.of_folds) == 1
     return AHEAD if is_on_many and best.setting.aggregates and not setting.aggregates else 0.0
 
@@ -304,7 +315,7 @@ def _mean(values: Sequence[float], folds: Sequence[_Fold]) -> float:
 def _scouted(fold: _Fold, setting: Setting, best: Trial, others: Sequence[Trial], most: int) -> Trial | None:
     """The trial of a setting that is given up after the first rounds on one fold, if it is.
 
-    One whose loss is exactly that of another finds the same rules, and what came of those is known.
+    One whose loss is exactly that of one that was not taken finds the same rules, and is not taken either.
     Corrected votes are as good as they get with few rules, so they are compared with all rules of the best setting.
     """
     if best.setting.corrective and not setting.corrective:
@@ -315,9 +326,8 @@ def _scouted(fold: _Fold, setting: Setting, best: Trial, others: Sequence[Trial]
     losses = tuple(fold.losses)
     rounds = n if is_like else int(np.argmin(losses)) + 1
     beside = best.early if is_like else best.of_folds[0]
-    is_known = is_like and any(
-        one.early == losses[-1] and one.setting.corrective == setting.corrective for one in others
-    )
+    rivals = [one for one in others if one is not best and one.setting.corrective == setting.corrective]
+    is_known = is_like and losses[-1] in [one.early for one in rivals]
     if not is_known and _is_ahead(losses[rounds - 1], beside, setting, best):
         return None
     return Trial(setting, rounds, losses, beside=beside, is_given_up=True)
