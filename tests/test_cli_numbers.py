@@ -57,6 +57,35 @@ def test_evaluate_gives_the_figures_of_numbers(run: Any, folder: Path, counts: P
     assert "120 examples are too few for 100 folds" in run("evaluate", folder, "--cv", 100).err
 
 
+def test_figures_are_about_what_is_predicted(run: Any, folder: Path) -> None:
+    given = ["--rounds", 8, "--set", "max_literals=2"]
+    quantile = [*given, "--set", "loss=quantile", "--set", "quantile=0.9"]
+    content = json.loads(run("evaluate", folder, "--cv", 3, *quantile, "--json").out)
+    assert content["mean"]["pinball"] < content["baseline"]["pinball"]
+    assert content["baseline"]["below"] == pytest.approx(0.9, abs=0.01)
+    text = run("evaluate", folder, "--cv", 3, *quantile).out.splitlines()
+    assert text[0].split() == ["fold", "r2", "mae", "rmse", "pinball", "below", "rules", "seconds"]
+    assert re.fullmatch(
+        r"pinball loss \S+ ± \S+, \d+\.\d% of the labels below the prediction, over 3 folds; "
+        r"always guessing the 0\.9 quantile: pinball loss \S+",
+        text[-1],
+    )
+    median = run("evaluate", folder, "--cv", 3, *given, "--set", "loss=absolute").out.splitlines()[-1]
+    assert re.fullmatch(r"MAE \S+ ± \S+ over 3 folds; always guessing the median: MAE \S+", median)
+
+
+def test_fit_tells_the_loss_that_was_asked_for(run: Any, folder: Path, tmp_path: Path) -> None:
+    result = run("fit", folder, "-o", tmp_path / "m.json", "--rounds", 3, "--set", "loss=absolute")
+    assert re.search(r"learned \d rules in .* s, absolute error \S+ on the training examples", result.err)
+
+
+def test_many_whole_numbers_as_classes_are_pointed_out(run: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"store": range(100), "size": np.arange(100) % 7, "thefts": np.arange(100) % 10})
+    frame.to_csv(tmp_path / "stores.csv", index=False)
+    result = run("fit", tmp_path / "stores.csv", "--label", "thefts", "-o", tmp_path / "m.json", "--rounds", 2)
+    assert "predicts 'thefts' (10 classes; if they are amounts, say --predicts numbers)" in result.err
+
+
 def test_rules_predictions_and_explanations_are_of_numbers(run: Any, folder: Path, model: Path) -> None:
     text = run("rules", model, "--top", 2).out
     assert re.search(r"^spend (\+=|-=) .* covered, mean .* against ", text)

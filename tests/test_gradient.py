@@ -172,6 +172,32 @@ def test_rows_are_drawn_by_content():
     assert not np.allclose(one.decision_function(X), whole.decision_function(X))
 
 
+def test_a_draw_that_tells_nothing_does_not_end_boosting():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    clf = hb.HornBoostClassifier(rounds=100, max_literals=2, subsample=0.01, random_state=0).fit(X, X[:, 0] > 0)
+    assert clf.n_rounds_ == 100
+    assert clf.score(X, X[:, 0] > 0) > 0.95
+
+
+@pytest.mark.parametrize("n_single", [1, 30])
+def test_classes_of_a_single_example_do_not_stop_tuning(n_single: int):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, "large", "small").astype(object)
+    y[:n_single] = [f"single {k}" for k in range(n_single)]
+    clf = hb.HornBoostClassifier(random_state=0).fit(X, y)
+    assert clf.tuning_.attrs["folds"] == 5
+    assert clf.n_rounds_ < 30
+
+
+def test_a_class_of_weight_0_is_left_out():
+    X, y = load_iris(return_X_y=True)
+    clf = hb.HornBoostClassifier(class_weight={2: 0.0}, rounds=10, random_state=0).fit(X, y)
+    without = hb.HornBoostClassifier(rounds=10, random_state=0).fit(X[y != 2], y[y != 2])
+    assert clf.classes_.tolist() == [0, 1]
+    assert str(clf.rules_) == str(without.rules_)
+
+
 def test_single_tables_are_learned_well():
     X, y = load_breast_cancer(return_X_y=True)
     model = hb.HornBoostClassifier(random_state=0)
@@ -341,6 +367,26 @@ def test_nothing_is_tuned_where_everything_is_given():
     clf = hb.HornBoostClassifier(db, **given, random_state=0).fit(X, y)
     assert len(clf.tuning_) == 0
     assert clf.n_rounds_ <= 5
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_switches_of_numpy_are_those_of_python(flag: bool):
+    db = hb.datasets.bank(60, seed=1).database()
+    X, y = db.examples()
+    fixed = {"rounds": 3, "max_literals": 2, "max_depth": 2, "random_state": 0}
+    one, other = (
+        hb.HornBoostClassifier(db, aggregates=value, constants=value, **fixed).fit(X, y)
+        for value in (flag, np.bool_(flag))
+    )
+    assert str(one.rules_) == str(other.rules_)
+
+
+def test_lists_are_checked_without_a_database_too():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(hb.HornBoostError, match="there is no aggregate 'median'"):
+        hb.HornBoostClassifier(aggregates=["median"]).fit(X, y)
+    with pytest.raises(hb.HornBoostError, match="constants: there are no keys of 'product' without a database"):
+        hb.HornBoostClassifier(constants=["product"]).fit(X, y)
 
 
 def test_constants_must_be_keys():

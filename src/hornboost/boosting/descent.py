@@ -60,6 +60,10 @@ class Descent:
         weights = self._drawn()
         derivatives = self._derivatives(weights)
         state = self.search.find(derivatives)
+        if state is None and self.subsample < 1.0:  # the few that were drawn may all be alike
+            weights = self.weights
+            derivatives = self._derivatives(weights)
+            state = self.search.find(derivatives)
         if state is None:
             self.ended = "no clause gains anything"
             return None

@@ -112,9 +112,9 @@ class GradientBooster(Booster):
         training = super()._training(X, y, sample_weight)
         if len(training.y) == 1:
             raise DataError("there is one example only, n_samples=1, and nothing to tell it from; give at least two.")
-        if self.aggregates is False or self.database is None or self._near() == 0:
+        functions = self._functions()
+        if not functions or self.database is None or self._near() == 0:
             return training
-        functions = FUNCTIONS if isinstance(self.aggregates, bool | str) else checked_functions(self.aggregates)
         choice = AggregateChoice(self._database, functions, self._near(), self.max_entries, self.left_out_)
         if self.checkpoint is not None:  # which is of these examples with or without aggregates, not of either
             return training.with_aggregates(choice, **self._engine_options())
@@ -123,6 +123,12 @@ class GradientBooster(Booster):
         if ending.reason is not None:
             self.left_out_["aggregates"] = f"{ending.reason} before they were computed"
         return training
+
+    def _functions(self) -> tuple[str, ...]:
+        """The functions that rows are aggregated by."""
+        if isinstance(self.aggregates, bool | np.bool_ | str):
+            return FUNCTIONS if self.aggregates else ()
+        return checked_functions(self.aggregates)
 
     def _boost(self, training: Training, run: Run) -> Loop:
         problem = training.problem
@@ -178,13 +184,22 @@ class GradientBooster(Booster):
 
     def _domains(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """The kinds of keys that rules may name, never those that examples are known by; and why not others."""
-        if self.constants is None or self.constants is False or self.database is None:
+        by_hand = self._named_by_hand()
+        if self.database is None:
+            if by_hand:
+                raise DataError(f"constants: there are no keys of '{by_hand[0]}' without a database; leave it out")
             return (), {}
         database, target = self.database, self.database.target
-        if not isinstance(self.constants, str | bool):
-            return checked_domains(database, self.constants, self.max_bins), {}
+        if by_hand is not None:
+            return checked_domains(database, by_hand, self.max_bins), {}
+        if not self.constants:
+            return (), {}
         own = {database.tables[target.table].columns[name].domain for name in target.key}
         return nameable(database, (name for name in database.domains if name not in own), self.max_bins)
+
+    def _named_by_hand(self) -> tuple[str, ...] | None:
+        """The kinds of keys that rules were told to name, if they are given one by one."""
+        return None if isinstance(self.constants, str | bool | np.bool_ | None) else tuple(self.constants)
 
     def _loss_of(self, training: Training) -> Loss:
         """The loss that is descended."""
@@ -194,9 +209,9 @@ class GradientBooster(Booster):
         """Why no rule can be learned from labels, if none can."""
         raise NotImplementedError
 
-    def _is_a_sample(self, training: Training, part: NDArray[np.bool_]) -> bool:
-        """Whether a part of the examples tells of the same labels as all do."""
-        return True
+    def _to_hold_out(self, training: Training, part: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What of a part of the examples may be held out, so that the others tell of the same labels as all do."""
+        return part
 
     def _start(self, training: Training) -> Floats:
         return self._loss.start(training.y, training.weights) + self._offset
@@ -252,7 +267,8 @@ class GradientBooster(Booster):
         """How a setting is tried on some examples."""
         problem = training.problem
         assert problem is not None
-        held_outs = [held_out for held_out in folds(training, seed) if self._is_a_sample(training, ~held_out)]
+        parts = (self._to_hold_out(training, part) for part in folds(training, seed))
+        held_outs = [part for part in parts if part.any()]
 
         kept = KeptTrials(checkpoint, f"on {len(training.y)} examples in up to {most_rounds} rounds")
 
@@ -283,10 +299,10 @@ class GradientBooster(Booster):
         """The values that may be taken for what is left to be chosen, and those that are given."""
         problem = training.problem
         assert problem is not None
-        by_hand = not isinstance(self.constants, str | bool)
         depths = self._depths(problem)
         self._named: frozenset[tuple[str, str]] = frozenset()
         with in_part_of_the_time(TRIALS), learning():
+            by_hand = self._named_by_hand() is not None
             self._named = _all_named(problem) if by_hand else recurring(problem.engine, depths[0])
         given = bool(problem.examples.aggregates)
         choices: Choices = {

@@ -67,7 +67,7 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     aggregates : bool, "auto" or list of str
         Whether rules may look at aggregates of the rows that an example reaches over foreign keys, such as
         `mean(trans.amount)>=3000`; "auto" chooses. A list names the functions: "count", "share", "mean", "sum", "std",
-        "min", "max", "distinct", "mode", "mode_share".
+        "min", "max", "distinct", "mode", "mode_share", "last" (of rows that have a time).
     database, early_stopping, class_weight, time_limit, checkpoint, …
         As in every `Booster`.
 
@@ -112,8 +112,9 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     def _nothing_to_learn(self, y: Targets) -> str | None:
         return "there is one class only" if np.unique(y).size == 1 else None
 
-    def _is_a_sample(self, training: Training, part: NDArray[np.bool_]) -> bool:
-        return np.unique(training.y[part]).size == len(training.labels)
+    def _to_hold_out(self, training: Training, part: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        others = np.bincount(training.y[~part], minlength=len(training.labels))
+        return part & (others[training.y] > 0)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -197,8 +198,8 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
     def _nothing_to_learn(self, y: Targets) -> str | None:
         return "all labels are equal" if (y == y[0]).all() else None
 
-    def _is_a_sample(self, training: Training, part: NDArray[np.bool_]) -> bool:
-        return bool(part.any() and (self.loss != "poisson" or training.y[part].any()))
+    def _to_hold_out(self, training: Training, part: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return part if self.loss != "poisson" or training.y[~part].any() else np.zeros_like(part)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

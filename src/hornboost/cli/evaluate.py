@@ -54,7 +54,8 @@ def evaluate(
         learner = make_estimator(wanted, behind)
         asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, wanted.seed)
         evaluated = [
-            _Evaluated(of, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked
+            _Evaluated(of, learner, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested])
+            for of in asked
         ]
     if as_json:
         about: dict[str, Any] = {"estimator": type(learner).__name__, "positive": database.target.positive}
@@ -70,6 +71,7 @@ class _Evaluated:
     """What came out of some folds, and the labels of what they predicted."""
 
     of: AskedFolds
+    learner: Any
     results: list[dict[str, Any]]
     y: Any
 
@@ -82,7 +84,7 @@ class _Evaluated:
         """What a script reads."""
         is_of_numbers = database.label_kind == "numbers"
         baseline: dict[str, Any] = (
-            {"baseline": _always_the_mean(self.y)} if is_of_numbers else {"majority": _majority(self.y)}
+            {"baseline": _always_the_same(self.learner, self.y)} if is_of_numbers else {"majority": _majority(self.y)}
         )
         return {"folds": self.results, "mean": self.mean, **baseline}
 
@@ -93,7 +95,7 @@ class _Evaluated:
         rows.append(["mean", *(_shown(name, mean[name]) if name in mean else "" for name in names[1:])])
         show_table(names, rows, right=names)
         if database.label_kind == "numbers":
-            say(_about_numbers(self.results, mean, self.y, self.over))
+            say(_about_numbers(self.learner, self.results, mean, self.y, self.over))
         else:
             say(_about_classes(self.results, mean, self.y, self.over, database))
 
@@ -132,10 +134,20 @@ def _about_classes(results: list[dict[str, Any]], mean: dict[str, float], y: Any
     return f"{spoken}; always guessing the largest class: {_majority(y):.1%}{about}"
 
 
-def _about_numbers(results: list[dict[str, Any]], mean: dict[str, float], y: Any, over: str) -> str:
-    spread = f" ± {float(np.std([row['r2'] for row in results])):.3f}" if len(results) > 1 else ""
-    spoken = f"R² {mean['r2']:.3f}{spread}, RMSE {mean['rmse']:.5g} over {over}"
-    return f"{spoken}; always guessing the mean: RMSE {_always_the_mean(y)['rmse']:.5g}"
+def _about_numbers(learner: Any, results: list[dict[str, Any]], mean: dict[str, float], y: Any, over: str) -> str:
+    """The figure that the loss is about, beside that of the best number to say of all examples."""
+    same = _always_the_same(learner, y)
+    name, said, guess = {
+        "absolute": ("mae", "MAE", "the median"),
+        "quantile": ("pinball", "pinball loss", f"the {learner.quantile:g} quantile"),
+    }.get(learner.loss, ("r2", "R²", "the mean"))
+    spread = f" ± {_shown(name, np.std([row[name] for row in results]))}" if len(results) > 1 else ""
+    spoken = f"{said} {_shown(name, mean[name])}{spread}"
+    if name == "r2":
+        name, said, spoken = "rmse", "RMSE", f"{spoken}, RMSE {_shown('rmse', mean['rmse'])}"
+    elif name == "pinball":
+        spoken += f", {mean['below']:.1%} of the labels below the prediction,"
+    return f"{spoken} over {over}; always guessing {guess}: {said} {_shown(name, same[name])}"
 
 
 def _results(
@@ -163,7 +175,7 @@ def _figures(fitted: Any, X: Any, y: Any, database: Database) -> dict[str, float
 
     predicted = fitted.predict(X)
     if database.label_kind == "numbers":
-        return number_figures(y, predicted, is_of_counts=fitted.loss == "poisson")
+        return number_figures(y, predicted, fitted.loss, fitted.quantile)
     return {"accuracy": float(np.mean(predicted == y)), **_areas(fitted, X, y, database)}
 
 
@@ -197,12 +209,14 @@ def _mean(values: list[float]) -> float:
     return float(np.mean(known)) if known else float("nan")
 
 
-def _always_the_mean(y: Any) -> dict[str, float]:
-    """How good it is to guess the mean of all labels."""
+def _always_the_same(learner: Any, y: Any) -> dict[str, float]:
+    """How good it is to guess the mean of all labels; or their median or quantile, if that is what is predicted."""
     from hornboost.report.number_evaluation import number_figures
 
     numbers = np.asarray(y, np.float64)
-    return number_figures(numbers, np.full(len(numbers), numbers.mean()))
+    levels = {"absolute": 0.5, "quantile": learner.quantile}
+    guess = np.quantile(numbers, levels[learner.loss]) if learner.loss in levels else numbers.mean()
+    return number_figures(numbers, np.full(len(numbers), guess), learner.loss, learner.quantile)
 
 
 def _majority(y: Any) -> float:
@@ -212,6 +226,6 @@ def _majority(y: Any) -> float:
 def _shown(name: str, value: Any) -> str:
     if name in ("fold", "from", "train", "test"):
         return str(value)
-    if name in ("mae", "rmse", "deviance"):
+    if name in ("mae", "rmse", "deviance", "pinball"):
         return f"{value:.5g}"
     return f"{value:.1f}" if name in ("rules", "seconds") else f"{value:.3f}"

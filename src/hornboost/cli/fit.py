@@ -22,6 +22,9 @@ from hornboost.stopping import OUT_OF_TIME, holding
 if TYPE_CHECKING:
     from hornboost.data import Database
 
+MANY_CLASSES = 8
+"""Whole numbers that are so many classes may be meant as numbers."""
+
 _QUALITY = {False: "accuracy", True: "r2"}
 SHOWN = 5
 """Joins that were left out to name; there may be dozens."""
@@ -151,6 +154,8 @@ def _about(database: Database, n: int, learner: Any) -> str:
         sides = "a number"
     else:
         several = counted(len(target.classes), "class")
+        if len(target.classes) >= MANY_CLASSES and all(name.isdecimal() for name in target.classes):
+            several += "; if they are amounts, say --predicts numbers"
         sides = several if target.positive is None else f'positive "{target.positive}"'
     rows = f"{counted(n, 'row')} of '{target.table}'"
     return f"{type(learner).__name__} on {rows}: predicts '{target.label}' ({sides}) from {tables}"
@@ -169,7 +174,7 @@ def _report(
     """What was learned, what ended the search early, and what was left out of it."""
     from sklearn.base import is_regressor
 
-    from hornboost.model.tuning import told
+    from hornboost.model.tuning import LOSSES, told
 
     rules, stopped, tuning = fitted.rules_, getattr(fitted, "stopped_", None), told(fitted)
     if as_json:
@@ -195,7 +200,10 @@ def _report(
     for sentence in (*about_limits(fitted), *_about_tuning(tuning)):
         note(sentence)
     right = ""
-    if quality is not None and is_regressor(fitted):
+    if quality is not None and rules and getattr(fitted, "loss", "") in ("absolute", "quantile"):  # R² is of means
+        of_path = fitted.path_
+        right = f", {LOSSES[of_path.attrs['loss']]} {of_path['training_loss'].iloc[-1]:.4g} on the training examples"
+    elif quality is not None and is_regressor(fitted):
         right = f", R² {quality:.3f} on the training examples"
     elif quality is not None and y.nunique() > 1:  # of one class, all are right whatever was learned
         right = f", right on {quality:.1%} of the training examples"

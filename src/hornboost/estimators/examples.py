@@ -172,8 +172,9 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
         counted = np.flatnonzero(weights > 0)
         labels = labels[counted]
         weights = class_weighted(weights[counted], getattr(self, "class_weight", None), labels)
-        self.classes_, classes = class_codes(labels)
-        return counted, classes, weights
+        weighty = weights > 0
+        self.classes_, classes = class_codes(labels[weighty])
+        return counted[weighty], classes, weights[weighty]
 
     def _given_labels(self, n: int, y: Any, what: str) -> NDArray[Any]:
         """The labels of n examples as an array."""

@@ -15,21 +15,34 @@ Floats = NDArray[np.float64]
 Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
-def number_figures(y: Any, predicted: Any, *, is_of_counts: bool = False) -> dict[str, float]:
+def number_figures(y: Any, predicted: Any, loss: str = "squared", quantile: float = 0.5) -> dict[str, float]:
     """R², the mean absolute error, the root of the mean squared error, and of counts the mean Poisson deviance.
+
+    Of a quantile, its pinball loss and the share of labels that are not above it.
 
     >>> number_figures([1.0, 3.0], [1.0, 2.0])["mae"]
     0.5
+    >>> number_figures([1.0, 3.0], [1.0, 2.0], "quantile", 0.9)["below"]
+    0.5
     """
-    from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, r2_score, root_mean_squared_error
+    from sklearn.metrics import (
+        mean_absolute_error,
+        mean_pinball_loss,
+        mean_poisson_deviance,
+        r2_score,
+        root_mean_squared_error,
+    )
 
     found = {
         "r2": float(r2_score(y, predicted)) if len(y) > 1 else float("nan"),
         "mae": float(mean_absolute_error(y, predicted)),
         "rmse": float(root_mean_squared_error(y, predicted)),
     }
-    if is_of_counts:
+    if loss == "poisson":
         found["deviance"] = float(mean_poisson_deviance(y, predicted))
+    if loss == "quantile":
+        found["pinball"] = float(mean_pinball_loss(y, predicted, alpha=quantile))
+        found["below"] = float(np.mean(np.asarray(y) <= np.asarray(predicted)))
     return found
 
 
@@ -42,7 +55,8 @@ class NumberEvaluation:
     fold: NDArray[np.intp]
     n_all: int
     folds: str
-    is_of_counts: bool = False
+    loss: str = "squared"
+    quantile: float = 0.5
 
     @property
     def n_folds(self) -> int:
@@ -58,13 +72,20 @@ class NumberEvaluation:
         rows: dict[str, list[float]] = {}
         for k in range(self.n_folds):
             part = self.fold == k
-            figures = number_figures(self.truth[part], self.predicted[part], is_of_counts=self.is_of_counts)
+            figures = number_figures(self.truth[part], self.predicted[part], self.loss, self.quantile)
             for metric, value in figures.items():
                 rows.setdefault(NAMES[metric], []).append(value)
         return rows
 
 
-NAMES = {"r2": "R²", "mae": "mean absolute error", "rmse": "root mean squared error", "deviance": "Poisson deviance"}
+NAMES = {
+    "r2": "R²",
+    "mae": "mean absolute error",
+    "rmse": "root mean squared error",
+    "deviance": "Poisson deviance",
+    "pinball": "pinball loss",
+    "below": "share of labels below",
+}
 
 
 def shuffled_folds(n: int, k: int, most: int, seed: int = 0) -> Folds:
@@ -94,6 +115,4 @@ def cross_validate_numbers(
         predicted.append(fitted.predict(_safe_indexing(X, test)))
     at = np.concatenate([test for _, test in folds])
     fold = np.repeat(np.arange(len(folds)), [len(test) for _, test in folds])
-    return NumberEvaluation(
-        y[at], np.concatenate(predicted), fold, len(y), what, getattr(estimator, "loss", "") == "poisson"
-    )
+    return NumberEvaluation(y[at], np.concatenate(predicted), fold, len(y), what, estimator.loss, estimator.quantile)
