@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.metrics import mean_pinball_loss, mean_poisson_deviance
 from sklearn.model_selection import cross_val_score
 
@@ -50,6 +51,25 @@ def test_a_quantile_of_weights_is_that_of_repetitions(level: float):
     assert quantile(repeated, np.ones(len(repeated)), level) == expected
     order = rng.permutation(25)
     assert quantile(values[order], weights[order].astype(float), level) == expected
+
+
+def test_small_errors_count_in_proportion():
+    errors = np.array([-2.0, -0.5, 0.0, 0.25, 3.0])
+    slope, _ = Quantile(0.75, small=1.0).derivatives(errors, np.zeros((5, 1)))
+    assert slope[:, 0].tolist() == [0.25, 0.125, 0.0, -0.1875, -0.75]
+
+
+@pytest.mark.parametrize(("loss", "level"), [("absolute", 0.5), ("quantile", 0.25), ("quantile", 0.9)])
+def test_labels_with_many_ties_do_not_hold_up_boosting(loss: str, level: float):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4))
+    y = np.clip(np.round(3 + X[:, 0] + (X[:, 1] > 0) * X[:, 2] + 0.3 * rng.normal(size=1000)), 1, 5)
+    reg = hb.HornBoostRegressor(loss=loss, quantile=level, rounds=60, max_literals=2, random_state=0)
+    found = reg.fit(X[:700], y[:700]).predict(X[700:])
+    tree = GradientBoostingRegressor(loss="quantile", alpha=level, random_state=0).fit(X[:700], y[:700])
+    assert mean_pinball_loss(y[700:], found, alpha=level) < 1.1 * mean_pinball_loss(
+        y[700:], tree.predict(X[700:]), alpha=level
+    )
 
 
 def test_the_step_of_counts_is_the_best_one():

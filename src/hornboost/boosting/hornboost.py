@@ -26,6 +26,9 @@ from hornboost.model.numbers import CountUnits, Units
 from hornboost.model.scale import Link
 from hornboost.model.votes import favoured
 
+SMALL = 0.2
+"""Errors count in proportion below this share of the mean one before the first round, in losses without curvature."""
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HornBoostClassifier(GradientBooster, BoostedClassifier):
@@ -180,14 +183,17 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
         return Units.of(y, float(self._loss_in(1.0).start(y, weights)[0]))
 
     def _loss_of(self, training: Training) -> Loss:
-        return self._loss_in(self._units.event if isinstance(self._units, CountUnits) else self._units.unit)
+        if isinstance(self._units, CountUnits):
+            return self._loss_in(self._units.event)
+        spread = exact.total(training.weights * np.abs(training.y)) / exact.total(training.weights)
+        return self._loss_in(self._units.unit, SMALL * spread)
 
-    def _loss_in(self, unit: float) -> Loss:
+    def _loss_in(self, unit: float, small: float = 0.0) -> Loss:
         if self.loss == "poisson":
             return Poisson(unit)
         if self.loss == "quantile":
-            return Quantile(float(self.quantile), unit)
-        return Absolute(unit) if self.loss == "absolute" else Squared(unit)
+            return Quantile(float(self.quantile), unit, small)
+        return Absolute(unit, small) if self.loss == "absolute" else Squared(unit)
 
     def _head(self, problem: Problem, table: Floats) -> Head:
         vote = float(table[1, 0] - table[0, 0])
