@@ -213,6 +213,12 @@ def test_what_is_no_count_is_refused(y: list[float], sentence: str):
         hb.HornBoostRegressor(loss="poisson").fit(np.arange(3.0)[:, None], y)
 
 
+def test_what_is_no_count_is_refused_in_an_eval_set():
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    with pytest.raises(hb.HornBoostError, match="eval_set: loss='poisson' is for counts"):
+        hb.HornBoostRegressor(loss="poisson", rounds=2).fit(X, y, eval_set=(X, y - 1))
+
+
 def test_one_example_is_refused():
     for estimator in (hb.HornBoostRegressor(), hb.HornBoostClassifier()):
         with pytest.raises(hb.HornBoostError, match="there is one example only, n_samples=1"):

@@ -195,6 +195,12 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
             return Quantile(float(self.quantile), unit, small)
         return Absolute(unit, small) if self.loss == "absolute" else Squared(unit)
 
+    def _known(self, labels: NDArray[Any]) -> Targets:
+        known = super()._known(labels)
+        if self.loss == "poisson" and (known < 0).any():
+            raise DataError("eval_set: loss='poisson' is for counts, and y holds some below 0; leave these rows out.")
+        return known
+
     def _head(self, problem: Problem, table: Floats) -> Head:
         vote = float(table[1, 0] - table[0, 0])
         if self.loss == "poisson":
