@@ -54,8 +54,7 @@ def evaluate(
         learner = make_estimator(wanted, behind)
         asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, wanted.seed)
         evaluated = [
-            _Evaluated(of, learner, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested])
-            for of in asked
+            _Evaluated(of, learner, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked
         ]
     if as_json:
         about: dict[str, Any] = {"estimator": type(learner).__name__, "positive": database.target.positive}

@@ -16,7 +16,9 @@ def known_folds(schema: Schema, built: Built, name: str | None = None) -> list[S
     """The splits of some folds, or of the first that belong to the rows of the target; see `Database.folds`."""
     known = [folds.name for folds in schema.folds]
     if not known:
-        raise DataError(f"{schema.location}: the schema names no folds; take some at random, with --cv or sklearn.model_selection")
+        raise DataError(
+            f"{schema.location}: the schema names no folds; take some at random, with --cv or sklearn.model_selection"
+        )
     name = _first(schema, built) if name is None else name
     if name not in known:
         raise DataError(f"{schema.location}: there are no folds '{name}'{did_you_mean(name, known)}")
