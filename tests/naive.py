@@ -19,7 +19,7 @@ def covers(
 ) -> list[bool]:
     """Which rows of the target table, or which other `examples`, a clause covers, by trying all rows for all literals.
 
-    None and NaN are missing; keys are compared as they are, `=` compares texts, dates are ISO texts.
+    None and NaN are missing; keys are compared as they are, `=` and `!=` compare texts, dates are ISO texts.
     """
     root = next(position for position, literal in enumerate(clause.body) if literal.table == target)
     others = [literal for position, literal in enumerate(clause.body) if position != root]
@@ -55,8 +55,8 @@ def holds(condition: Condition, value: Any) -> bool:
     missing = value is None or value != value
     if missing or condition.op == "missing":
         return missing and condition.op == "missing"
-    if condition.op == "=":
-        return str(value) == condition.value
+    if condition.op in ("=", "!="):
+        return (str(value) == condition.value) == (condition.op == "=")
     return value >= condition.value if condition.op == ">=" else value <= condition.value
 
 

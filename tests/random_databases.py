@@ -234,4 +234,5 @@ def random_condition(rng: Random, column: RandomColumn) -> Condition:
     if column.kind in ("numeric", "date"):
         op: Op = rng.choice([">=", "<="])
         return Condition(column.name, op, rng.choice([*column.values, "1998-06-01" if column.kind == "date" else 1.75]))
-    return Condition(column.name, "=", str(rng.choice([*column.values, *column.values, "8", "9"])))
+    equal: Op = rng.choice(["=", "=", "!="]) if column.kind == "nominal" else "="
+    return Condition(column.name, equal, str(rng.choice([*column.values, *column.values, "8", "9"])))

@@ -83,6 +83,8 @@ def _tests_follow(general: Literal, special: Literal) -> bool:
 def _follows(test: Test, stronger: Test) -> bool:
     if test == stronger:
         return True
+    if test.column == stronger.column and (test.op, stronger.op) == ("!=", "="):
+        return test.value != stronger.value
     if test.column != stronger.column or test.op != stronger.op or test.op not in (">=", "<="):
         return False
     low, high = (test.value, stronger.value) if test.op == ">=" else (stronger.value, test.value)

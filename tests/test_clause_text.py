@@ -25,7 +25,7 @@ variables = st.sampled_from(["A", "B", "C1", "Drug", "É"])
 numbers = st.floats(allow_nan=False)
 durations = st.integers(-(2**53), 2**53).map(duration_text)
 conditions = st.one_of(
-    st.builds(Condition, names, st.just("="), st.text(max_size=6)),
+    st.builds(Condition, names, st.sampled_from(["=", "!="]), st.text(max_size=6)),
     st.builds(
         Condition,
         names,
@@ -124,7 +124,7 @@ def test_a_threshold_prints_as_its_shortest_text(value: float, text: str) -> Non
         ),
         (
             'y="1" :- a(x>3).',
-            "clause, position 13: expected '=', '>=', '<=' or 'is missing' after the column 'x', but found >",
+            "clause, position 13: expected '=', '!=', '>=', '<=' or 'is missing' after the column 'x', but found >",
         ),
         (
             'y="1" :- a(x>="c").',
@@ -156,6 +156,16 @@ def test_a_threshold_prints_as_its_shortest_text(value: float, text: str) -> Non
         ('y="1" :- a(x=A', "clause, position 15: expected ',' or ')' in the literal of 'a', but the text ends"),
         ('y="1" :- a(x=A)', "clause, position 16: expected ',' or the final '.', but the text ends"),
         ('y="1" :- a(x=A). b', "clause, position 18: expected the end of the text after the final '.', but found b"),
+        (
+            'y="1" :- a(mode(b.x)!="u").',
+            "clause, position 21: expected '=', '>=', '<=' or 'is missing' after the aggregate 'mode(b.x)', "
+            "but found !=",
+        ),
+        (
+            'y="1" :- a(x!=A).',
+            "clause, position 15: expected a constant in double quotes; variables are compared after the literals, "
+            "as in 'A != B', but found A",
+        ),
         ('y="1" :- a(x=A), A != b.', "clause, position 23: expected a variable, as in 'A', but found b"),
         ('y="1" :- a(x=A), A != B.', "clause, position 23: the variable B is bound to no column; bind it in a literal"),
         (

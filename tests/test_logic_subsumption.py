@@ -29,6 +29,8 @@ def clause(body: str) -> Clause:
         ('a(k=K), b(k=K, d>="1998-01-01")', 'a(k=K), b(k=K, d>="1998-01-01 12:00")'),
         ("a(k=K), b(k=K, j=J), c(j=J)", "a(k=Z), c(j=U, x>=1), b(k=Z, j=U)"),
         ("a(k=K), b(k=K, j=J), b(k=K, j=I), I != J", 'a(k=K), b(k=K, j=J, x="u"), b(k=K, j=I, x="v"), J != I'),
+        ('a(k=K), b(k=K, x!="u")', 'a(k=K), b(k=K, x="v")'),
+        ('a(k=K), b(k=K, x!="u")', 'a(k=K), b(k=K, x!="u", x!="v")'),
         ('a(k=K), b(k=K, x="u"), b(k=K, y="v")', 'a(k=K), b(k=K, x="u", y="v")'),
     ],
 )
@@ -110,7 +112,7 @@ def symmetric_clauses(draw: st.DrawFn) -> Clause:
         lambda u, v, test: f"u={u}, v={v}{test}",
         variables,
         variables,
-        st.sampled_from(["", "", "", ', x="1"', ", y>=2"]),
+        st.sampled_from(["", "", "", ', x="1"', ', x!="1"', ", y>=2"]),
     )
     literals = draw(
         st.lists(st.builds(lambda table, inner: f"{table}({inner})", st.sampled_from("ef"), arguments), max_size=7)

@@ -176,7 +176,7 @@ def signed(content: dict[str, object]) -> bytes:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 5}, "format version 5"),
+        ({"version": 6}, "format version 6"),
         ({"version": 0}, "format version 0"),
         ({"version": "1"}, "format version '1'"),
         ({"version": True}, "format version True"),

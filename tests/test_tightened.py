@@ -82,6 +82,8 @@ def test_a_literal_that_another_one_implies_is_left_out() -> None:
         "b(a=K, x>=3), b(a=K, x>=1)": "b(a=K, x>=3)",
         "b(a=K, x>=1), b(a=K, x>=3)": "b(a=K, x>=3)",
         "b(a=K), b(a=K)": "b(a=K)",
+        'b(a=K, z!="u"), b(a=K, z="v")': 'b(a=K, z="v")',
+        'b(a=K, z!="u"), b(a=K, z!="u", z!="v")': 'b(a=K, z!="u", z!="v")',
         "b(a=K, c=C), c(c=C), b(a=K, c=D)": "b(a=K, c=C), c(c=C)",
         "b(a=K, c=C, x>=1), c(c=C), b(a=K, c=C)": "b(a=K, c=C, x>=1), c(c=C)",
     }.items():
@@ -91,6 +93,8 @@ def test_a_literal_that_another_one_implies_is_left_out() -> None:
         "b(a=K, c=C), b(a=K, c=C)",  # its value is not null because the variable occurs twice
         "b(a=K, c=C), c(c=C), b(a=K, c=D), c(c=D, z>=1)",
         "b(a=K, c=C), b(a=K, c=D), C != D",
+        'b(a=K, z!="u"), b(a=K, z="u")',
+        'b(a=K, z!="u"), b(a=K, z!="v")',
         "a(id=K)",  # the row that is passed in may not be in the table
     ):
         text = f'y="1" :- a(id=K), {kept}.'

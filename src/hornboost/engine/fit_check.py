@@ -68,6 +68,8 @@ def check_aggregate(database: Database, test: Test, *, is_root: bool) -> None:
             f"the aggregate '{test.column}' stands in another literal than that of the target table "
             f"'{database.target.table}'; move it there"
         )
+    if test.op == "!=":
+        raise ClauseError(f"'{test}': an aggregate is not compared with '!='; use =, >=, <= or 'is missing' instead")
     column = aggregate_type(database, test.column)
     if test.op in (">=", "<=") and column.is_age != (test.duration is not None):
         what = "an age, so it is compared with a length of time such as 90d" if column.is_age else "no age of dates"
@@ -81,6 +83,11 @@ def check_test(table: str, column: Column, test: Test) -> None:
         raise ClauseError(
             f"table '{table}': column '{column.name}' is {column.kind}, so it has no order for '{test.op}'; "
             "use = instead"
+        )
+    if test.op == "!=" and column.kind != "nominal":
+        raise ClauseError(
+            f"table '{table}': column '{column.name}' is {column.kind}, and '!=' excludes a value of a nominal column; "
+            + ("use >= or <= instead" if column.kind == "numeric" else "compare keys by variables, as in A != B")
         )
     if test.op == "=" and column.kind == "numeric":
         try:
@@ -111,7 +118,7 @@ def _check_time(table: Table, test: Test) -> None:
             f"table '{table.name}': the times '{times.name}' are numbers, and so is {age}; write a number "
             f"where '{test.value}' stands"
         )
-    if not times.is_date:
+    if not times.is_date or test.op == "!=":
         check_test(table.name, Column(str(age), "numeric", np.empty(0)), test)
 
 

@@ -1,4 +1,7 @@
-"""What a test means: the interval of a column's values that pass it. A missing value lies in none."""
+"""What a test means: the interval of a column's values that pass it, or of `!=` the one that does not.
+
+A missing value passes neither.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,12 @@ from hornboost.logic.moment import moment_of
 
 
 def interval(column: Column, test: Test, facts: Facts) -> tuple[float, float]:
-    """The smallest and the largest value that pass a comparison, in the codes or numbers of the column."""
+    """The smallest and the largest value that pass a comparison, in the codes or numbers of the column.
+
+    Of `!=` the value that does not pass it.
+    """
     assert test.value is not None
-    if test.op == "=":
+    if test.op in ("=", "!="):
         value = float(test.value) if column.kind == "numeric" else float(_code(column, str(test.value), facts))
         return value, value
     bound = test.value if isinstance(test.value, float) else test.duration
@@ -35,6 +41,8 @@ def satisfies(column: Column, test: Test, facts: Facts, rows: NDArray[np.int32] 
     low, high = interval(column, test, facts)
     if test.op == "=":
         return np.asarray(values == (low if column.kind == "numeric" else int(low)))
+    if test.op == "!=":
+        return np.asarray((values != int(low)) & (values != MISSING))
     return np.asarray(values >= low if test.op == ">=" else values <= high)
 
 

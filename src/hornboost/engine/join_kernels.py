@@ -33,7 +33,7 @@ from hornboost.jit import inner, jit
 _LOW, _MIXING = 2**32 - 1, 0x9E3779B1
 """The lower half of a hash, and what it is multiplied by: no product overflows."""
 
-INTERVAL, MISSING, SAME, DIFFER, NEEDS, AGE, LATE_INTERVAL, LATE_MISSING = range(8)
+INTERVAL, MISSING, SAME, DIFFER, NEEDS, AGE, LATE_INTERVAL, LATE_MISSING, UNEQUAL, LATE_UNEQUAL = range(10)
 
 
 @inner
@@ -75,6 +75,10 @@ def _has(
                 passes = bounds[c, 0] <= cutoff - value <= bounds[c, 1]
             elif kind == LATE_INTERVAL:
                 passes = matrix[row, what[c, 2]] < cutoff and bounds[c, 0] <= value <= bounds[c, 1]
+            elif kind == UNEQUAL:
+                passes = value >= 0.0 and value != bounds[c, 0]
+            elif kind == LATE_UNEQUAL:
+                passes = matrix[row, what[c, 2]] < cutoff and value >= 0.0 and value != bounds[c, 0]
             else:
                 passes = not matrix[row, what[c, 2]] < cutoff or np.isnan(value)
         if not passes:

@@ -78,12 +78,15 @@ def _condition(
         return kernels.AGE, 0, age_interval(test)
     column = column_of(table, test.column)
     check_test(table.name, column, test)
-    is_missing = test.op == "missing"
-    limits = (0.0, 0.0) if is_missing else interval(column, test, facts)
+    limits = (0.0, 0.0) if test.op == "missing" else interval(column, test, facts)
+    kind, late_kind = _KINDS.get(test.op, (kernels.INTERVAL, kernels.LATE_INTERVAL))
     if not is_root and column.name in table.late:
-        kind = kernels.LATE_MISSING if is_missing else kernels.LATE_INTERVAL
-        return kind, places[table.late[column.name]], limits
-    return kernels.MISSING if is_missing else kernels.INTERVAL, 0, limits
+        return late_kind, places[table.late[column.name]], limits
+    return kind, 0, limits
+
+
+_KINDS = {"missing": (kernels.MISSING, kernels.LATE_MISSING), "!=": (kernels.UNEQUAL, kernels.LATE_UNEQUAL)}
+"""Tests that ask for no interval: their kinds, and those of values that are known later than their rows."""
 
 
 NO_CONDITIONS: Conditions = (

@@ -213,7 +213,7 @@ def _of_constants(model: file.SavedModel) -> Database:
     constants: dict[str, dict[str, None]] = {column.name: {} for column in model.schema[table]}
     for rule in model.ensemble.rules:
         for test in rule.clause.root.tests:
-            if test.op == "=" and isinstance(test.column, str):
+            if test.op in ("=", "!=") and isinstance(test.column, str):
                 constants[test.column][str(test.value)] = None
     height = max([1, *map(len, constants.values())])
     columns = {

@@ -11,7 +11,7 @@ from hornboost.errors import ClauseError, did_you_mean
 from hornboost.logic.aggregate import Aggregate, Operand
 from hornboost.logic.duration import is_duration, microseconds_of
 
-Op = Choice["=", ">=", "<=", "missing"]
+Op = Choice["=", "!=", ">=", "<=", "missing"]
 HeadOp = Choice["=", "+=", "*="]
 
 
@@ -19,9 +19,9 @@ HeadOp = Choice["=", "+=", "*="]
 class Test:
     """A condition on one column of a literal: `element="c"`, `charge>=0.142`, `charge is missing`, `age<=90d`.
 
-    In the literal of the target it may look at an aggregate instead: `mean(trans.amount)>=3000`. The value is a string
-    for `=`, None for `missing`, and for `>=` and `<=` a float, or as a string an ISO date or a length of time (of the
-    age of a row).
+    `element!="c"` holds where the value is another one, and not missing. In the literal of the target a test may look
+    at an aggregate instead: `mean(trans.amount)>=3000`. The value is a string for `=` and `!=`, None for `missing`, and
+    for `>=` and `<=` a float, or as a string an ISO date or a length of time (of the age of a row).
     """
 
     column: Operand
@@ -148,7 +148,7 @@ class Clause:
         return replace(self, head=Head(label, value, op))
 
     def tightened(self) -> Clause:
-        """Return the same clause without bounds that a tighter one on the same row implies.
+        """Return the same clause without tests that others on the same row imply.
 
         Examples
         --------
@@ -156,6 +156,8 @@ class Clause:
         'y="1" :- a(id=K, x>=1, x<=3), b(a=K, x<=4).'
         >>> str(Clause.parse('y="1" :- a(id=K), b(a=K, age<=90d, age<=36h).').tightened())
         'y="1" :- a(id=K), b(a=K, age<=36h).'
+        >>> str(Clause.parse('y="1" :- a(c!="u", c="v", d!="u", d!="v").').tightened())
+        'y="1" :- a(c="v", d!="u", d!="v").'
         """
         if all(len(literal.tests) < 2 for literal in self.body):
             return self
@@ -239,21 +241,27 @@ def _implies(one: Literal, other: Literal, seats: Mapping[str, int]) -> bool:
 
 
 def _tightest(tests: tuple[Test, ...]) -> tuple[Test, ...]:
-    """Tests on one row, of those with one column and direction the tightest."""
+    """Tests on one row, of those with one column and direction the tightest; a value is not any other."""
     best: dict[tuple[Operand, Op], float] = {}
     for test in tests:
         if (bound := _bound(test)) is not None:
             choose = max if test.op == ">=" else min
             best[test.column, test.op] = choose(best.get((test.column, test.op), bound), bound)
     kept = [test for test in tests if (bound := _bound(test)) is None or best[test.column, test.op] == bound]
-    return tuple(dict.fromkeys(kept))
+    values = {(test.column, test.value) for test in tests if test.op == "="}
+    return tuple(dict.fromkeys(test for test in kept if not _is_another(test, values)))
+
+
+def _is_another(test: Test, values: set[tuple[Operand, str | float | None]]) -> bool:
+    """Whether a test says that a column differs from a value, and another one gives it a different value."""
+    return test.op == "!=" and any(column == test.column and value != test.value for column, value in values)
 
 
 def _bound(test: Test) -> float | None:
     """The bound of a number, or of an age or a moment in microseconds; None where there is none."""
     if not isinstance(test.value, str):
         return test.value
-    if test.op == "=" or test.duration is not None:
+    if test.op in ("=", "!=") or test.duration is not None:
         return test.duration
     from hornboost.logic.moment import exact_moment, is_moment
 

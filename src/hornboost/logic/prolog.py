@@ -110,6 +110,8 @@ def _goals(literal: Literal, columns: Sequence[str], fresh: Iterator[str]) -> li
 def _conditions(argument: str, test: Test) -> list[str]:
     if test.op in ("=", "missing"):
         return [f"{argument} == {_constant(test)}"]
+    if test.op == "!=":
+        return [f"{argument} \\== []", f"{argument} \\== {_constant(test)}"]
     if isinstance(test.value, str):
         return [f"atom({argument})", f"{argument} @{_COMPARE[test.op]} {atom(test.value)}"]
     return [f"number({argument})", f"{argument} {_COMPARE[test.op]} {print_number(test.value)}"]

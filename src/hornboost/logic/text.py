@@ -5,7 +5,8 @@ The head is `label="value"`, or of a number `label += 3.2`, `label -= 3.2` or `l
 Names and constants share the double quotes, since a constant stands only after an operator and a name only before one.
 A name that is an identifier other than `is` and `missing` may go without them. A variable is an unquoted name that
 starts with an upper-case letter. Within quotes, `\"`, `\\`, `\n`, `\r`, `\t`, `\uXXXX` and `\UXXXXXXXX` have their
-usual meaning. The bound of an age is a length of time, `age<=90d`. A test may look at an aggregate:
+usual meaning. `column!="value"` is a test on a column, `A != B` a condition on two variables, which stands outside of
+literals. The bound of an age is a length of time, `age<=90d`. A test may look at an aggregate:
 `function(table.table.column where column="constant", age<=90d)`, in which a table may be followed by the keys that lead
 to it, `[column=column]`.
 """
@@ -280,13 +281,18 @@ class _Parser:
                     raise ClauseError(
                         f"clause: the column '{column}' of '{table}' is bound twice; use one variable in both places"
                     )
+        elif operator == "!=" and isinstance(column, str):
+            self._next += 1
+            if self.kind != "string":
+                self._fail("a constant in double quotes; variables are compared after the literals, as in 'A != B'")
+            tests.append(Test(column, "!=", self._string()))
         elif operator in (">=", "<="):
             self._next += 1
             op: Op = ">=" if operator == ">=" else "<="
             tests.append(Test(column, op, self._bound()))
         else:
-            what = "column" if isinstance(column, str) else "aggregate"
-            self._fail(f"'=', '>=', '<=' or 'is missing' after the {what} '{column}'")
+            what, unequal = ("column", "'!=', ") if isinstance(column, str) else ("aggregate", "")
+            self._fail(f"'=', {unequal}'>=', '<=' or 'is missing' after the {what} '{column}'")
 
     def aggregate(self) -> Aggregate:
         """An aggregate and nothing else."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 _ANEW = "name another file, or delete this one to begin anew"
-OPS: dict[str, Op] = {"=": "=", ">=": ">=", "<=": "<=", "missing": "missing"}
+OPS: dict[str, Op] = {"=": "=", "!=": "!=", ">=": ">=", "<=": "<=", "missing": "missing"}
 SECONDS, SHARE = 2.0, 0.05
 """Between two writes while searches follow each other at least so many seconds pass, and more where writing would take
 a larger share of the time; the end of a fit, however it comes, is written at once."""
@@ -214,7 +214,7 @@ def _test_of(content: ParsedPart) -> Test:
     operand = _operand_of(column)
     if op == "missing":
         return Test(operand, op) if value.value is None else value.fail("is not null")
-    if op == "=":
+    if op in ("=", "!="):
         return Test(operand, op, value.text())
     if value.value in ("inf", "-inf"):
         return Test(operand, op, float(value.text()))

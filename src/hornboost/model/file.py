@@ -37,8 +37,9 @@ from hornboost.sql.dialects import DIALECTS
 if TYPE_CHECKING:
     from hornboost.data import Database
 
-VERSION = 4
-"""Version 1 did not tell how columns are stored, version 2 knew no aggregates, and version 3 no times; all are read."""
+VERSION = 5
+"""Version 1 did not tell how columns are stored, version 2 knew no aggregates, version 3 no times, and version 4 no
+tests `column!="value"`; all are read."""
 
 TYPES = frozenset({"key", "nominal", "numeric", "date"})
 LINKS: dict[str, Link] = {"sigmoid": "sigmoid", "softmax": "softmax", "identity": "identity", "log": "log"}
@@ -218,7 +219,9 @@ def saved_schema(
 
 def to_bytes(model: SavedModel) -> bytes:
     """The file of a model; equal models give equal bytes."""
-    return sealed("model", VERSION, _payload(model))
+    tests = (test for rule in model.ensemble.rules for literal in rule.clause.body for test in literal.tests)
+    version = VERSION if any(test.op == "!=" for test in tests) else 4  # so that others can be read as before
+    return sealed("model", version, _payload(model))
 
 
 def from_bytes(content: bytes, place: str) -> SavedModel:

@@ -132,6 +132,8 @@ def _conditions(tests: Sequence[Test]) -> list[tuple[str, str, str]]:
             found[test.column, "missing"] = (shown_name, "is", "missing")
         elif test.op == "=":
             found[test.column, f"={test.value}"] = (shown_name, "=", shown(test.value, CELL))
+        elif test.op == "!=":
+            found[test.column, f"!={test.value}"] = (shown_name, "is not", shown(test.value, CELL))
         elif low is not None and high is not None:
             interval = (
                 (shown_name, "=", shown(low)) if low == high else (shown_name, "from", f"{shown(low)} to {shown(high)}")

@@ -17,7 +17,7 @@ from hornboost.sql import keys
 from hornboost.sql.columns import ColumnPlace, ColumnType, Types
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.moments import compare_moment, is_missing_moment
-from hornboost.sql.nominals import has_text, is_missing_nominal
+from hornboost.sql.nominals import has_other_text, has_text, is_missing_nominal
 from hornboost.sql.numbers import compare_number, is_missing_number
 from hornboost.sql.sources import Sources
 from hornboost.sql.times import Clock, TableTimes
@@ -135,6 +135,8 @@ class Conditions:
             return missing(place, self.dialect)
         if test.op == "=":
             return has_text(place, str(test.value), self.dialect)
+        if test.op == "!=":
+            return has_other_text(place, str(test.value), self.dialect)
         if isinstance(test.value, str):
             return compare_moment(place, test.op, test.value, self.dialect)
         return compare_number(place, test.op, test.value, self.dialect)

@@ -52,6 +52,14 @@ def has_text(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
     raise place.refusal(dialect, "has no text for it", "declare the column numeric")
 
 
+def has_other_text(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condition:
+    """Whether a column's value is not missing, and its text is not `value`."""
+    from sqlglot import exp
+
+    present, same = is_missing_nominal(place, dialect), has_text(place, value, dialect)
+    return exp.and_(exp.Not(this=exp.paren(present)), exp.Not(this=exp.paren(same)), copy=False)
+
+
 def as_text(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
     """A column as text that is compared byte by byte: in SQLite a column may have a collation that ignores case."""
     from sqlglot import exp
