@@ -157,14 +157,12 @@ def test_a_threshold_prints_as_its_shortest_text(value: float, text: str) -> Non
         ('y="1" :- a(x=A)', "clause, position 16: expected ',' or the final '.', but the text ends"),
         ('y="1" :- a(x=A). b', "clause, position 18: expected the end of the text after the final '.', but found b"),
         (
-            'y="1" :- a(mode(b.x)!="u").',
-            "clause, position 21: expected '=', '>=', '<=' or 'is missing' after the aggregate 'mode(b.x)', "
-            "but found !=",
+            'y="1" :- a(count(b)!="u").',
+            "clause, position 20: expected '=', '>=', '<=' or 'is missing' after the aggregate 'count(b)', but found !=",
         ),
         (
             'y="1" :- a(x!=A).',
-            "clause, position 15: expected a constant in double quotes; variables are compared after the literals, "
-            "as in 'A != B', but found A",
+            "clause, position 15: expected a constant in double quotes (variables stand as in 'A != B'), but found A",
         ),
         ('y="1" :- a(x=A), A != b.', "clause, position 23: expected a variable, as in 'A', but found b"),
         ('y="1" :- a(x=A), A != B.', "clause, position 23: the variable B is bound to no column; bind it in a literal"),

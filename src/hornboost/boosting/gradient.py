@@ -37,6 +37,7 @@ from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
 from hornboost.engine.needs import affordable
+from hornboost.engine.negations import LEAST
 from hornboost.engine.paths import left_out
 from hornboost.errors import DataError
 from hornboost.estimators.booster import Booster
@@ -90,6 +91,7 @@ class GradientBooster(Booster):
     subsample: float = 1.0
     min_gain: float | Choice["auto"] = "auto"
     aggregates: bool | Choice["auto"] | Sequence[str] = "auto"
+    negations: bool | Choice["auto"] = "auto"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Booster._parameter_constraints,
@@ -104,6 +106,7 @@ class GradientBooster(Booster):
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "min_gain": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "aggregates": ["boolean", StrOptions({"auto"}), list, tuple],
+        "negations": ["boolean", StrOptions({"auto"})],
     }
     history_columns = ("rule", "training_loss")
 
@@ -170,7 +173,7 @@ class GradientBooster(Booster):
         attributes = {(table.name, column.name) for table in tables.values() for column in table.attributes}
         attributes |= {(table.name, table.age) for table in tables.values() if table.age is not None}
         named = self._named if setting.constants else frozenset()
-        rows = Visible(frozenset(attributes | named), frozenset(tables), setting.max_depth)
+        rows = Visible(frozenset(attributes | named), frozenset(tables), setting.max_depth, negations=setting.negations)
         return (replace(rows, aggregates=True), rows) if setting.aggregates else (rows,)
 
     def _engine_options(self) -> dict[str, Any]:
@@ -309,6 +312,7 @@ class GradientBooster(Booster):
             "aggregates": (True, False) if given and self.aggregates == "auto" else (given,),
             "constants": (False, True) if self._named and self.constants == "auto" else (bool(self._named),),
             "max_depth": depths,
+            "negations": self._ways_to_exclude(training),
             "min_gain": self._worths(),
             "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),
             "corrective": self._ways_to_vote(),
@@ -334,6 +338,16 @@ class GradientBooster(Booster):
         with in_part_of_the_time(TRIALS), learning():
             self.left_out_ |= left_out(problem.engine, near)
         return tuple(dict.fromkeys((near, min(farthest, max(near + 1, *found.values())))))
+
+    def _ways_to_exclude(self, training: Training) -> tuple[bool, ...]:
+        """Whether rules may exclude single values; they need a column with some to choose from."""
+        assert training.problem is not None
+        counts = training.weights > 0.0
+        columns = [column.codes for column in training.problem.examples.attributes if column.kind == "nominal"]
+        is_possible = any(np.count_nonzero(np.bincount(codes[counts & (codes >= 0)])) >= LEAST for codes in columns)
+        if self.negations == "auto":
+            return (False, True) if is_possible and isinstance(self.rounds, str) else (False,)
+        return (bool(self.negations) and is_possible,)
 
     def _ways_to_vote(self) -> tuple[bool, ...]:
         if self.corrective == "auto":

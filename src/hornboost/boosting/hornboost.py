@@ -71,6 +71,9 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
         Whether rules may look at aggregates of the rows that an example reaches over foreign keys, such as
         `mean(trans.amount)>=3000`; "auto" chooses. A list names the functions: "count", "share", "mean", "sum", "std",
         "min", "max", "distinct", "mode", "mode_share", "last" (of rows that have a time).
+    negations : bool or "auto"
+        Whether rules may exclude single values of the example's own nominal columns, as in `housing!="rent"`. "auto"
+        does so if it clearly helps, and not where `rounds` are given.
     database, early_stopping, class_weight, time_limit, checkpoint, …
         As in every `Booster`.
 
@@ -134,7 +137,7 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
         What is predicted: the mean, the median, a quantile, or the mean of counts, whose logarithm is then boosted.
     quantile : float
         The share of labels that should lie below the prediction, with `loss="quantile"`.
-    rounds, max_literals, max_depth, constants, aggregates, min_gain, corrective, max_rules
+    rounds, max_literals, max_depth, constants, aggregates, negations, min_gain, corrective, max_rules
         As in `HornBoostClassifier`.
     learning_rate, l2, subsample
         As in `HornBoostClassifier`.

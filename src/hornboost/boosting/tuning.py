@@ -37,7 +37,7 @@ SIGNIFICANT = 4.0
 """How many times as much a further condition gains as by chance where a test at the level of 5 % takes it."""
 
 MARGIN = 0.03
-PLAIN = {"min_gain": SIGNIFICANT, "aggregates": True, "constants": False, "corrective": False}
+PLAIN = {"min_gain": SIGNIFICANT, "aggregates": True, "constants": False, "negations": False, "corrective": False}
 """Plain boosting, and the share of its held-out loss that another kind must save: less is not worth it."""
 
 BY_CHANCE = 2.0
@@ -72,8 +72,9 @@ MANY = 20_000
 class Setting:
     """What clauses may say: how long they are, how far they reach, whether they look at aggregates and names.
 
-    And whether the votes of all are fitted again with each new one, on what share of the examples each is grown, and
-    what a further condition of one must gain.
+    And whether they exclude single values of the examples' own columns (`negations`), whether the votes of all are
+    fitted again with each new one, on what share of the examples each is grown, and what a further condition of one
+    must gain.
     """
 
     max_literals: int
@@ -83,6 +84,7 @@ class Setting:
     corrective: bool = False
     subsample: float = 1.0
     min_gain: float = 0.0
+    negations: bool = False
 
     def __str__(self) -> str:
         return ", ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))

@@ -5,6 +5,7 @@ from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Frontier, Refinement
 from hornboost.engine.joins import Chain, Visible
 from hornboost.engine.make import make_engine
+from hornboost.engine.negations import with_negations
 from hornboost.engine.numbers import Numbers
 from hornboost.engine.state import State
 from hornboost.engine.tree import to_clause
@@ -21,4 +22,5 @@ __all__ = [
     "covers",
     "make_engine",
     "to_clause",
+    "with_negations",
 ]

@@ -110,6 +110,9 @@ class Attributes:
         self._late = np.array(places, np.int64)
         self.number = {column.name: k for k, column in enumerate(self.columns)}
         self.numeric = np.array([column.kind == "numeric" for column in self.columns], dtype=np.bool_)
+        is_nominal = [isinstance(name, str) and shown[name].kind == "nominal" for name in self.operands]
+        self.nominal = np.array(is_nominal, dtype=np.bool_)
+        """Which are nominal columns: neither keys that count as such, nor aggregates."""
         self.sizes = np.zeros(len(self.columns), np.int64)
         self.values: list[NDArray[np.float64] | NDArray[np.object_] | None] = [None] * len(self.columns)
         self._codes = np.empty((self._n_coded, table.n_rows), CODE)

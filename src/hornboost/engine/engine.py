@@ -202,16 +202,18 @@ class Engine(Reaching):
     def places(self, state: State, visible: Visible | None, nodes: Sequence[int] | None = None) -> list[Place]:
         """Where the groups of a frontier belong."""
         at = range(len(state.specs)) if nodes is None else nodes
-        # tests on aggregates are a group of their own, so that the others are the same with and without them
-        others = self._without_aggregates(visible) if visible is not None and visible.aggregates else visible
+        # tests on aggregates are a group of their own, and negations none, so that the others are the same without them
+        others = None if visible is None else self._of_single_rows(visible)
         found = [Place(("group", state.entries[node].number, node, others), node, others) for node in at]
         if self._aggregates.columns and 0 in at and (visible is None or visible.aggregates):
             found.append(Place(("aggregates", state.entries[0].number), 0, None, aggregated=True))
         return found
 
-    def _without_aggregates(self, visible: Visible) -> Visible:
+    def _of_single_rows(self, visible: Visible) -> Visible:
+        if not (visible.aggregates or visible.negations):
+            return visible
         if visible not in self._of_rows:
-            self._of_rows[visible] = replace(visible, aggregates=False)
+            self._of_rows[visible] = replace(visible, aggregates=False, negations=False)
         return self._of_rows[visible]
 
     def wanted_at(self, state: State, place: Place) -> list[Wanted]:

@@ -26,13 +26,15 @@ MAX_PATHS = 10_000
 class Visible:
     """The attributes that a learner may look at, the tables it may join to reach them, and how far it may go.
 
-    `aggregates` says whether it sees those of the examples.
+    `aggregates` says whether it sees those of the examples, `negations` whether it may exclude single values of their
+    nominal columns.
     """
 
     attributes: frozenset[tuple[str, str]]
     tables: frozenset[str]
     max_depth: int | None = None
     aggregates: bool = False
+    negations: bool = False
 
     def shows(self, specs: Sequence[Spec]) -> bool:
         """Whether all conditions of a clause are on what is in sight."""

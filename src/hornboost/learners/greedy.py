@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine import Engine, Numbers, Refinement, State, Visible
+from hornboost.engine import Engine, Numbers, Refinement, State, Visible, with_negations
 
 Objective = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Weight by candidate and class, or other statistics → score by candidate."""
@@ -71,7 +71,10 @@ def grow_by(
     states: list[State] = []
     best, scored = start, 0
     while len(states) + (step is not None) < max_literals and goes_on(covered):
-        state, frontier, stats = engine.look(state, step, numbers, visible)
+        look = engine.look(state, step, numbers, visible)
+        if visible is not None and visible.negations:
+            look = with_negations(look, total)
+        state, frontier, stats = look
         if step is not None:
             states.append(state)
             step = None

@@ -284,7 +284,7 @@ class _Parser:
         elif operator == "!=" and isinstance(column, str):
             self._next += 1
             if self.kind != "string":
-                self._fail("a constant in double quotes; variables are compared after the literals, as in 'A != B'")
+                self._fail("a constant in double quotes (variables stand as in 'A != B')")
             tests.append(Test(column, "!=", self._string()))
         elif operator in (">=", "<="):
             self._next += 1

@@ -219,9 +219,14 @@ def saved_schema(
 
 def to_bytes(model: SavedModel) -> bytes:
     """The file of a model; equal models give equal bytes."""
+    return sealed("model", VERSION if _has_negations(model) else 4, _payload(model))
+
+
+def _has_negations(model: SavedModel) -> bool:
+    """Whether there are tests that earlier versions do not know, or trials of such."""
     tests = (test for rule in model.ensemble.rules for literal in rule.clause.body for test in literal.tests)
-    version = VERSION if any(test.op == "!=" for test in tests) else 4  # so that others can be read as before
-    return sealed("model", version, _payload(model))
+    trials = model.training.get("tuning", {}).get("trials", ())
+    return any(test.op == "!=" for test in tests) or any(trial.get("negations", False) for trial in trials)
 
 
 def from_bytes(content: bytes, place: str) -> SavedModel:

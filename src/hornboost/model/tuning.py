@@ -21,11 +21,22 @@ LOSSES = {
 }
 """The losses that are descended, and what a reader calls them."""
 
-LATER = {"subsample": 1.0, "min_gain": 0.0, "beside": math.nan}
+LATER = {"subsample": 1.0, "min_gain": 0.0, "negations": False, "beside": math.nan}
 """What older files do not tell of, and what it was then."""
 
 FLAGS = ("aggregates", "constants", "corrective")
-TRIAL = ("max_literals", "max_depth", *FLAGS, "subsample", "min_gain", "rounds", "loss", "beside", "chosen")
+TRIAL = (
+    "max_literals",
+    "max_depth",
+    *FLAGS,
+    "subsample",
+    "min_gain",
+    "negations",
+    "rounds",
+    "loss",
+    "beside",
+    "chosen",
+)
 PATH = ("round", "rules", "conditions", "training_loss", "held_out_loss")
 """The columns of `tuning_` and of `path_`."""
 
@@ -51,7 +62,8 @@ def told(estimator: Any) -> dict[str, Any]:
 
 def _kept(trial: Mapping[str, Any]) -> dict[str, Any]:
     losses = {name: _in_digits(trial[name]) for name in ("loss", "beside") if math.isfinite(trial[name])}
-    return {name: losses.get(name, value) for name, value in trial.items() if name != "beside" or name in losses}
+    untold = {"beside", *(() if trial["negations"] else ("negations",))} - losses.keys()
+    return {name: losses.get(name, value) for name, value in trial.items() if name not in untold}
 
 
 def check(training: ParsedPart) -> None:
@@ -73,6 +85,8 @@ def _is_chosen(trial: ParsedPart) -> bool:
         trial[name].whole()
     for name in FLAGS:
         trial[name].flag()
+    if (negations := trial.get("negations")) is not None:
+        negations.flag()
     trial["loss"].number()
     if (beside := trial.get("beside")) is not None:
         beside.number()
@@ -158,6 +172,8 @@ def _in_words(best: Mapping[str, Any], trials: Any, rounds: int) -> str:
     ):
         if best[name] or (no and is_open[name]):
             parts.append(yes if best[name] else no)
+    if best.get("negations", False):
+        parts.append("with excluded values")
     share = best.get("subsample", 1.0)
     if share < 1.0:
         parts.append(f"each grown on {share:.0%} of the examples")

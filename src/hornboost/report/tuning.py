@@ -22,6 +22,7 @@ COLUMNS = (
     "votes fitted again",
     "examples a rule",
     "least gain",
+    "excluded values",
     "rounds",
 )
 
@@ -63,6 +64,7 @@ def _cells(trial: Mapping[str, Any]) -> list[str]:
         *flags,
         f"{trial.get('subsample', 1.0):.0%}",
         f"{trial.get('min_gain', 0.0):g}",
+        "yes" if trial.get("negations", False) else "no",
         str(trial["rounds"]),
         in_four_digits(trial["loss"]),
         in_four_digits(trial["beside"]) if "beside" in trial else "",

@@ -56,8 +56,11 @@ def has_other_text(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Cond
     """Whether a column's value is not missing, and its text is not `value`."""
     from sqlglot import exp
 
-    present, same = is_missing_nominal(place, dialect), has_text(place, value, dialect)
-    return exp.and_(exp.Not(this=exp.paren(present)), exp.Not(this=exp.paren(same)), copy=False)
+    same = has_text(place, value, dialect)
+    if place.type.stored in ("text", "integer", "boolean") and isinstance(same, exp.EQ):  # nothing is missing but NULL
+        return exp.NEQ(this=same.this, expression=same.expression)
+    found = (is_missing_nominal(place, dialect), same)
+    return exp.and_(*(exp.Not(this=exp.paren(one)) for one in found), copy=False)
 
 
 def as_text(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
