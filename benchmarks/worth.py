@@ -5,13 +5,15 @@
     python -m benchmarks.worth --data DATA --ahead never 0.01
     python -m benchmarks.worth --data DATA --fewer 0 0.001 0.02
     python -m benchmarks.worth --sights 1 2 [--aggregates]
+    python -m benchmarks.worth --data DATA --negations never auto always
 
 Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number. With `--errors` the number
 is that of standard errors by which another setting must be better to be taken; with `--ahead` it is the share by which
 the loss of another setting must be smaller in all rounds but the first ones, or it is given up; with `--fewer` it is
 the share of the loss that half as many rounds with corrected votes may lose. With `--sights` it is the number of
 clauses that are grown in a round: one that may look at aggregates, and one that may not; on generated sets of several
-tables, with `--aggregates` without the choice of leaving these out. Nothing else is given.
+tables, with `--aggregates` without the choice of leaving these out. With `--negations` rules may never, if tuning finds
+that it helps, or always exclude single values; on tables with nominal columns. Nothing else is given.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import argparse
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,9 @@ from hornboost.boosting import tuning
 from hornboost.boosting.gradient import GradientBooster
 
 TABLES = ("breast-wisc", "pima", "german-credit", "horse-colic", "hepatitis", "ionosphere")
+NOMINAL = ("splice-junction", "german-credit", "horse-colic", "cmc", "mushroom", "adult")
+"""Single tables that have nominal columns with three values or more, for `--negations`."""
+NEGATIONS: dict[str, bool | str] = {"never": False, "auto": "auto", "always": True}
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
     "shop, 100 products": ("shop", {"n": 1_000, "products": 100, "noise": 0.02}),
     "shop, 600 products": ("shop", {"n": 1_000, "products": 600, "noise": 0.02}),
@@ -52,10 +57,12 @@ MIXED: dict[str, tuple[str, dict[str, Any]]] = {
 """Further sets for `--sights`, in which rules about single rows compete with aggregates, or stand beside them."""
 
 
-def parts(data: Path | None, generated: Mapping[str, tuple[str, dict[str, Any]]]) -> Iterator[tuple[Any, ...]]:
+def parts(
+    data: Path | None, tables: Sequence[str], generated: Mapping[str, tuple[str, dict[str, Any]]]
+) -> Iterator[tuple[Any, ...]]:
     """Name, database, rows, labels, and what is learned from and tested on: five folds, or halves of three seeds."""
     if data is not None:
-        for name in TABLES:
+        for name in tables:
             loaded = flagship.load(data, name, None)
             for train, test in StratifiedKFold(5, shuffle=True, random_state=1).split(loaded.X, loaded.y):
                 yield name, loaded.database, loaded.X, loaded.y, train, test
@@ -77,16 +84,21 @@ def main() -> None:
     parser.add_argument("--fewer", type=float, nargs="+")
     parser.add_argument("--sights", type=int, nargs="+", choices=(1, 2))
     parser.add_argument("--aggregates", action="store_true")
+    parser.add_argument("--negations", nargs="+", choices=NEGATIONS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    numbers = arguments.sights or arguments.fewer or arguments.ahead or arguments.errors or arguments.worth
-    generated = {**GENERATED, **MIXED} if arguments.sights else GENERATED
+    asked = arguments.negations or arguments.sights or arguments.fewer or arguments.ahead or arguments.errors
+    numbers = asked or arguments.worth
+    generated = {} if arguments.negations else {**GENERATED, **MIXED} if arguments.sights else GENERATED
+    tables = NOMINAL if arguments.negations else TABLES
     sights = GradientBooster._sights
-    found: dict[str, dict[float, list[tuple[float, ...]]]] = {}
-    for name, database, X, y, train, test in parts(arguments.data, generated):
+    found: dict[str, dict[Any, list[tuple[float, ...]]]] = {}
+    for name, database, X, y, train, test in parts(arguments.data, tables, generated):
         for number in numbers:
             given: dict[str, Any] = {"aggregates": True} if arguments.aggregates else {}
-            if arguments.sights:
+            if arguments.negations:
+                given["negations"] = NEGATIONS[number]
+            elif arguments.sights:
                 GradientBooster._sights = lambda *asked, n=number: sights(*asked)[:n]  # type: ignore[method-assign]
             elif arguments.fewer:
                 tuning.FEWER = number
@@ -107,7 +119,7 @@ def main() -> None:
         [name, *("{:.4f} / {:.1f} / {:.0f} / {:.1f}".format(*np.mean(by[number], axis=0)) for number in numbers)]
         for name, by in found.items()
     ]
-    print(markdown_table(["set", *(f"{number:g}" for number in numbers)], rows))
+    print(markdown_table(["set", *(str(number).removesuffix(".0") for number in numbers)], rows))
 
 
 if __name__ == "__main__":

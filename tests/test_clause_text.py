@@ -158,7 +158,10 @@ def test_a_threshold_prints_as_its_shortest_text(value: float, text: str) -> Non
         ('y="1" :- a(x=A). b', "clause, position 18: expected the end of the text after the final '.', but found b"),
         (
             'y="1" :- a(count(b)!="u").',
-            "clause, position 20: expected '=', '>=', '<=' or 'is missing' after the aggregate 'count(b)', but found !=",
+            (
+                "clause, position 20: expected '=', '>=', '<=' or 'is missing' after the aggregate 'count(b)', "
+                "but found !="
+            ),
         ),
         (
             'y="1" :- a(x!=A).',
