@@ -38,8 +38,16 @@ from hornboost.boosting import tuning
 from hornboost.boosting.gradient import GradientBooster
 
 TABLES = ("breast-wisc", "pima", "german-credit", "horse-colic", "hepatitis", "ionosphere")
-NOMINAL = ("splice-junction", "german-credit", "horse-colic", "cmc", "mushroom", "adult")
-"""Single tables that have nominal columns with three values or more, for `--negations`."""
+NOMINAL = (
+    "splice-junction, boundary_vs_none",
+    "splice-junction",
+    "german-credit",
+    "horse-colic",
+    "cmc",
+    "mushroom",
+    "adult",
+)
+"""Single tables that have nominal columns with three values or more, or tasks of such, for `--negations`."""
 NEGATIONS: dict[str, bool | str] = {"never": False, "auto": "auto", "always": True}
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
     "shop, 100 products": ("shop", {"n": 1_000, "products": 100, "noise": 0.02}),
@@ -63,7 +71,8 @@ def parts(
     """Name, database, rows, labels, and what is learned from and tested on: five folds, or halves of three seeds."""
     if data is not None:
         for name in tables:
-            loaded = flagship.load(data, name, None)
+            row, _, task = name.partition(", ")
+            loaded = flagship.load(data, row, task or None)
             for train, test in StratifiedKFold(5, shuffle=True, random_state=1).split(loaded.X, loaded.y):
                 yield name, loaded.database, loaded.X, loaded.y, train, test
     for name, (generator, options) in generated.items():

@@ -75,6 +75,7 @@ def cases() -> Iterator[tuple[str, Case]]:
 
     yield "HornBoost", bank.saved(hb.HornBoostClassifier, subsample=0.7)
     yield "HornBoost three classes", flowers.saved(hb.HornBoostClassifier, rounds=12)
+    yield "HornBoost excluded values", _colours().saved(hb.HornBoostClassifier, negations=True, rounds=12)
     spending = _Task(hb.datasets.spending(120, seed=1).database())
     orders = _Task(hb.datasets.spending(120, counts=True, seed=1).database())
     yield "HornBoost numbers", spending.saved(hb.HornBoostRegressor, subsample=0.7)
@@ -195,6 +196,16 @@ def _flowers() -> _Task:
 
     X, y = load_iris(return_X_y=True)
     return _Task(None, X[::2], np.where(np.arange(75) % 13 == 0, (y[::2] + 1) % 3, y[::2]))
+
+
+def _colours() -> _Task:
+    import pandas as pd
+
+    k = np.arange(150)
+    one, two, size = k * 7 % 5, k * k % 7 % 4, k * 13 % 31
+    X = pd.DataFrame({"one": [f"c{code}" for code in one], "two": [f"c{code}" for code in two], "size": size})
+    X.loc[k % 17 == 3, "two"] = None
+    return _Task(None, X, np.where((one != 2) & (size > 12), 2, np.where(two != 1, 1, 0)))
 
 
 if __name__ == "__main__":
