@@ -21,7 +21,7 @@ class Scripted:
     def __init__(self, curve: Callable[[int], float]) -> None:
         self.curve, self.round, self.scores = curve, 0, np.zeros(5)
         self.loss = SimpleNamespace(offset=lambda *_: 0.0, mean=lambda *_: curve(self.round))
-        self.is_known = False
+        self.is_known, self.max_rules = False, np.inf
 
     def step(self) -> object:
         self.round += 1
@@ -38,12 +38,20 @@ def tried(
     best: Trial | None = None,
     most: int = 60,
     others: Sequence[Trial] = (),
+    onwards: Callable[[Setting], Callable[[int], float]] = lambda _: falling(1.0),
 ) -> tuple[Trial, list[int]]:
-    """The trial of a setting by the curve of each fold, and how many rounds each fold was boosted."""
+    """The trial of a setting by the curve of each fold, and how many rounds each fold was boosted.
+
+    `onwards` gives the curve of a setting from where the best one ended.
+    """
     training: Any = SimpleNamespace(weights=np.ones(len(curves)), y=np.zeros(len(curves)))
     runs = [Scripted(curve) for curve in curves]
     held_outs = [np.arange(len(curves)) == fold for fold in range(len(curves))]
-    trial = tuning.tried(training, setting, lambda _, fold: runs[fold], held_outs, most, best, others)  # type: ignore[arg-type,return-value]
+
+    def descend(setting: Setting, _: object, fold: int | None) -> Any:
+        return Scripted(onwards(setting)) if fold is None else runs[fold]
+
+    trial = tuning.tried(training, setting, descend, held_outs, most, best, others)  # type: ignore[arg-type,return-value]
     assert trial is not None
     return trial, [run.round for run in runs]
 
@@ -81,6 +89,45 @@ def test_one_that_does_exactly_as_another_did_is_given_up_though_it_is_ahead() -
     trial, rounds = tried([falling(0.96)] * 5, Setting(5, 3), best, others=[best, other])
     assert rounds == [EARLY, 0, 0, 0, 0]
     assert trial.is_given_up
+
+
+def test_one_that_may_say_more_goes_on_where_it_falls_from_the_end_of_the_best() -> None:
+    best, _ = tried([falling(0.97)] * 5)
+    end = 0.7 * 0.97**60
+    trial, rounds = tried(
+        [falling(0.971)] * 5, OTHER, best, onwards=lambda setting: falling(0.99 if setting == OTHER else 1.0, end)
+    )
+    assert rounds == [60] * 5
+    assert not trial.is_given_up
+    assert best.onwards == [end]
+
+
+def test_one_that_falls_no_faster_from_there_than_the_best_itself_is_given_up() -> None:
+    best, _ = tried([falling(0.97)] * 5)
+    trial, rounds = tried([falling(0.971)] * 5, OTHER, best, onwards=lambda _: falling(0.99, 0.7 * 0.97**60))
+    assert rounds == [EARLY, 0, 0, 0, 0]
+    assert trial.is_given_up
+
+
+def test_one_that_may_say_less_is_not_tried_from_the_end_of_the_best() -> None:
+    best, _ = tried([falling(0.97)] * 5, OTHER)
+    trial, _ = tried([falling(0.971)] * 5, PLAIN, best, onwards=lambda _: falling(0.5))
+    assert trial.is_given_up
+    assert best.onwards == []
+
+
+@pytest.mark.parametrize("more", [Setting(5, 2), Setting(3, 3), Setting(3, 2, constants=True), Setting(4, 3)])
+def test_what_a_setting_may_say_more(more: Setting) -> None:
+    assert more.says_more_than(PLAIN)
+    assert not PLAIN.says_more_than(more)
+    assert not more.says_more_than(more)
+
+
+def test_a_setting_whose_conditions_need_no_gain_says_more() -> None:
+    strict = Setting(3, 2, min_gain=4.0)
+    assert PLAIN.says_more_than(strict)
+    assert not strict.says_more_than(PLAIN)
+    assert not Setting(5, 2, min_gain=4.0).says_more_than(PLAIN)
 
 
 def test_one_that_loses_its_lead_is_given_up() -> None:
@@ -123,7 +170,7 @@ def test_a_fold_in_which_no_clause_gains_is_left_as_it_is() -> None:
     training: Any = SimpleNamespace(weights=np.ones(2), y=np.zeros(2))
     runs = [Short(falling(0.9)), Scripted(falling(0.9))]
     held_outs = [np.array([True, False]), np.array([False, True])]
-    trial = tuning.tried(training, PLAIN, lambda _, fold: runs[fold], held_outs, 10)  # type: ignore[arg-type,return-value]
+    trial = tuning.tried(training, PLAIN, lambda *given: runs[given[-1] or 0], held_outs, 10)  # type: ignore[arg-type,return-value]
     assert trial is not None
     assert trial.of_folds == pytest.approx((0.7 * 0.9**3, 0.7 * 0.9**10))
 
@@ -133,5 +180,6 @@ def test_a_checkpoint_keeps_all_of_a_trial() -> None:
     given_up, _ = tried([falling(0.98)] * 3, OTHER, best)
     for trial in (best, given_up):
         again = trials._read(trials._written(trial), trial.setting)
-        kept = [(getattr(again, name), getattr(trial, name)) for name in Trial.__slots__]
+        names = set(Trial.__slots__) - {"scores", "onwards"}  # which boosting again gives
+        kept = [(getattr(again, name), getattr(trial, name)) for name in names]
         assert all(one == other or (one != one and other != other) for one, other in kept)

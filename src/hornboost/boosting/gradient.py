@@ -277,10 +277,11 @@ class GradientBooster(Booster):
 
         def attempt(setting: Setting, best: Trial | None, others: Sequence[Trial]) -> Trial | None:
             def of_folds(memories: Sequence[Memory]) -> Trial | None:
-                def descent(weights: Floats, fold: int) -> Descent:
-                    return self._descent(problem, training.y, weights, setting, seed, memories[fold])
+                def descend(setting: Setting, weights: Floats, fold: int | None) -> Descent:
+                    memory = None if fold is None else memories[fold]
+                    return self._descent(problem, training.y, weights, setting, seed, memory)
 
-                return tried(training, setting, descent, held_outs, most_rounds, best, others)
+                return tried(training, setting, descend, held_outs, most_rounds, best, others)
 
             trial = kept.trial(setting, len(held_outs), of_folds) if held_outs else None
             if held_outs and (trial is None or not trial.is_whole):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,13 @@ class Setting:
     negations: bool = False
 
     def __str__(self) -> str:
-        return ", ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+        return ", ".join(f"{one.name}={getattr(self, one.name)}" for one in fields(self))
+
+    def says_more_than(self, other: Setting) -> bool:
+        """Whether its clauses may say all that those of another setting may, and more."""
+        least, most = replace(self, min_gain=other.min_gain), replace(other, min_gain=self.min_gain)
+        says_all = all(getattr(least, one.name) >= getattr(most, one.name) for one in fields(self))
+        return says_all and self.min_gain <= other.min_gain and self.subsample == other.subsample and self != other
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,6 +121,12 @@ class Trial:
     is_whole: bool = True
     """Whether it ended by itself, not because time was up."""
 
+    scores: list[Floats] = field(default_factory=list)
+    """Those of all examples where the first fold ended, or nothing: boosting again gives the same ones."""
+
+    onwards: list[float] = field(default_factory=list)
+    """The loss of the first fold EARLY rounds after its end, once it has been asked for."""
+
     @property
     def loss(self) -> float:
         """The held-out loss after that number of rounds."""
@@ -138,6 +150,10 @@ class Trial:
 
 Choices = Mapping[str, Sequence[Any]]
 """The values that each field of a setting may take; the first is where the search starts."""
+
+
+Descend = Callable[[Setting, Floats, int | None], Descent]
+"""Begins to boost with a setting and weights on a fold, or only to look where that leads."""
 
 
 Attempt = Callable[[Setting, Trial | None, Sequence[Trial]], Trial | None]
@@ -233,7 +249,7 @@ def _ways(values: Sequence[Any], start: Any) -> Iterator[Sequence[Any]]:
 def tried(
     training: Training,
     setting: Setting,
-    descent: Callable[[Floats, int], Descent],
+    descend: Descend,
     held_outs: Sequence[NDArray[np.bool_]],
     most_rounds: int,
     best: Trial | None = None,
@@ -242,12 +258,12 @@ def tried(
     """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
 
     Or until it is not clearly smaller than that of the best setting so far, or is that of another one to the last
-    bit; one fold tells after the first rounds.
+    bit; one fold tells after the first rounds, or after further ones from where the best setting ended.
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
     folds = [
-        _Fold(training, descent(np.where(held_out, 0.0, training.weights), number), held_out)
+        _Fold(training, descend(setting, np.where(held_out, 0.0, training.weights), number), held_out)
         for number, held_out in enumerate(held_outs)
     ]
     most = min(most_rounds, MOST_ROUNDS)
@@ -255,15 +271,18 @@ def tried(
     start = _mean([fold.start for fold in folds], folds)
     losses: list[float] = []
     rounds, beside, is_given_up = 0, None if best is None else best.loss, False
+    is_raced = best is not None
     with learning() as ending:
         if best is not None and (scouted := _scouted(folds[0], setting, best, others, most)) is not None:
-            return scouted
+            if not _goes_further(training, setting, descend, held_outs[0], best):
+                return scouted
+            is_raced = False
         for number in range(1, most + 1):
             for fold in folds:
                 fold.boost(number)
             losses.append(_mean([fold.losses[number - 1] for fold in folds], folds))
             rounds = _best(losses, start, worth)
-            if best is not None and number > EARLY and _is_behind(losses, setting, best):
+            if is_raced and best is not None and number > EARLY and _is_behind(losses, setting, best):
                 rounds, beside, is_given_up = number, best.loss_at(number), True
                 break
             if number - rounds >= PATIENCE + (0.0 if setting.corrective else 0.25 * rounds):
@@ -282,6 +301,7 @@ def tried(
         beside,
         is_given_up,
         ending.reason is None,
+        [folds[0].descent.scores] if len(folds[0].losses) == len(losses) else [],  # it may have scouted further
     )
 
 
@@ -333,6 +353,35 @@ def _scouted(fold: _Fold, setting: Setting, best: Trial, others: Sequence[Trial]
     if not is_known and _is_ahead(losses[rounds - 1], beside, setting, best):
         return None
     return Trial(setting, rounds, losses, beside=beside, is_given_up=True)
+
+
+def _goes_further(
+    training: Training, setting: Setting, descend: Descend, held_out: NDArray[np.bool_], best: Trial
+) -> bool:
+    """Whether clauses that may say more find something where those of the best setting have ended, on one fold.
+
+    What matters beside larger effects is not found in the first rounds.
+    """
+    if setting.corrective or not setting.says_more_than(best.setting):
+        return False
+    weights = np.where(held_out, 0.0, training.weights)
+    if math.isfinite(descend(setting, weights, None).max_rules):
+        return False  # the rules so far would count, too
+    if not best.scores:
+        again = _Fold(training, descend(best.setting, weights, None), held_out)
+        again.boost(len(best.losses))
+        best.scores.append(again.descent.scores)
+
+    def onwards(setting: Setting) -> float:
+        further = _Fold(training, descend(setting, weights, None), held_out)
+        further.descent.scores = best.scores[0].copy()
+        further.boost(EARLY)
+        return further.losses[-1]
+
+    if not best.onwards:
+        best.onwards.append(onwards(best.setting))
+    loss = onwards(setting)
+    return loss < best.of_folds[0] and _is_ahead(loss, best.onwards[0], setting, best)
 
 
 def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
