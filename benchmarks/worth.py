@@ -4,16 +4,18 @@
     python -m benchmarks.worth --data DATA --errors 0 1 2
     python -m benchmarks.worth --data DATA --ahead never 0.01
     python -m benchmarks.worth --data DATA --fewer 0 0.001 0.02
+    python -m benchmarks.worth --data DATA --onwards 0 1
     python -m benchmarks.worth --sights 1 2 [--aggregates]
     python -m benchmarks.worth --data DATA --negations never auto always
 
 Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number. With `--errors` the number
 is that of standard errors by which another setting must be better to be taken; with `--ahead` it is the share by which
 the loss of another setting must be smaller in all rounds but the first ones, or it is given up; with `--fewer` it is
-the share of the loss that half as many rounds with corrected votes may lose. With `--sights` it is the number of
-clauses that are grown in a round: one that may look at aggregates, and one that may not; on generated sets of several
-tables, with `--aggregates` without the choice of leaving these out. With `--negations` rules may never, if tuning finds
-that it helps, or always exclude single values; on tables with nominal columns. Nothing else is given.
+the share of the loss that half as many rounds with corrected votes may lose; with `--onwards` it is 1 if settings that
+may say more are also tried from where the best one ended, also on sets with small effects. With `--sights` it is the
+number of clauses that are grown in a round: one that may look at aggregates, and one that may not; on generated sets of
+several tables, with `--aggregates` without the choice of leaving these out. With `--negations` rules may never, if
+tuning finds that it helps, or always exclude single values; on tables with nominal columns. Nothing else is given.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import argparse
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ import hornboost as hb
 from benchmarks import flagship
 from benchmarks.mixed import mixed_bank
 from benchmarks.papers.markdown import markdown_table
+from benchmarks.subtle import friends, star
 from hornboost.boosting import tuning
 from hornboost.boosting.gradient import GradientBooster
 
@@ -63,6 +66,12 @@ MIXED: dict[str, tuple[str, dict[str, Any]]] = {
     "mixed bank, 6,000 loans": ("mixed_bank", {"n": 12_000}),
 }
 """Further sets for `--sights`, in which rules about single rows compete with aggregates, or stand beside them."""
+SUBTLE: dict[str, tuple[str, dict[str, Any]]] = {
+    "friends of friends": ("friends", {"n": 4_200}),
+    "star": ("star", {"n": 11_000}),
+}
+"""Further sets for `--onwards`."""
+OURS: dict[str, Callable[..., Any]] = {"mixed_bank": mixed_bank, "friends": friends, "star": star}
 
 
 def parts(
@@ -77,8 +86,8 @@ def parts(
                 yield name, loaded.database, loaded.X, loaded.y, train, test
     for name, (generator, options) in generated.items():
         for seed in range(3):
-            make = mixed_bank if generator == "mixed_bank" else getattr(hb.datasets, generator)
-            database = make(**options, seed=seed).database()
+            made = (OURS.get(generator) or getattr(hb.datasets, generator))(**options, seed=seed)
+            database = made if isinstance(made, hb.Database) else made.database()
             X, y = database.examples()
             half = len(X) // 2
             yield name, database, X, np.asarray(y), np.arange(half), np.arange(half, len(X))
@@ -91,16 +100,18 @@ def main() -> None:
     parser.add_argument("--errors", type=float, nargs="+")
     parser.add_argument("--ahead", type=lambda text: -math.inf if text == "never" else float(text), nargs="+")
     parser.add_argument("--fewer", type=float, nargs="+")
+    parser.add_argument("--onwards", type=int, nargs="+", choices=(0, 1))
     parser.add_argument("--sights", type=int, nargs="+", choices=(1, 2))
     parser.add_argument("--aggregates", action="store_true")
     parser.add_argument("--negations", nargs="+", choices=NEGATIONS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    asked = arguments.negations or arguments.sights or arguments.fewer or arguments.ahead or arguments.errors
-    numbers = asked or arguments.worth
-    generated = {} if arguments.negations else {**GENERATED, **MIXED} if arguments.sights else GENERATED
+    asked = arguments.negations or arguments.sights or arguments.onwards or arguments.fewer or arguments.ahead
+    numbers = asked or arguments.errors or arguments.worth
+    further = MIXED if arguments.sights else SUBTLE if arguments.onwards else {}
+    generated = {} if arguments.negations else {**GENERATED, **further}
     tables = NOMINAL if arguments.negations else TABLES
-    sights = GradientBooster._sights
+    sights, goes_further = GradientBooster._sights, tuning._goes_further
     found: dict[str, dict[Any, list[tuple[float, ...]]]] = {}
     for name, database, X, y, train, test in parts(arguments.data, tables, generated):
         for number in numbers:
@@ -109,6 +120,8 @@ def main() -> None:
                 given["negations"] = NEGATIONS[number]
             elif arguments.sights:
                 GradientBooster._sights = lambda *asked, n=number: sights(*asked)[:n]  # type: ignore[method-assign]
+            elif arguments.onwards:
+                tuning._goes_further = goes_further if number else lambda *_: False
             elif arguments.fewer:
                 tuning.FEWER = number
             elif arguments.ahead:
