@@ -58,6 +58,9 @@ LONGER: dict[str, dict[str, Any]] = {
 }
 """What makes a fit on two workers take some seconds, in which they can be killed."""
 
+SMALL_TABLE = 100
+"""Rows up to which tables are whole in every partition: so few that even a small bank is really divided."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -89,7 +92,7 @@ def bank(asked: argparse.Namespace) -> hb.Database:
 
 def divided(database: hb.Database, folder: Path, n: int) -> hb.Database:
     if not folder.exists():
-        database.partition(folder, partitions=n)
+        database.partition(folder, partitions=n, small_table=SMALL_TABLE)
     return hb.Database.from_partitions(folder)
 
 
