@@ -166,7 +166,7 @@ def test_a_table_without_rows_stays_one(tmp_path: Path) -> None:
         assert made.n_identifiers("o") == 0
 
 
-@pytest.mark.parametrize("damage", ["missing", "changed", "manifest", "version", "unknown", "exists", "again"])
+@pytest.mark.parametrize("damage", ["missing", "changed", "manifest", "lost", "version", "unknown", "exists", "again"])
 def test_what_is_not_as_it_was_written_is_refused_by_name(school: hb.Database, tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "parts"
     made = school.partition(folder, 2, small_table=0)
@@ -184,6 +184,12 @@ def test_what_is_not_as_it_was_written_is_refused_by_name(school: hb.Database, t
         manifest.write_text(manifest.read_text().replace('"depth": 2', '"depth": 3'))
         with pytest.raises(DataError, match=r"manifest\.json: the checksum does not match"):
             hb.Database.from_partitions(folder)
+    elif damage == "lost":
+        with pytest.raises(DataError, match=r"these are partitions; read them with Database\.from_partitions"):
+            hb.Database.from_folder(folder)
+        manifest.unlink()
+        with pytest.raises(DataError, match=r"manifest\.json: the manifest of the partitions is missing"):
+            hb.Database.from_folder(folder)
     elif damage == "version":
         manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
         with pytest.raises(DataError, match="format version 99, and this HornBoost reads 2"):

@@ -109,6 +109,20 @@ def test_a_learner_goes_no_further_than_the_partitions(school: hb.Database, tmp_
         hb.C2RIBClassifier(made, rounds=2, max_depth=1).fit(X, y)
 
 
+def test_hornboost_says_that_partitions_end_before_its_rules_would(school: hb.Database, tmp_path: Path) -> None:
+    made = school.partition(tmp_path / "parts", 2, depth=2, small_table=0)
+    X, y = school.examples()
+    few = {"rounds": 3, "aggregates": False, "random_state": 0}
+    found = hb.HornBoostClassifier(made, **few).fit(X, y)
+    reason = "the partitions hold the rows within 2 joins; from their source, max_depth=2 gives the same rules"
+    assert found.left_out_["rules of 3 joins"] == reason
+    same = hb.HornBoostClassifier(school, max_depth=2, **few).fit(X, y)
+    assert same.rules_ == found.rules_
+    pd.testing.assert_frame_equal(same.tuning_, found.tuning_)
+    for other in (hb.HornBoostClassifier(school, **few), hb.HornBoostClassifier(made, max_depth=2, **few)):
+        assert not any(name.startswith("rules of") for name in other.fit(X, y).left_out_)
+
+
 def test_what_needs_the_rows_here_says_so(parts: dict[int, hb.Database]) -> None:
     with pytest.raises(DataError, match="the rows are in 7 partitions and not here; read the source itself for this"):
         hb.RelationalAggregates(parts[7]).fit(parts[7].examples()[0])

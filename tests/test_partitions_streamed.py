@@ -25,6 +25,7 @@ from hornboost.data.partitions.spool import Spool
 from hornboost.data.partitions.streamed import partition_streamed
 from hornboost.data.readers.folder import ParquetSource
 from hornboost.errors import DataError
+from hornboost.memory import bytes_of
 from postgres import start_postgres
 
 TASK = TaskOptions(target="loan", label="risky", times={"loan": "granted", "trans": "day"})
@@ -252,5 +253,30 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(DataError, match="No space left on device"):
         partition_streamed(read, tmp_path / "parts", 10**9, **SIZES)
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
-    with pytest.raises(DataError, match="give at least 512 MB"):
-        partition_streamed(read, tmp_path / "parts", 10**6, **SIZES)
+
+
+def test_the_memory_asked_for_is_enough_and_less_is_refused(tmp_path: Path) -> None:
+    source, folder = str(as_folder(tmp_path / "source", "csv")), tmp_path / "parts"
+    read = streamed_reader(source, TASK)
+    assert read is not None
+    with pytest.raises(DataError, match=r"--memory: 511\.0 MB are too few; give at least 512 MB"):
+        partition_streamed(read, folder, bytes_of("511MB"), **SIZES)
+    partition_streamed(read, folder, bytes_of("512MB"), **SIZES)
+    assert folder.exists()
+    facts = tmp_path / "facts"
+    facts.mkdir()
+    for name, text in (("bk.pl", "p(a)."), ("exs.pl", "pos(f(a))."), ("bias.pl", "head_pred(f,1).\nbody_pred(p,1).")):
+        (facts / name).write_text(text + "\n")
+    given = ["partition", str(facts), "-o", str(tmp_path / "other"), "--partitions", "2", "--memory", "much"]
+    assert "--memory: 'much' is no amount of memory" in str(CliRunner().invoke(app, given).exception)
+
+
+def test_partitions_without_a_label_say_that_they_are_not_for_learning(tmp_path: Path) -> None:
+    source, folder = as_folder(tmp_path / "source", "csv"), tmp_path / "parts"
+    made = CliRunner().invoke(app, ["partition", str(source), "-o", str(folder), "--target", "loan", "--partitions=2"])
+    assert made.exit_code == 0, made.output
+    assert "no label was named, so nothing can be learned from them" in made.output
+    assert "hornboost fit" not in made.output
+    for command in (["fit", str(folder), "-o", str(tmp_path / "model.json")], ["evaluate", str(folder)]):
+        found = CliRunner().invoke(app, command)
+        assert "parts: the partitions were made without a label" in str(found.exception)

@@ -39,7 +39,7 @@ from hornboost.engine.constants import checked_domains, nameable, recurring
 from hornboost.engine.needs import affordable
 from hornboost.engine.negations import LEAST
 from hornboost.engine.paths import left_out
-from hornboost.errors import DataError
+from hornboost.errors import DataError, counted
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.run import Loop, Run
@@ -330,7 +330,13 @@ class GradientBooster(Booster):
         farthest, near = self._farthest(), self._near()
         if not found:
             return (near,)
-        if farthest < FARTHEST:
+        wanted = min(FARTHEST, max(near + 1, *found.values()))
+        if farthest < wanted:
+            more = f"rules of {counted(farthest + 1, 'join')}" + (" or more" if wanted > farthest + 1 else "")
+            self.left_out_[more] = (
+                f"the partitions hold the rows within {counted(farthest, 'join')}; from their source, "
+                f"max_depth={farthest} gives the same rules"
+            )
             self.left_out_ |= {
                 table: f"it is {distance} joins away from an example; the partitions hold no rows so far away"
                 for table, distance in found.items()
@@ -338,7 +344,7 @@ class GradientBooster(Booster):
             }
         with in_part_of_the_time(TRIALS), learning():
             self.left_out_ |= left_out(problem.engine, near)
-        return tuple(dict.fromkeys((near, min(farthest, max(near + 1, *found.values())))))
+        return tuple(dict.fromkeys((near, min(farthest, wanted))))
 
     def _ways_to_exclude(self, training: Training) -> tuple[bool, ...]:
         """Whether rules may exclude single values; they need a column with some to choose from."""

@@ -45,18 +45,17 @@ def partition(
     sizes = {"partitions": partitions, "depth": depth, "small_table": small_table, "max_bins": max_bins}
     check_sizes(**sizes)
     check_new(output, overwrite)
+    limit = bytes_of(memory, "--memory")
     read = streamed_reader(source, options)
     if read is None:
         made = open_task(source, options).partition(output, overwrite=overwrite, **sizes)
     else:
-        partition_streamed(read, output, bytes_of(memory, "--memory"), overwrite, **sizes)
+        partition_streamed(read, output, limit, overwrite, **sizes)
         made = Database.from_partitions(output)
         say_what_was_read(made)
     assert made.stored is not None
+    way_on = f"learn from them with: hornboost fit {output}"
     if made.target.label is None:
-        note("no label was named, so that nothing can be learned from them (name it with --target and --label)")
+        way_on = "no label was named, so nothing can be learned from them (name it with --target and --label)"
     rows = [sum(table.parts[part] for table in made.stored.manifest.tables) for part in range(partitions)]
-    note(
-        f"wrote {counted(partitions, 'partition')} of {min(rows):,} to {max(rows):,} rows to {output}; "
-        f"learn from them with: hornboost fit {output}"
-    )
+    note(f"wrote {counted(partitions, 'partition')} of {min(rows):,} to {max(rows):,} rows to {output}; {way_on}")

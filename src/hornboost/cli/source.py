@@ -141,6 +141,11 @@ def open_task(source: str, options: TaskOptions) -> Database:
     from hornboost.cli.output import note
 
     database = open_source(source, options)
+    if database.target.label is None and database.stored is not None:
+        raise DataError(
+            f"{database.stored.folder.name}: the partitions were made without a label, so there is nothing to learn; "
+            "make them again with 'hornboost partition', and name --target and --label"
+        )
     if database.target.label is None:
         table, label = likely_label(database, options, source)
         note(f"no label was named: learning '{label}' of table '{table}' (choose others with --target and --label)")

@@ -12,6 +12,8 @@ from typing import Any
 from hornboost.errors import DataError
 
 NAME = "manifest.json"
+TARGET = "target.parquet"
+DICTIONARIES = "dictionaries"
 FORMAT = "hornboost-partitions"
 VERSION = 2
 CEILING = 1 << 28
@@ -140,6 +142,16 @@ def read_manifest(folder: Path) -> Manifest:
 def is_partitioned(folder: Path) -> bool:
     """Whether a folder holds partitions."""
     return (folder / NAME).is_file()
+
+
+def refuse_partitions(folder: Path) -> None:
+    """Refuse to take the files of partitions for tables, as their columns have no names of their own there."""
+    if (folder / TARGET).is_file() and (folder / DICTIONARIES).is_dir():
+        if is_partitioned(folder):
+            raise DataError(f"{folder}: these are partitions; read them with Database.from_partitions")
+        raise DataError(
+            f"{folder / NAME}: the manifest of the partitions is missing; copy it from where they were made, or {AGAIN}"
+        )
 
 
 def _digest(content: Any) -> str:

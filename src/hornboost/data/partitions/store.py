@@ -17,7 +17,15 @@ from hornboost.data.convert import factorize
 from hornboost.data.describe import Link
 from hornboost.data.domain import Domain
 from hornboost.data.partitions.examples import built_of
-from hornboost.data.partitions.manifest import AGAIN, ColumnEntry, DomainEntry, Manifest, TableEntry, read_manifest
+from hornboost.data.partitions.manifest import (
+    AGAIN,
+    TARGET,
+    ColumnEntry,
+    DomainEntry,
+    Manifest,
+    TableEntry,
+    read_manifest,
+)
 from hornboost.data.partitions.plain import schema_of, task_of
 from hornboost.data.places import SharedRows
 from hornboost.data.table import Column, Table
@@ -28,7 +36,6 @@ if TYPE_CHECKING:
 
     from hornboost.data.database import Database
 
-TARGET = "target.parquet"
 _checked: dict[str, tuple[int, int]] = {}
 """Files whose checksums this process has found right, with their sizes and times of change then."""
 

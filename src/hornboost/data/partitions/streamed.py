@@ -19,12 +19,13 @@ from hornboost.data.source import Source
 from hornboost.data.table import Table
 from hornboost.data.times import Span, about_times, times_of
 from hornboost.errors import DataError
+from hornboost.memory import bytes_text
 from hornboost.sql import partitions as statements
 
 if TYPE_CHECKING:
     from hornboost.data.database import Database
 
-LEAST = 1 << 29
+LEAST = 512_000_000
 """Bytes below which nothing can be done."""
 
 PYTHON, SHARE = 300 << 20, 0.5
@@ -37,7 +38,7 @@ def partition_streamed(
 ) -> None:
     """Write a source in partitions; `read` gives the arguments of `Database`, tables on disk among its sources."""
     if memory < LEAST:
-        raise DataError(f"--memory: {memory / 2**20:.0f} MB are too few; give at least {LEAST >> 20} MB")
+        raise DataError(f"--memory: {bytes_text(memory)} are too few; give at least {LEAST // 1_000_000} MB")
     with _without_rows(), new_folder(folder, overwrite) as temporary, _scratch(folder) as scratch:
         room = int((memory - PYTHON) * SHARE)
         arguments = dict(read(Spool(scratch, room)))

@@ -18,7 +18,9 @@ from hornboost.data.describe import Link
 from hornboost.data.partitions.assignment import parts_of
 from hornboost.data.partitions.examples import example_columns, plain_target
 from hornboost.data.partitions.manifest import (
+    DICTIONARIES,
     NAME,
+    TARGET,
     ColumnEntry,
     DomainEntry,
     FileEntry,
@@ -107,7 +109,7 @@ class _Writer:
         import pyarrow as pa
 
         database, target = self.database, self.database.target.table
-        (self.folder / "dictionaries").mkdir()
+        (self.folder / DICTIONARIES).mkdir()
         part = parts_of(database.tables[target], database.domains, partitions)
         places = pa.table({"place": pa.array(np.arange(part.size)), "part": pa.array(part)})
         self.warehouse.connection.register("parts", places)
@@ -178,8 +180,8 @@ class _Writer:
         told = example_columns(self.database._built, part.size)
         for column, values in {**told, "partition": pa.array(part), "row": pa.array(row)}.items():
             table = table.append_column(column, values)
-        pq.write_table(table, self.folder / "target.parquet", compression="zstd")
-        self.written.append("target.parquet")
+        pq.write_table(table, self.folder / TARGET, compression="zstd")
+        self.written.append(TARGET)
 
     def _shared(self, name: str) -> int:
         """How many rows several parts have, which are numbered in `s`."""
@@ -228,7 +230,7 @@ class _Writer:
         check()
         place = (self.warehouse.number[table.name], k)
         categories, levels, squares = None, None, 0
-        file = f"dictionaries/{Path(self.files[table.name]).stem}-c{k}.parquet"
+        file = f"{DICTIONARIES}/{Path(self.files[table.name]).stem}-c{k}.parquet"
         if column.kind == "nominal":
             categories = self._dictionary(file, value=pa.array(column.categories, pa.string()))
             distinct = self.warehouse.n_distinct([place])
@@ -246,7 +248,7 @@ class _Writer:
         size = self.warehouse.n_identifiers(name)
         file = None
         if size <= self.max_bins:
-            file = self._dictionary(f"dictionaries/domain-{number}.parquet", value=self.warehouse.identifiers(name))
+            file = self._dictionary(f"{DICTIONARIES}/domain-{number}.parquet", value=self.warehouse.identifiers(name))
         return DomainEntry(name, self.warehouse.key_types[name], size, file)
 
     def _dictionary(self, file: str, **columns: Any) -> str:

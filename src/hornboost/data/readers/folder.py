@@ -90,11 +90,13 @@ def read_folder(
     """
     if not folder.is_dir():
         raise DataError(f"there is no folder '{folder}'; give the folder that holds the tables and schema.toml")
+    from hornboost.data.partitions.manifest import refuse_partitions
     from hornboost.data.readers.inferred import infer_folder, orders_of
     from hornboost.data.readers.typed import dated_source
 
     folder = named(folder)
     if not (folder / "schema.toml").exists():
+        refuse_partitions(folder)
         return infer_folder(folder, task, options, spool)
     schema = with_types(with_times(read_schema(folder / "schema.toml"), options), options)
     orders = orders_of(options, schema.tables)
