@@ -21,6 +21,7 @@ from hornboost.errors import ModelError
 from hornboost.learners.newton import NewtonSearch
 from hornboost.memory import PYTHON
 from hornboost.model import checkpoint, seal, whole
+from hornboost.model.diagnosis import NothingLearnedWarning
 
 
 class Stop(Exception):  # noqa: N818
@@ -287,6 +288,26 @@ def test_a_time_limit_that_ends_while_rounds_are_repeated_loses_none(tmp_path: P
     again = C2RIBClassifier(db, rounds=14, **given).fit(X, y)
     del given["checkpoint"]
     assert saved(again, tmp_path) == saved(C2RIBClassifier(db, rounds=14, **given).fit(X, y), tmp_path)
+
+
+def test_a_time_limit_that_ends_before_aggregates_are_there_keeps_nothing_found_without_them(tmp_path: Path) -> None:
+    db = hb.datasets.bank(60, transactions=5, seed=0).database()
+    X, y = db.examples()
+    given: dict[str, Any] = {"rounds": 6, "max_depth": 2, "aggregates": True, "random_state": 1}
+    unbroken = saved(hb.HornBoostClassifier(db, **given).fit(X, y), tmp_path)
+    kept = {**given, "checkpoint": tmp_path / "run.json"}
+    with pytest.warns(NothingLearnedWarning, match="the search reached its time_limit"):
+        late = hb.HornBoostClassifier(db, **kept, time_limit=1e-9).fit(X, y)
+    assert late.stopped_ == "the time limit was reached"
+    assert late.left_out_["aggregates"] == "the time limit was reached before they were computed"
+    assert not late.rules_
+    assert not (tmp_path / "run.json").exists()
+    whole_run = hb.HornBoostClassifier(db, **kept).fit(X, y)
+    assert any(rule.clause.aggregates for rule in whole_run.rules_)
+    again = hb.HornBoostClassifier(db, **{**kept, "rounds": 100}, time_limit=1e-9).fit(X, y)
+    assert again.rules_  # what is known is worth the time to repeat it, and the aggregates in it
+    later = hb.HornBoostClassifier(db, **kept).fit(X, y)
+    assert saved(later.set_params(checkpoint=None), tmp_path) == unbroken
 
 
 def test_ctrl_c_keeps_the_model_and_its_checkpoint(tmp_path: Path) -> None:

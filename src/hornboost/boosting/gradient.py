@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import astuple, dataclass, fields, replace
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Literal as Choice
 
@@ -52,7 +54,7 @@ from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
 from hornboost.model.checkpoint import Checkpoint
 from hornboost.model.votes import Round, Vote
-from hornboost.stopping import OUT_OF_TIME, check, in_part_of_the_time, learning
+from hornboost.stopping import OUT_OF_TIME, check, in_part_of_the_time, learning, untimed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +113,7 @@ class GradientBooster(Booster):
     history_columns = ("rule", "training_loss")
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
-        self.left_out_ = self._domains()[1]
+        self.left_out_, self._cut_short = self._domains()[1], None
         training = super()._training(X, y, sample_weight)
         if len(training.y) == 1:
             raise DataError("there is one example only, n_samples=1, and nothing to tell it from; give at least two.")
@@ -119,12 +121,14 @@ class GradientBooster(Booster):
         if not functions or self.database is None or self._near() == 0:
             return training
         choice = AggregateChoice(self._database, functions, self._near(), self.max_entries, self.left_out_)
-        if self.checkpoint is not None:  # which is of these examples with or without aggregates, not of either
-            return training.with_aggregates(choice, **self._engine_options())
-        with in_part_of_the_time(TRIALS), learning() as ending:
+        # rules that a checkpoint holds need the aggregates, however long these take
+        is_resumed = self.checkpoint is not None and Path(self.checkpoint).exists()
+        with in_part_of_the_time(TRIALS), untimed() if is_resumed else nullcontext(), learning() as ending:
             training = training.with_aggregates(choice, **self._engine_options())
         if ending.reason is not None:
             self.left_out_["aggregates"] = f"{ending.reason} before they were computed"
+            # what is found without them has no place in a checkpoint, whose next fit may have the time for them
+            self._cut_short = None if self.checkpoint is None else ending.reason
         return training
 
     def _functions(self) -> tuple[str, ...]:
@@ -132,6 +136,9 @@ class GradientBooster(Booster):
         if isinstance(self.aggregates, bool | np.bool_ | str):
             return FUNCTIONS if self.aggregates else ()
         return checked_functions(self.aggregates)
+
+    def _checkpoint(self, training: Training) -> Checkpoint | None:
+        return None if self._cut_short is not None else super()._checkpoint(training)
 
     def _boost(self, training: Training, run: Run) -> Loop:
         problem = training.problem
@@ -230,7 +237,7 @@ class GradientBooster(Booster):
 
     def _prepare(self, training: Training, seed: int, checkpoint: Checkpoint | None) -> None:
         """Choose what is left to be chosen."""
-        self._loss, self._nothing = self._loss_of(training), self._nothing_to_learn(training.y)
+        self._loss, self._nothing = self._loss_of(training), self._cut_short or self._nothing_to_learn(training.y)
         fixed = None if isinstance(self.rounds, str) else int(self.rounds)
         choices = self._choices(training)
         self._setting = Setting(**{name: values[0] for name, values in choices.items()})

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.boosting.descent import Descent
+from hornboost.data.convert import distinct_integers
 from hornboost.engine.sampling import example_hash
 from hornboost.estimators.examples import Training
 from hornboost.learners.hypotheses import Floats
@@ -406,7 +407,7 @@ def _best(losses: Sequence[float], start: float, worth: float = WORTH) -> int:
 def n_distinct(training: Training) -> int:
     """How many examples differ: one that is repeated, or weighted, says nothing new about rows that were not seen."""
     assert training.problem is not None
-    return int(np.unique(training.problem.content).size)
+    return distinct_integers(training.problem.content).size
 
 
 def sample(training: Training, seed: int) -> NDArray[np.intp] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.convert import distinct_integers
 from hornboost.data.table import Column, Table
 from hornboost.data.times import time_text
 from hornboost.logic.moment import is_moment
@@ -111,7 +112,7 @@ def reached_pairs(
         starts = np.repeat(index.offsets[codes] - np.cumsum(counts) + counts, counts)
         found = index.rows[starts + np.arange(counts.sum())].astype(np.int64)
         height = max(database.tables[name].n_rows, 1)
-        pairs = np.unique(np.repeat(of_example, counts) * height + found)
+        pairs = distinct_integers(np.repeat(of_example, counts) * height + found)
         of_example, rows, before = pairs // height, pairs % height, database.tables[name]
     return of_example, rows, counted
 

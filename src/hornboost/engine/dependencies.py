@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hornboost.data.convert import distinct_integers
 from hornboost.dtypes import CODE
 
 Codes = NDArray[np.int32]
@@ -45,7 +46,7 @@ def are_unique(keys: Sequence[Codes]) -> bool:
     (True, False)
     """
     numbers = _numbers(keys)
-    return len(np.unique(numbers)) == len(numbers)
+    return distinct_integers(numbers).size == numbers.size
 
 
 def is_included(keys: Sequence[Codes], others: Sequence[Codes]) -> bool:
