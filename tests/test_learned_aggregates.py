@@ -20,6 +20,7 @@ from hornboost.aggregates.choice import AggregateChoice
 from hornboost.engine import Visible
 from hornboost.engine.tree import clause_tree
 from hornboost.errors import HornBoostError
+from hornboost.estimators.booster import Booster
 from hornboost.logic.clause import Clause
 from hornboost.model import seal
 from hornboost.model.file import from_bytes, to_bytes
@@ -99,6 +100,17 @@ def test_an_unknown_function_is_refused(db: hb.Database) -> None:
     X, y = db.examples()
     with pytest.raises(HornBoostError, match="there is no aggregate 'men'; did you mean 'mean'"):
         hb.HornBoostClassifier(db, aggregates=["men"]).fit(X, y)
+
+
+def test_a_path_to_no_more_rows_than_there_are_is_summed_up_unless_a_limit_is_set(
+    db: hb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = db.examples()
+    settings: dict[str, Any] = {"rounds": 2, "aggregates": True, "random_state": 0}
+    assert "paid" in hb.HornBoostClassifier(db, max_entries=1000, **settings).fit(X, y).left_out_
+    monkeypatch.setattr(Booster, "max_entries", 1000)
+    assert db.n_rows > 1600  # which is what the path reaches
+    assert "paid" not in hb.HornBoostClassifier(db, max_entries=1000, **settings).fit(X, y).left_out_
 
 
 def test_what_is_left_out_is_told(frames: dict[str, pd.DataFrame]) -> None:

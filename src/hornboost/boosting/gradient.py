@@ -120,7 +120,7 @@ class GradientBooster(Booster):
         functions = self._functions()
         if not functions or self.database is None or self._near() == 0:
             return training
-        choice = AggregateChoice(self._database, functions, self._near(), self.max_entries, self.left_out_)
+        choice = AggregateChoice(self._database, functions, self._near(), self._most_reached(), self.left_out_)
         # rules that a checkpoint holds need the aggregates, however long these take
         is_resumed = self.checkpoint is not None and Path(self.checkpoint).exists()
         with in_part_of_the_time(TRIALS), untimed() if is_resumed else nullcontext(), learning() as ending:
@@ -136,6 +136,11 @@ class GradientBooster(Booster):
         if isinstance(self.aggregates, bool | np.bool_ | str):
             return FUNCTIONS if self.aggregates else ()
         return checked_functions(self.aggregates)
+
+    def _most_reached(self) -> int:
+        """Rows that a path to be summed up may reach; unless that is said, all that there are are not too many."""
+        is_said = self.max_entries != Booster.max_entries
+        return self.max_entries if is_said else max(self.max_entries, self._database.n_rows)
 
     def _checkpoint(self, training: Training) -> Checkpoint | None:
         return None if self._cut_short is not None else super()._checkpoint(training)
