@@ -64,6 +64,20 @@ def line(process: subprocess.Popen[str]) -> str:
     return process.stderr.readline()
 
 
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_partitions_that_are_broken_off_leave_nothing_behind(
+    folder: Path, tmp_path: Path, sent: signal.Signals, code: int
+) -> None:
+    process = start("partition", folder, "-o", tmp_path / "parts", "--partitions", 500, "--small-table", 0)
+    until = time.monotonic() + 60
+    while not list(tmp_path.glob(".parts.*/part-*")) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (code, "")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("seconds", LATER)
 @pytest.mark.parametrize("estimator", ["c2rib", "prankboost", "kbs"])
 def test_an_interrupted_fit_writes_what_it_has_learned(

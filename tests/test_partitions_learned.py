@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 
 import hornboost as hb
 from hornboost.cli.app import app
-from hornboost.errors import DataError
+from hornboost.engine.needs import Needs
+from hornboost.engine.parts import StoredOpener
+from hornboost.errors import DataError, LimitError
+from hornboost.memory import PYTHON
 from school import pairs_at_school
 
 SIMPLE = {"aggregates": True, "max_literals": 2, "corrective": False, "subsample": 1.0, "constants": None}
@@ -121,6 +124,25 @@ def test_hornboost_says_that_partitions_end_before_its_rules_would(school: hb.Da
     pd.testing.assert_frame_equal(same.tuning_, found.tuning_)
     for other in (hb.HornBoostClassifier(school, **few), hb.HornBoostClassifier(made, max_depth=2, **few)):
         assert not any(name.startswith("rules of") for name in other.fit(X, y).left_out_)
+
+
+def test_a_limit_that_the_largest_partition_exceeds_is_told_before_anything_is_opened(
+    school: hb.Database, parts: dict[int, hb.Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = school.examples()
+    made = hb.Database.from_partitions(parts[2].stored.folder)  # type: ignore[union-attr]
+    assert made.stored is not None
+    opened = [Needs.of(made.stored.open(part)) for part in range(2)]
+    largest = Needs.of_largest(made.stored)
+    assert (largest.tables, largest.codes) == max((needs.tables, needs.codes) for needs in opened)
+    enough = PYTHON + sum(Needs.of(made)) + sum(largest)
+    fits = hb.C2RIBClassifier(made, rounds=2, random_state=0)
+    told = r"the examples .* and the largest of 2 partitions .*, .* more than memory_limit=.* make more partitions"
+    monkeypatch.setattr(StoredOpener, "open", lambda self: pytest.fail("a partition was opened"))
+    with pytest.raises(LimitError, match=told):
+        fits.set_params(memory_limit=enough - 1).fit(X, y)
+    monkeypatch.undo()
+    assert fits.set_params(memory_limit=enough + 10**6).fit(X, y).rules_
 
 
 def test_what_needs_the_rows_here_says_so(parts: dict[int, hb.Database]) -> None:

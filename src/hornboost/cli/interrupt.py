@@ -1,4 +1,4 @@
-"""Ctrl-C on the command line: it ends the command, whatever it interrupts and whatever that makes of it."""
+"""Ctrl-C and SIGTERM: they end a command, whatever they interrupt and whatever that makes of it."""
 
 from __future__ import annotations
 
@@ -75,3 +75,29 @@ def ctrl_c() -> Iterator[None]:
         if is_ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.unraisablehook = before
+
+
+@contextmanager
+def tidy_on_sigterm() -> Iterator[None]:
+    """Leave a block by an exit on SIGTERM, as batch systems send it, so that what it made for a while is removed."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    code = 128 + signal.SIGTERM
+    was_sent = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal was_sent
+        was_sent = True
+        sys.exit(code)
+
+    signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    except Exception:
+        if was_sent:  # what a broken call made of it
+            sys.exit(code)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

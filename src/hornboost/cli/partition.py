@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hornboost.cli import options as shared
+from hornboost.cli.interrupt import tidy_on_sigterm
 from hornboost.cli.output import note
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import counted
@@ -47,12 +48,13 @@ def partition(
     check_new(output, overwrite)
     limit = bytes_of(memory, "--memory")
     read = streamed_reader(source, options)
-    if read is None:
-        made = open_task(source, options).partition(output, overwrite=overwrite, **sizes)
-    else:
-        partition_streamed(read, output, limit, overwrite, **sizes)
-        made = Database.from_partitions(output)
-        say_what_was_read(made)
+    with tidy_on_sigterm():
+        if read is None:
+            made = open_task(source, options).partition(output, overwrite=overwrite, **sizes)
+        else:
+            partition_streamed(read, output, limit, overwrite, **sizes)
+            made = Database.from_partitions(output)
+            say_what_was_read(made)
     assert made.stored is not None
     way_on = f"learn from them with: hornboost fit {output}"
     if made.target.label is None:

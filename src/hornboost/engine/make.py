@@ -9,6 +9,7 @@ from hornboost.data.bins import MAX_BINS
 from hornboost.data.table import Table
 from hornboost.engine.divided import divided, partitions_needed
 from hornboost.engine.engine import Engine
+from hornboost.engine.needs import Needs
 from hornboost.engine.parts import LocalParts
 from hornboost.engine.seeded import SeededEngine
 from hornboost.memory import bytes_of
@@ -28,6 +29,7 @@ def make_engine(database: Database, examples: Table, **options: Any) -> Engine:
     if database.stored is not None:
         database.stored.check(options.get("max_depth", 0), options.get("max_bins", MAX_BINS))
         if isinstance(database.parts, LocalParts) and options.get("memory_limit") is not None:
+            Needs.of(database).check_largest(database.stored, options["memory_limit"])
             database.parts.within(bytes_of(options["memory_limit"]))
     return PartitionedEngine(database, examples, **options)
 

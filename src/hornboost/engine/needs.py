@@ -9,6 +9,7 @@ from hornboost.memory import PYTHON, bytes_of, bytes_text
 
 if TYPE_CHECKING:
     from hornboost.data import Database
+    from hornboost.data.partitions import PartitionStore
 
 ENTRY_BYTES = 32
 """What an entry takes while a join is followed: three numbers, and as many again where they are sorted out."""
@@ -86,6 +87,35 @@ class Needs(NamedTuple):
             indexes += sum(row * table.n_rows + 8 * database.domains[key.domain or ""].size for key in table.keys)
             codes += 4 * table.n_rows * len(table.attributes)
         return cls(tables, indexes, codes)
+
+    @classmethod
+    def of_largest(cls, store: PartitionStore) -> Needs:
+        """Those of the largest partition in a folder, as its manifest counts them."""
+        return max((cls._of_stored(store, part) for part in range(store.n)), key=sum)
+
+    @classmethod
+    def _of_stored(cls, store: PartitionStore, part: int) -> Needs:
+        tables = indexes = codes = 0
+        for table in store.manifest.tables:
+            rows, is_dated = table.parts[part], table.times is not None
+            keys = [column for column in table.columns if column.kind == "key"]
+            attributes = [column for column in table.columns if column.kind != "key"]
+            numbers = sum(column.kind == "numeric" for column in attributes) + is_dated
+            tables += rows * (8 * numbers + 4 * (len(table.columns) + is_dated - numbers))
+            indexes += sum((12 if is_dated else 4) * rows + 8 * min(rows, key.distinct) for key in keys)
+            codes += 4 * rows * len(attributes)
+        return cls(tables, indexes, codes)
+
+    def check_largest(self, store: PartitionStore, memory_limit: int | str) -> None:
+        """Refuse a limit within which the largest partition of a folder cannot be open beside the examples."""
+        limit, own = bytes_of(memory_limit), sum(Needs.of_largest(store))
+        if PYTHON + sum(self) + own > limit:
+            parts = "the only partition" if store.n == 1 else f"the largest of {store.n:,} partitions"
+            raise LimitError(
+                f"Python itself takes {bytes_text(PYTHON)} of memory, the examples {bytes_text(sum(self))} and {parts} "
+                f"{bytes_text(own)}, which is more than memory_limit={bytes_text(limit)}; raise it, or make more "
+                "partitions with 'hornboost partition'"
+            )
 
     def room_within(self, memory_limit: int | str | None) -> int:
         """What a limit leaves to learn with; refused where that is nothing.
