@@ -30,6 +30,7 @@ from hornboost.engine import (
     closing,
     covers,
     reach,
+    reaching,
     to_clause,
 )
 from hornboost.engine.tree import Join, Ref, Spec
@@ -378,6 +379,7 @@ def test_work_in_small_parts_and_by_key_changes_nothing(walk: Walk) -> None:
             patch.setattr(blocks, "LARGE", 0 if at_once < 100 else blocks.LARGE)
             patch.setattr(blocks, "SHARED", 1e-9 if at_once == 10 else 1e9)
             patch.setattr(closing, "WORTH", 0 if at_once < 100 else closing.WORTH)
+            patch.setattr(reaching, "pays", lambda held, rows, small=at_once < 100: small)
             engine = walk.engine(database, n_jobs=2 if at_once == 30 else 1)
             frontiers = [engine.frontier(follow(engine, path)) for path in paths]
             found.append([(walk.score(engine, f).tolist(), listed(f), f.state.covered.tolist()) for f in frontiers])

@@ -290,7 +290,7 @@ MIXED = """
 import numpy as np, pyarrow as pa
 from numba.core.registry import CPUDispatcher
 from hornboost import Database
-from hornboost.engine import Coverage, Engine, blocks, closing, join_kernels, pair_kernels
+from hornboost.engine import Coverage, Engine, blocks, closing, join_kernels, pair_kernels, reaching
 from hornboost.learners.clauses import weights_in_units
 from hornboost.logic.clause import Clause
 
@@ -323,6 +323,7 @@ weights = weights_in_units(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4))
 classes = np.array([0, 1, 0, 2])
 for large in (200_000, 0):
     blocks.LARGE, closing.WORTH = large, 4 if large else 0
+    reaching.pays = lambda held, rows, small=not large: small
     for n_jobs in (1, 2):
         for constants in ((), tuple(db.domains)):
             engine = Engine(db, db.encode(X), n_jobs=n_jobs, max_depth=3, constants=constants)

@@ -36,6 +36,9 @@ Result = TypeVar("Result")
 Built = tuple[Codes, Codes, Longs, bool]
 """Part of a block: pairs, the example of each segment, where its pairs end, and whether a constraint dropped a row."""
 
+Held = dict[int, Longs]
+"""Sums by key, for each of the holders."""
+
 Numbering = tuple[Codes, Longs, Longs, NDArray[np.bool_], Longs, Longs, Longs, Floats, Codes]
 
 
@@ -75,13 +78,15 @@ class Block:
         return self.attributes[k], raw - int(self.bases[k])
 
 
-def build_block(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int) -> Block | None:
+def build_block(
+    reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int, *, dropped: bool = False
+) -> Block | None:
     """The block behind a join; None when the constraints of the join say nothing (they drop no row).
 
-    `inputs` are in the order of the join's index.
+    `inputs` are in the order of the join's index; `dropped` says whether rows were dropped before.
     """
-    block, dropped = pass_over(reach, inputs, bare, pool, n_threads)
-    return None if reach.equal_columns.shape[0] > 0 and not dropped else block
+    block, drops = pass_over(reach, inputs, bare, pool, n_threads)
+    return None if reach.equal_columns.shape[0] > 0 and not (drops or dropped) else block
 
 
 def pass_over(reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int) -> tuple[Block, bool]:
@@ -329,20 +334,26 @@ class Pairs:
         kernels.cumulate(out, self.starts, self.stops)
 
     def sum_channels(
-        self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int
+        self,
+        channels: Longs,
+        covered: NDArray[np.bool_],
+        out: Longs,
+        pool: Executor | None,
+        n_threads: int,
+        held: Held | None = None,
     ) -> None:
         """Write the sums of signed numbers, a column a channel, over each condition's examples into `out`.
 
         Only covered examples count, and `out` must be zero at these conditions.
         """
         if self._is_small(pool):
-            channels, covered = self._by_holder(channels, covered)
+            channels, covered = self._by_holder(channels, covered, held)
             kernels.sum_up(
                 *(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops),
                 *(channels, covered, out),
             )
             return
-        self.add_channels(channels, covered, out, pool, n_threads)
+        self.add_channels(channels, covered, out, pool, n_threads, held)
         kernels.cumulate(out, self.starts, self.stops)
 
     def add_weights(
@@ -372,16 +383,32 @@ class Pairs:
         self._add(add, out, pool, n_threads)
 
     def add_channels(
-        self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int
+        self,
+        channels: Longs,
+        covered: NDArray[np.bool_],
+        out: Longs,
+        pool: Executor | None,
+        n_threads: int,
+        held: Held | None = None,
     ) -> None:
         """Add the numbers of each covered example to `out`, of thresholds to the tightest one alone."""
-        self._add_channels(*self._by_holder(channels, covered), out, pool, n_threads)
+        self._add_channels(*self._by_holder(channels, covered, held), out, pool, n_threads)
 
-    def _by_holder(self, channels: Longs, covered: NDArray[np.bool_]) -> tuple[Longs, NDArray[np.bool_]]:
-        """The numbers of the examples or, where segments are those of keys, their sums by key; and which count."""
+    def _by_holder(
+        self, channels: Longs, covered: NDArray[np.bool_], held: Held | None
+    ) -> tuple[Longs, NDArray[np.bool_]]:
+        """The numbers of the examples or, where segments are those of keys, their sums by key; and which count.
+
+        `held` has the sums by key that were asked for before, of the same numbers and examples.
+        """
         if self.holders is None:
             return channels, covered
-        return self.holders.sums(channels, covered), self.holders.everyone
+        known = None if held is None else held.get(id(self.holders))
+        if known is None:
+            known = self.holders.sums(channels, covered)
+            if held is not None:
+                held[id(self.holders)] = known
+        return known, self.holders.everyone
 
     def _add_channels(
         self, channels: Longs, covered: NDArray[np.bool_], out: Longs, pool: Executor | None, n_threads: int

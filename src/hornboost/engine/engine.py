@@ -14,7 +14,7 @@ from hornboost.data.table import Column, Table
 from hornboost.dtypes import CODE, WEIGHT
 from hornboost.engine import join_kernels, pair_kernels
 from hornboost.engine.attributes import Attributes, Inputs
-from hornboost.engine.blocks import Block, build_block, pass_over, zeros
+from hornboost.engine.blocks import Block, Held, build_block, pass_over, zeros
 from hornboost.engine.cache import Cache
 from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts, writable
@@ -236,12 +236,12 @@ class Engine(Reaching):
     def sums(self, frontier: Frontier, channels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The sums of signed numbers, a column a channel, over each refinement's examples: exact, in one pass."""
         covered = frontier.state.covered
-        out = zeros(len(frontier), channels.shape[1])
+        out, held = zeros(len(frontier), channels.shape[1]), Held()
         pool, n_jobs = self.workshop.pool, self.workshop.n_jobs
         for group, start in zip(frontier.groups, frontier.bounds, strict=False):
             for pairs in group.pairs:
                 check()
-                pairs.sum_channels(channels, covered, pairs.own(out, start), pool, n_jobs)
+                pairs.sum_channels(channels, covered, pairs.own(out, start), pool, n_jobs, held)
         return out
 
     def covered_weight(
@@ -363,13 +363,19 @@ class Engine(Reaching):
         try:
             if held is not None:
                 return self._block_of_keys(wanted, *held)
-            reach, inputs = self.pass_of(state, wanted, self.max_entries, distinct=True)
+            closed = self.closed(state, wanted.chain.node, wanted.chain.joins)
+            if closed is None:
+                reach, inputs = self.pass_of(state, wanted, self.max_entries, distinct=True)
+            else:
+                self.check_count(closed.n_reached, wanted.chain.joins)
+                reach, inputs = closed.reach, self.inputs_of(state, wanted)
         except TooManyAtOnceError:
             return self._block_by_pieces(state, wanted)
         except LimitError:
             return None
         bare = wanted.bare and bool(wanted.chain.joins)
-        return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs)
+        dropped = closed is not None and closed.dropped
+        return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs, dropped=dropped)
 
     def _shared(self, wanted: Wanted) -> tuple[Engine, Holders] | None:
         """By what the rows of a block are held, if it hangs on one key of the examples that many share.
@@ -421,16 +427,22 @@ class Engine(Reaching):
         Entries of an example that reach the same rows may be read once, which tells the same of the example.
         """
         check()
-        chain, attributes = wanted.chain, self.shown(state, wanted)
+        chain = wanted.chain
         if chain.joins:
             follow_joins = self.distinct_reach if distinct else self.checked_reach
-            reach, last = follow_joins(state, chain.node, chain.joins, at_once), chain.joins[-1]
-            by = last.column, self.database.index(last.table, last.column)
-            return reach, attributes.inputs(wanted.selected, by)
+            return follow_joins(state, chain.node, chain.joins, at_once), self.inputs_of(state, wanted)
         entries, table = state.entries[chain.node], state.specs[chain.node].table
         if chain.node == 0:
-            return Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS), attributes.inputs(wanted.selected)
-        return self.rows_alone(state, table, entries.example, entries.rows), attributes.inputs(wanted.selected)
+            return Reach(entries.example, entries.rows, NO_OFFSETS, NO_ROWS), self.inputs_of(state, wanted)
+        return self.rows_alone(state, table, entries.example, entries.rows), self.inputs_of(state, wanted)
+
+    def inputs_of(self, state: State, wanted: Wanted) -> Inputs:
+        """What the pass over the rows of a block reads of their attributes."""
+        attributes, joins = self.shown(state, wanted), wanted.chain.joins
+        if not joins:
+            return attributes.inputs(wanted.selected)
+        last = joins[-1]
+        return attributes.inputs(wanted.selected, (last.column, self.database.index(last.table, last.column)))
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
         """What `question(engine, *arguments)` gives of all examples: here at once, elsewhere by partition."""
@@ -451,6 +463,9 @@ class Engine(Reaching):
             alive = self._alive(state, state.specs[node].table, test, state.entries[node], node == 0)
             return state.filtered(node, alive, specs, changed)
         entries = list(state.entries)
+        found = self._refine_closed(state, refinement, changed)
+        if found is not None:
+            return found
         try:
             for k in range(1, len(refinement.joins)):
                 check()
@@ -464,6 +479,32 @@ class Engine(Reaching):
         check()
         alive = np.ones(len(entries[-1]), np.bool_)
         return propagate(specs, entries, state.covered, {len(specs) - 1: alive}, changed)
+
+    def _refine_closed(
+        self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None
+    ) -> State | None:
+        """The same where a closing join says which of many rows on the way to hold; None where all of them live on."""
+        node, test, joins, middle = refinement.node, refinement.test, refinement.joins, len(state.specs)
+        if changed is not None and not changed[middle]:
+            return None
+        try:
+            closed = self.closed(state, node, joins)
+        except LimitError:
+            return None
+        if closed is None:
+            return None
+        last = self._passing(state, closed.reach, joins[-1].table, test)
+        covered = np.zeros(state.covered.size, np.bool_)
+        covered[last.example] = True
+        is_live = join_kernels.has_live_child(last.up, np.ones(len(last), np.bool_), closed.up.size)
+        if changed is None:
+            first = self.reach(state, node, joins[:1])
+            codes = np.where(gathered(covered, first.example), first.codes, CODE(-1))
+            if np.count_nonzero(is_live) == first._replace(codes=codes).count_rows():
+                return None
+        entries = *state.entries, Entries(closed.reach.example, closed.rows, closed.up), last
+        specs, alive = refined_specs(state.specs, refinement), np.ones(len(last), np.bool_)
+        return propagate(specs, entries, state.covered, {middle + 1: alive}, changed, frozenset({middle}))
 
     def _refine_by_pieces(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None) -> State:
         """The same, joined from pieces of the examples; which nodes lose entries is for all of them to say."""
@@ -488,8 +529,12 @@ class Engine(Reaching):
             example, rows, up, _ = join_kernels.compact(known.example, known.rows, known.up, alive, NO_ROWS)
             return Entries(example, rows, up)
         reach = self.reach(state, node, joins, before=before if len(joins) > 1 else None)
+        return self._passing(state, reach, joins[-1].table, test)
+
+    def _passing(self, state: State, reach: Reach, name: str, test: Test | None) -> Entries:
+        """The entries behind a join that pass a test, for the covered examples only."""
         codes = np.where(gathered(state.covered, reach.example), reach.codes, CODE(-1))
-        reach, table = reach._replace(codes=codes), self.database.tables[joins[-1].table]
+        reach, table = reach._replace(codes=codes), self.database.tables[name]
         if test is None:
             return expanded(reach, NO_MASK)
         if depends_on_cutoff(table, test):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hornboost.engine.key_kernels import (
+    Bits,
     Codes,
     Floats,
     Int,
@@ -23,6 +24,7 @@ from hornboost.engine.key_kernels import (
     distinct,
     end,
     fits,
+    is_marked,
     leads,
     same,
     seen_end,
@@ -185,28 +187,76 @@ def cuts(example: Codes, codes: Codes, offsets: Longs, stops: Longs, size: Int) 
 
 
 @jit
-def mark_pairs(offsets: Longs, column: Codes, marks: Mask) -> None:
-    """Mark the slots of the pairs of keys that rows have: that of the index, and that of a column in its order."""
+def mark_pairs(offsets: Longs, column: Codes, marks: Bits) -> None:
+    """Mark the bits of the pairs of keys that rows have: that of the index, and that of a column in its order."""
     for code in range(offsets.size - 1):
         for at in range(offsets[code], offsets[code + 1]):
             if column[at] >= 0:
-                marks[slot(code, column[at], marks.size)] = True
+                place = slot(code, column[at], marks)
+                marks[place >> np.uint64(3)] |= np.uint8(np.uint64(1) << (place & np.uint64(7)))
 
 
 @jit
-def marked(codes: Codes, offsets: Longs, stops: Longs, others: Codes, marks: Mask, kept: Longs) -> tuple[Int, bool]:
+def marked(codes: Codes, offsets: Longs, stops: Longs, others: Codes, marks: Bits, kept: Longs) -> tuple[Int, bool]:
     """The entries whose two keys some row may have together, and whether another one leads to rows."""
     n = 0
     dropped = False
     for entry in range(codes.size):
         code = codes[entry]
         if leads(code, offsets):
-            if others[entry] >= 0 and marks[slot(code, others[entry], marks.size)]:
+            if others[entry] >= 0 and is_marked(code, others[entry], marks):
                 kept[n] = entry
                 n += 1
             elif offsets[code] < end(code, entry, offsets, stops):
                 dropped = True
     return n, dropped
+
+
+@jit
+def marked_behind(
+    codes: Codes,
+    offsets: Longs,
+    keys: Codes,
+    next_offsets: Longs,
+    others: Codes,
+    marks: Bits,
+    kept: Codes,
+    up: Codes,
+) -> tuple[Int, bool]:
+    """`marked` of all rows behind some entries, which are looked at where they are: only those that are kept are held.
+
+    `keys` are those of the rows in the order of the index, `others` those of the entries. `kept` and `up` are filled
+    with places of the index, and the entry that each lies behind.
+    """
+    n = 0
+    dropped = False
+    for entry in range(codes.size):
+        code = codes[entry]
+        if not leads(code, offsets):
+            continue
+        other = others[entry]
+        for at in range(offsets[code], offsets[code + 1]):
+            key = keys[at]
+            if not leads(key, next_offsets):
+                continue
+            if other >= 0 and is_marked(key, other, marks):
+                kept[n] = at
+                up[n] = entry
+                n += 1
+            elif not dropped:
+                dropped = next_offsets[key] < next_offsets[key + 1]
+    return n, dropped
+
+
+@jit
+def reached_by_key(offsets: Longs, keys: Codes, next_offsets: Longs) -> Longs:
+    """How many rows a second join reaches from the rows of each key, whose own keys are in the order of the index."""
+    out = np.zeros(offsets.size - 1, np.int64)
+    for code in range(out.size):
+        for at in range(offsets[code], offsets[code + 1]):
+            if leads(keys[at], next_offsets):
+                out[code] += next_offsets[keys[at] + 1] - next_offsets[keys[at]]
+    return out
 
 
 @jit

@@ -18,6 +18,7 @@ Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Bits = NDArray[np.uint8]
 Int = Any
 """A Python integer, or numpy's when the kernels run uncompiled."""
 
@@ -65,10 +66,17 @@ def distinct(key: Any, other: Any) -> bool:
 
 
 @shared
-def slot(key: Int, other: Int, n_slots: Int) -> Int:
-    """Where a pair of keys falls among slots, whose number is a power of 2."""
+def slot(key: Int, other: Int, marks: Bits) -> Int:
+    """Where a pair of keys falls among the bits of some marks, whose number is a power of 2."""
     z = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(other) * np.uint64(0xC2B2AE3D27D4EB4F)
-    return (z >> np.uint64(32)) & np.uint64(n_slots - 1)
+    return (z >> np.uint64(32)) & np.uint64(8 * marks.size - 1)
+
+
+@shared
+def is_marked(key: Int, other: Int, marks: Bits) -> bool:
+    """Whether some row may have a pair of keys; where it is not marked, none has."""
+    at = slot(key, other, marks)
+    return bool((marks[at >> np.uint64(3)] >> (at & np.uint64(7))) & np.uint64(1))
 
 
 @shared

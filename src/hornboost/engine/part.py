@@ -206,13 +206,21 @@ def _built(engine: Engine, state: State, wanted: Wanted) -> tuple[Block | None, 
     node, joins = wanted.chain.node, wanted.chain.joins
     counts = [len(state.entries[node]) if node > 0 else 0] if joins else []
     try:
-        for k in range(1, len(joins)):
-            counts.append(len(engine.held_entries(state, node, joins[:k])))
-        reach, inputs = engine.pass_of(state, wanted)
+        closed = engine.closed(state, node, joins)
+        if closed is not None:
+            counts.append(closed.n_held)
+            engine.check_count(closed.n_reached, joins)
+            counts.append(closed.n_reached)
+            reach, inputs = closed.reach, engine.inputs_of(state, wanted)
+        else:
+            for k in range(1, len(joins)):
+                counts.append(len(engine.held_entries(state, node, joins[:k])))
+            reach, inputs = engine.pass_of(state, wanted)
+            if joins:
+                counts.append(reach.count_rows())
     except TooManyRowsError as error:
         return None, Told((*counts, error.count))
-    if joins:
-        counts.append(reach.count_rows())
     workshop, inputs = engine.workshop, inputs._replace(max_bins=EVERY)
     block, dropped = pass_over(reach, inputs, wanted.bare and bool(joins), workshop.pool, workshop.n_jobs)
+    dropped |= closed is not None and closed.dropped
     return block, told_of(block, dropped, tuple(counts))

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from hornboost.data.table import Table
 from hornboost.engine import join_kernels
 from hornboost.engine.cache import Cache
+from hornboost.engine.closing import Closed, closed, is_closing, marks_of, pays
 from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts
 from hornboost.engine.joins import FIRST_NEW
+from hornboost.engine.key_kernels import Bits
 from hornboost.engine.needs import MOST_ENTRIES, Ways
 from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError
 from hornboost.engine.reach import (
@@ -141,6 +143,46 @@ class Reaching:
         )
         self.check_count(int(join_kernels.count_repeated(reach.codes, reach.offsets, reach.stops, known.times)), joins)
         return reach
+
+    def closed(self, state: State, node: int, joins: tuple[Join, ...]) -> Closed | None:
+        """Two joins of which the second closes, where they lead over many rows; these are not held on the way.
+
+        Refused where there are too many of them.
+        """
+        if not is_closing(joins) or any(self.facts.is_dated(join.table) for join in joins):
+            return None
+        number = state.entries[node].number
+        if number == OF_PIECE:
+            return None
+        known: Closed | None = self.cache.get(("closed", number, joins))
+        if known is None:
+            check()
+            first, last = self.reach(state, node, joins[:1]), joins[1]
+            n_held = first.count_rows()
+            if not pays(n_held, self.database.tables[last.table].n_rows):
+                return None
+            if self.ways.is_strict:
+                self.check_count(n_held, joins[:1], on_the_way=True)
+            self.check_count(n_held, joins[:1])
+            assert last.source is not None
+            (column, other), index = last.equal[0], self.database.index(last.table, last.column)
+            keys = self.facts.key_by(
+                joins[0].table, last.source.column, joins[0].column, self.database.index(joins[0].table, joins[0].column)
+            )
+            equal = self.facts.key_by(last.table, column, last.column, index)
+            behind = Reach(NO_ROWS, NO_ROWS, index.offsets, index.rows, equal_columns=equal[None, :])
+            known = closed(first, keys, state.codes(node, other, self.key), behind, self._marks(last, behind))
+            self.cache.put(("closed", number, joins), known, known.nbytes)
+        return known
+
+    def _marks(self, join: Join, behind: Reach) -> Bits:
+        """Which pairs of keys the rows of a closing join may have together."""
+        key = ("marks", join.table, join.column, join.equal[0][0])
+        known: Bits | None = self.cache.get(key)
+        if known is None:
+            known = marks_of(behind.offsets, behind.equal_columns[0])
+            self.cache.put(key, known, known.nbytes)
+        return known
 
     def _above(
         self, state: State, node: int, joins: tuple[Join, ...], at_once: int, before: Entries | None = None

@@ -8,7 +8,7 @@ from hornboost.engine.closing import marks_of
 from hornboost.engine.engine import Engine
 from hornboost.engine.frontier import Option
 from hornboost.engine.joins import Chain
-from hornboost.engine.key_kernels import Mask
+from hornboost.engine.key_kernels import Bits
 from hornboost.engine.state import State
 from hornboost.errors import LimitError
 from hornboost.stopping import check
@@ -18,7 +18,7 @@ class Closings:
     """What `Engine.options` gives for such a join, faster."""
 
     def __init__(self) -> None:
-        self._marks: dict[tuple[str, str, str], Mask] = {}
+        self._marks: dict[tuple[str, str, str], Bits] = {}
 
     @staticmethod
     def knows(chain: Chain) -> bool:
@@ -50,7 +50,7 @@ class Closings:
         assert block is not None
         return [Option(chain, block, attributes)]
 
-    def _marked(self, engine: Engine, table: str, column: str, other: str) -> Mask:
+    def _marked(self, engine: Engine, table: str, column: str, other: str) -> Bits:
         """Where pairs of keys of the table's rows fall."""
         if (table, column, other) not in self._marks:
             index = engine.database.index(table, column)

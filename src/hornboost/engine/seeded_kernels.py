@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornboost.engine.key_kernels import Codes, Int, Longs, Mask, end, leads, same, slot
+from hornboost.engine.key_kernels import Bits, Codes, Int, Longs, Mask, end, is_marked, leads, same
 from hornboost.jit import inner, jit
 
 
@@ -214,7 +214,7 @@ def meet(
 
 @jit
 def closing_rows(
-    example: Codes, codes: Codes, offsets: Longs, order: Codes, stops: Longs, column: Codes, others: Codes, marks: Mask
+    example: Codes, codes: Codes, offsets: Longs, order: Codes, stops: Longs, column: Codes, others: Codes, marks: Bits
 ) -> tuple[Codes, Codes, bool]:
     """The rows that a join reaches and whose `column`, in the order of the index, equals what each entry asks for.
 
@@ -230,7 +230,7 @@ def closing_rows(
         code, other = codes[entry], others[entry]
         if not leads(code, offsets) or offsets[code] == end(code, entry, offsets, stops):
             continue
-        if other < 0 or not marks[slot(code, other, marks.size)]:
+        if other < 0 or not is_marked(code, other, marks):
             dropped = True
             continue
         for at in range(offsets[code], end(code, entry, offsets, stops)):

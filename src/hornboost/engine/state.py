@@ -95,10 +95,12 @@ def propagate(
     covered: NDArray[np.bool_],
     alive: dict[int, NDArray[np.bool_]],
     known: tuple[bool, ...] | None = None,
+    lost: frozenset[int] = frozenset(),
 ) -> State:
     """The state after some entries died: up to the root, then down every branch (Yannakakis' semi-joins).
 
-    Where the examples are some of more, `known` says which nodes lose entries of any of all that are covered.
+    Where the examples are some of more, `known` says which nodes lose entries of any of all that are covered; `lost`
+    are nodes whose entries were sorted out before, which lost some of covered examples.
     """
     n = len(specs)
     if n == 1:
@@ -128,8 +130,10 @@ def propagate(
             masks[k] = mask
         mask = masks[k]
         if mask is not None:
-            drops = kernels.drops_within(entries[k].example, mask, covered) if known is None else known[k]
-            changed[k] = bool(drops)
+            if known is not None:
+                changed[k] = known[k]
+            else:
+                changed[k] = k in lost or bool(kernels.drops_within(entries[k].example, mask, covered))
     return State(tuple(specs), _compacted(specs, entries, masks, changed), covered, changed=tuple(changed))
 
 
