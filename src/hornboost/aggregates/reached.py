@@ -45,6 +45,10 @@ DENSE = 1 << 22
 """Pairs of an example and a value that are counted in an array."""
 
 
+SHARED = 2
+"""Examples that share a key on average, from which on what lies behind it is looked at once for all of them."""
+
+
 class Lengths(NamedTuple):
     """How many rows, and of how many examples the youngest row, are of some age at most; and how many there are."""
 
@@ -62,11 +66,30 @@ class RowsReached:
     examples: Table
     _sums: dict[tuple[TablePath, RowFilter, str, str], NDArray[Any]] = field(default_factory=dict)
     _values: dict[tuple[TablePath, str, float | None], tuple[Longs, Longs, Longs]] = field(default_factory=dict)
+    _of_keys: dict[str, Keys | None] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
         """The bytes of what is known."""
-        return sum(found.nbytes for known in (*self._values.values(), self._sums.values()) for found in known)
+        own = sum(found.nbytes for known in (*self._values.values(), self._sums.values()) for found in known)
+        return own + sum(keys.reached.nbytes + keys.key.nbytes for keys in self._of_keys.values() if keys is not None)
+
+    def _keys(self, path: TablePath) -> Keys | None:
+        """The keys of the examples that a path begins with, if many of these share one.
+
+        What lies behind a key is then looked at once. Examples with cutoffs see different rows behind it.
+        """
+        column = path.steps[0].column
+        if column not in self._of_keys:
+            codes, found = self.examples.columns[column].codes, None
+            if self.examples.times is None:
+                distinct, key = np.unique(codes, return_inverse=True)
+                if SHARED * distinct.size <= codes.size:
+                    own = {column: self.examples.columns[column].holding(distinct)}
+                    table = Table(self.examples.name, own, distinct.size)
+                    found = Keys(RowsReached(self.database, table, _of_keys={column: None}), key.astype(CODE))
+            self._of_keys[column] = found
+        return self._of_keys[column]
 
     @cached_property
     def _view(self) -> View:
@@ -75,7 +98,11 @@ class RowsReached:
     def look(self, aggregates: Iterable[plan.AggregateColumn]) -> None:
         """Follow the paths of aggregates and add up what these need, as far as that has not been done."""
         wanted: dict[TablePath, tuple[dict[Part, None], dict[Values, None]]] = {}
+        by_key: dict[str, list[plan.AggregateColumn]] = {}
         for found in aggregates:
+            if self._keys(found.path) is not None:
+                by_key.setdefault(found.path.steps[0].column, []).append(found)
+                continue
             parts, columns = wanted.setdefault(found.path, ({}, {}))
             if self._is_by_value(found):
                 values = self._counted_column(found), found.within
@@ -84,6 +111,10 @@ class RowsReached:
         for path, (parts, columns) in wanted.items():
             if parts or columns:
                 self._follow(path, list(parts), list(columns))
+        for several in by_key.values():
+            keys = self._keys(several[0].path)
+            assert keys is not None
+            keys.reached.look(several)
 
     def _follow(self, path: TablePath, parts: list[Part], columns: list[Values]) -> None:
         n = self.examples.n_rows
@@ -146,9 +177,16 @@ class RowsReached:
 
     def reaching(self, found: plan.AggregateColumn) -> Longs:
         """How many examples reach each value of a nominal column, which was looked at."""
-        example, code, _ = self._values[found.path, str(found.column), None]
         categories = self.database.tables[found.path.table].columns[str(found.column)].categories
         assert categories is not None
+        keys = self._keys(found.path)
+        if keys is not None:
+            key, code, _ = keys.reached._values[found.path, str(found.column), None]
+            times = np.bincount(keys.key[self._counts_once], minlength=keys.reached.examples.n_rows)
+            found_by = np.zeros(len(categories), np.int64)
+            np.add.at(found_by, code, times[key])
+            return found_by
+        example, code, _ = self._values[found.path, str(found.column), None]
         return np.bincount(code[self._counts_once[example]], minlength=len(categories))
 
     def frequent(self, found: plan.AggregateColumn, limit: int) -> list[str]:
@@ -190,6 +228,9 @@ class RowsReached:
 
     def value_of(self, found: plan.AggregateColumn) -> NDArray[Any]:
         """The values of an aggregate, which was looked at."""
+        keys = self._keys(found.path)
+        if keys is not None:
+            return keys.reached.value_of(found)[keys.key]
         if self._is_by_value(found):
             return self._of_values(found)
         if found.function == "share":
@@ -236,6 +277,13 @@ class RowsReached:
 
     def _code(self, path: TablePath, column: str, value: str) -> int:
         return code_of(self.database.tables[path.table], column, value)
+
+
+class Keys(NamedTuple):
+    """What the distinct keys of a column of the examples reach, and which of them each example has."""
+
+    reached: RowsReached
+    key: Rows
 
 
 @dataclass(eq=False)
