@@ -6,7 +6,7 @@ from hornboost.engine.frontier import Frontier, Refinement
 from hornboost.engine.joins import Chain, Visible
 from hornboost.engine.make import make_engine
 from hornboost.engine.negations import with_negations
-from hornboost.engine.numbers import Numbers
+from hornboost.engine.numbers import Look, Numbers
 from hornboost.engine.state import State
 from hornboost.engine.tree import to_clause
 
@@ -15,6 +15,7 @@ __all__ = [
     "Coverage",
     "Engine",
     "Frontier",
+    "Look",
     "Numbers",
     "Refinement",
     "State",

@@ -428,14 +428,17 @@ class Pairs:
             return
         for start in range(0, self.pairs.size, n_threads * AT_ONCE):
             stop = min(start + n_threads * AT_ONCE, self.pairs.size)
-            cuts = self._segments_at(np.linspace(start, stop, n_threads + 1))
+            cuts = self._segments_at(np.linspace(start, stop, n_threads + 1).astype(np.int64))
             sums = [out, *(np.zeros_like(out) for _ in range(n_threads - 1))]
             _shared(pool, add, cuts[:-1], cuts[1:], sums)
             for other in sums[1:]:
                 out += other
 
-    def _segments_at(self, pairs: NDArray[np.float64]) -> list[int]:
-        """The segments that begin at, or next after, some of the pairs; all of them lie before the last pair."""
+    def _segments_at(self, pairs: Longs) -> list[int]:
+        """The segments that begin at, or next after, some of the pairs; all of them lie before the last pair.
+
+        The pairs are integers as the starts are: numpy would turn all of these into doubles otherwise.
+        """
         n = self.segment_example.size
         cuts = np.searchsorted(self.segment_start, pairs).clip(0, n)
         cuts[pairs >= self.pairs.size] = n

@@ -7,7 +7,7 @@ out only where a single example reaches too much.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,13 +17,16 @@ from hornboost.engine.engine import Engine
 from hornboost.engine.facts import Facts
 from hornboost.engine.part import Part
 from hornboost.engine.parts import LocalParts
-from hornboost.engine.reach import Floats
+from hornboost.engine.reach import Codes, Floats
 from hornboost.engine.tree import Join
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
     from hornboost.data import Database
 
+
+Steps = tuple[tuple[Any, ...], ...]
+"""The tables and columns that joins lead over, wherever they begin."""
 
 MOST = 64
 """Partitions that a join may need: of more, what they keep between two requests is next to nothing."""
@@ -47,10 +50,10 @@ def partitions_needed(engine: Engine) -> int:
     """
     most, root = engine.most_entries, engine.root()
     chains = engine.graph.chains(root, 0, None, engine.max_depth, engine.look_ahead)
-    needed = 1
+    needed, known = 1, dict[Steps, Floats]()
     for joins in dict.fromkeys(chain.joins for chain in chains if not any(join.equal for join in chain.joins)):
         if _at_most(engine, joins) > most:
-            each = _reached_by_each(engine, joins)
+            each = _reached_by_each(engine, joins, known)
             own = int(-(-each.sum() // most))
             if each.max(initial=0.0) <= most and own <= MOST and each.sum() <= engine.ways.reached:
                 needed = max(needed, own)
@@ -76,17 +79,31 @@ def _at_most(engine: Engine, joins: tuple[Join, ...]) -> float:
     return found
 
 
-def _reached_by_each(engine: Engine, joins: tuple[Join, ...]) -> Floats:
-    """How many rows joins reach from each example, whenever these are from; counted from the last join back."""
-    each = np.ones(engine.database.tables[joins[-1].table].n_rows)
-    for k in range(len(joins) - 1, -1, -1):
+def _reached_by_each(engine: Engine, joins: tuple[Join, ...], known: dict[Steps, Floats]) -> Floats:
+    """How many rows joins reach from each example, whenever these are from."""
+    assert joins[0].source is not None
+    return _led_to(engine.key("", joins[0].source.column, True), _reached_by_key(engine, joins, known))
+
+
+def _reached_by_key(engine: Engine, joins: tuple[Join, ...], known: dict[Steps, Floats]) -> Floats:
+    """How many rows joins reach from each key that the first of them leads over; those of the same steps once."""
+    first, *others = joins
+    steps = (first.table, first.column), *((join.source, join.table, join.column) for join in others)
+    if steps not in known:
         check()
-        join = joins[k]
-        assert join.source is not None
-        index = engine.database.index(join.table, join.column)
-        sums = np.concatenate([[0.0], np.cumsum(each[index.rows])])
-        by_key = sums[index.offsets[1:]] - sums[index.offsets[:-1]]
-        codes = engine.key("" if k == 0 else joins[k - 1].table, join.source.column, k == 0)
-        known = (codes >= 0) & (codes < index.size)
-        each = np.where(known, by_key[np.where(known, codes, 0)], 0.0) if index.size else np.zeros(codes.size)
-    return each
+        index = engine.database.index(first.table, first.column)
+        if others:
+            assert others[0].source is not None
+            codes = engine.key(first.table, others[0].source.column, False)
+            each = _led_to(codes, _reached_by_key(engine, tuple(others), known))
+            sums = np.concatenate([[0.0], np.cumsum(each[index.rows])])
+            known[steps] = sums[index.offsets[1:]] - sums[index.offsets[:-1]]
+        else:
+            known[steps] = np.diff(index.offsets).astype(np.float64)
+    return known[steps]
+
+
+def _led_to(codes: Codes, by_key: Floats) -> Floats:
+    """What the key of each code has, and nothing where there is none."""
+    known = (codes >= 0) & (codes < by_key.size)
+    return np.where(known, by_key[np.where(known, codes, 0)], 0.0) if by_key.size else np.zeros(codes.size)

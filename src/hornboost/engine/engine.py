@@ -10,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.bins import MAX_BINS
-from hornboost.data.table import Column, Table
+from hornboost.data.table import Table
 from hornboost.dtypes import CODE, WEIGHT
-from hornboost.engine import join_kernels, pair_kernels
+from hornboost.engine import pair_kernels
 from hornboost.engine.attributes import Attributes, Inputs
 from hornboost.engine.blocks import Block, Held, build_block, pass_over, zeros
 from hornboost.engine.cache import Cache
-from hornboost.engine.expansion import expanded
 from hornboost.engine.facts import Facts, writable
-from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted, refined_specs
+from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted
 from hornboost.engine.holders import Holders, n_reached, root_columns
-from hornboost.engine.intervals import satisfies
 from hornboost.engine.joins import Chain, JoinGraph, Visible
 from hornboost.engine.needs import (
     ENTRY_BYTES,
@@ -32,31 +30,23 @@ from hornboost.engine.needs import (
     cache_within,
 )
 from hornboost.engine.numbers import Look, Numbers
-from hornboost.engine.pieces import OF_PIECE, TooManyAtOnceError, by_pieces, joined_block, joined_state, piece
+from hornboost.engine.pieces import TooManyAtOnceError, by_pieces, joined_block
 from hornboost.engine.reach import (
     NO_OFFSETS,
     NO_ROWS,
     Codes,
     Reach,
-    gathered,
 )
-from hornboost.engine.reaching import Reaching
-from hornboost.engine.row_conditions import conditions_of
-from hornboost.engine.seen import depends_on_cutoff, seen_satisfies
-from hornboost.engine.state import NO_MASK, Entries, State, propagate, root_state
+from hornboost.engine.refining import Refining
+from hornboost.engine.state import State, root_state
 from hornboost.engine.tree import Join
 from hornboost.engine.united import Told, told_of
 from hornboost.engine.workshop import Workshop
 from hornboost.errors import LimitError
-from hornboost.logic.aggregate import Operand
-from hornboost.logic.clause import Test
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
     from hornboost.data import Database
-
-SPARSE = 4
-"""A join that reaches fewer than one in so many rows of a table is followed first, and its rows are tested then."""
 
 BARE = -1
 """Stands for the literal without a test among the attributes of a block."""
@@ -71,7 +61,7 @@ class Place(NamedTuple):
     aggregated: bool = False
 
 
-class Engine(Reaching):
+class Engine(Refining):
     """Scores and applies the refinements of clauses over a set of examples.
 
     `examples` is the encoded root (`Database.encode`). Where the literals on the way to another have more than
@@ -177,12 +167,31 @@ class Engine(Reaching):
         """The state of the clause with an empty body."""
         return self._root
 
-    def look(self, state: State, step: Refinement | None, numbers: Numbers, visible: Visible | None = None) -> Look:
-        """The sums for all refinements of a clause, after a step where there is one."""
+    def look(
+        self,
+        state: State,
+        step: Refinement | None,
+        numbers: Numbers,
+        visible: Visible | None = None,
+        seen: Look | None = None,
+    ) -> Look:
+        """The sums for all refinements of a clause, after a step where there is one.
+
+        `seen` are those of a clause that the step, or an earlier one, was taken from.
+        """
         if step is not None:
             state = self.refine(state, step)
         frontier = self.frontier(state, visible)
-        return Look(state, frontier, numbers.of(self, frontier))
+        return Look(state, frontier, numbers.of(self, frontier, seen))
+
+    def look_again(self, seen: Look, visible: Visible | None) -> Look | None:
+        """The sums for what is visible of all refinements of a clause, if these were seen and are kept."""
+        known = seen.by_group()
+        groups = [self.cache.get(place.key) for place in self.places(seen.state, visible)]
+        if not groups or any(id(group) not in known for group in groups):
+            return None
+        sums = np.concatenate([known[id(group)] for group in groups])
+        return Look(seen.state, Frontier.of(seen.state, tuple(groups)), sums)
 
     def frontier(self, state: State, visible: Visible | None = None, nodes: Sequence[int] | None = None) -> Frontier:
         """Every refinement of a clause, or those at some of its nodes.
@@ -233,15 +242,24 @@ class Engine(Reaching):
                 pairs.score(weights, covered, classes, pairs.own(out, start), pool, n_jobs)
         return out
 
-    def sums(self, frontier: Frontier, channels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sums of signed numbers, a column a channel, over each refinement's examples: exact, in one pass."""
+    def sums(self, frontier: Frontier, channels: NDArray[np.int64], seen: Look | None = None) -> NDArray[np.int64]:
+        """The sums of signed numbers, a column a channel, over each refinement's examples: exact, in one pass.
+
+        Where most examples of a clause that was `seen` are still covered, those of the others are taken from its sums.
+        """
         covered = frontier.state.covered
         out, held = zeros(len(frontier), channels.shape[1]), Held()
         pool, n_jobs = self.workshop.pool, self.workshop.n_jobs
-        for group, start in zip(frontier.groups, frontier.bounds, strict=False):
+        known = seen.by_group() if seen is not None and 2 * np.count_nonzero(covered) > covered.size else {}
+        others, held_by_others = seen.state.covered & ~covered if seen is not None and known else covered, Held()
+        for group, start, stop in zip(frontier.groups, frontier.bounds, frontier.bounds[1:], strict=False):
+            before = known.get(id(group))
             for pairs in group.pairs:
                 check()
-                pairs.sum_channels(channels, covered, pairs.own(out, start), pool, n_jobs, held)
+                who, sums_by_key = (covered, held) if before is None else (others, held_by_others)
+                pairs.sum_channels(channels, who, pairs.own(out, start), pool, n_jobs, sums_by_key)
+            if before is not None:
+                np.subtract(before, out[start:stop], out=out[start:stop])
         return out
 
     def covered_weight(
@@ -251,21 +269,6 @@ class Engine(Reaching):
         out = np.zeros(n_classes, np.int64)
         pair_kernels.class_totals(writable(weights, WEIGHT), writable(classes, CODE), state.covered, out)
         return out
-
-    def refine(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None = None) -> State:
-        """The state after a step; kept, because boosting takes the same steps again.
-
-        Where the examples are some of more, `changed` says which nodes lose entries of any of all that are covered.
-        """
-        key = ("state", state.number, refinement, changed)
-        known: State | None = self.cache.get(key)
-        if known is not None:
-            return known
-        refined = self._refine(state, refinement, changed)
-        before = {entries.number for entries in state.entries}
-        new = sum(entries.nbytes for entries in refined.entries if entries.number not in before)
-        self.cache.put(key, refined, new + refined.covered.nbytes)
-        return refined
 
     def key(self, table: str, column: str, is_root: bool) -> Codes:
         """The codes of a key column, of the examples themselves or of a table of the database."""
@@ -279,11 +282,6 @@ class Engine(Reaching):
         if found is None:
             limits = self.max_bins, self.max_thresholds
             found = self._attributes[table] = self.facts.attributes(table, self.constants, *limits)
-        return found
-
-    def column(self, table: str, operand: Operand, is_root: bool) -> Column:
-        found = (self.examples if is_root else self.database.tables[table]).column(operand)
-        assert found is not None
         return found
 
     def _of_node(self, state: State, node: int, visible: Visible | None) -> list[Wanted]:
@@ -455,105 +453,3 @@ class Engine(Reaching):
     def together(self, answers: Sequence[NDArray[Any]], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Answers about each example, or about rows of each that begin at `offsets`, in the order of the examples."""
         return answers[0]
-
-    def _refine(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None) -> State:
-        node, test, specs = refinement.node, refinement.test, refined_specs(state.specs, refinement)
-        if not refinement.joins:
-            assert test is not None
-            alive = self._alive(state, state.specs[node].table, test, state.entries[node], node == 0)
-            return state.filtered(node, alive, specs, changed)
-        entries = list(state.entries)
-        found = self._refine_closed(state, refinement, changed)
-        if found is not None:
-            return found
-        try:
-            for k in range(1, len(refinement.joins)):
-                check()
-                entries.append(self.entries(state, node, refinement.joins[:k], self.max_entries))
-        except TooManyAtOnceError:
-            if state.entries[node].number == OF_PIECE:
-                raise
-            return self._refine_by_pieces(state, refinement, changed)
-        check()
-        entries.append(self._below(state, node, refinement.joins, test, entries[-1]))
-        check()
-        alive = np.ones(len(entries[-1]), np.bool_)
-        return propagate(specs, entries, state.covered, {len(specs) - 1: alive}, changed)
-
-    def _refine_closed(
-        self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None
-    ) -> State | None:
-        """The same where a closing join says which of many rows on the way to hold; None where all of them live on."""
-        node, test, joins, middle = refinement.node, refinement.test, refinement.joins, len(state.specs)
-        if changed is not None and not changed[middle]:
-            return None
-        try:
-            closed = self.closed(state, node, joins)
-        except LimitError:
-            return None
-        if closed is None:
-            return None
-        last = self._passing(state, closed.reach, joins[-1].table, test)
-        covered = np.zeros(state.covered.size, np.bool_)
-        covered[last.example] = True
-        is_live = join_kernels.has_live_child(last.up, np.ones(len(last), np.bool_), closed.up.size)
-        if changed is None:
-            first = self.reach(state, node, joins[:1])
-            codes = np.where(gathered(covered, first.example), first.codes, CODE(-1))
-            if np.count_nonzero(is_live) == first._replace(codes=codes).count_rows():
-                return None
-        entries = *state.entries, Entries(closed.reach.example, closed.rows, closed.up), last
-        specs, alive = refined_specs(state.specs, refinement), np.ones(len(last), np.bool_)
-        return propagate(specs, entries, state.covered, {middle + 1: alive}, changed, frozenset({middle}))
-
-    def _refine_by_pieces(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None) -> State:
-        """The same, joined from pieces of the examples; which nodes lose entries is for all of them to say."""
-        pieces = by_pieces(state, lambda part: self._refine(part, refinement, changed))
-        if changed is None:
-            lost = tuple(any(each) for each in zip(*(part.changed for _, _, part in pieces), strict=True))
-            pieces = [
-                (lo, hi, part if part.changed == lost else self._refine(piece(state, lo, hi), refinement, lost))
-                for lo, hi, part in pieces
-            ]
-        return joined_state(pieces, state)
-
-    def _below(self, state: State, node: int, joins: tuple[Join, ...], test: Test | None, before: Entries) -> Entries:
-        """The entries of the last literal of a chain that pass its test, for the covered examples only."""
-        known: Entries | None = self.cache.get(("entries", state.entries[node].number, joins))
-        if known is not None:
-            alive = gathered(state.covered, known.example)
-            if test is not None:
-                alive &= self._alive(state, joins[-1].table, test, known, False)
-            if alive.all():
-                return known
-            example, rows, up, _ = join_kernels.compact(known.example, known.rows, known.up, alive, NO_ROWS)
-            return Entries(example, rows, up)
-        reach = self.reach(state, node, joins, before=before if len(joins) > 1 else None)
-        return self._passing(state, reach, joins[-1].table, test)
-
-    def _passing(self, state: State, reach: Reach, name: str, test: Test | None) -> Entries:
-        """The entries behind a join that pass a test, for the covered examples only."""
-        codes = np.where(gathered(state.covered, reach.example), reach.codes, CODE(-1))
-        reach, table = reach._replace(codes=codes), self.database.tables[name]
-        if test is None:
-            return expanded(reach, NO_MASK)
-        if depends_on_cutoff(table, test):
-            return expanded(reach, NO_MASK, conditions_of(table, test, self.facts))
-        if SPARSE * reach.count_rows() > table.n_rows:
-            return expanded(reach, self.passes(table.name, test, None, False))
-        found = expanded(reach, NO_MASK)
-        alive = self.passes(table.name, test, found.rows, False)
-        example, rows, up, _ = join_kernels.compact(found.example, found.rows, found.up, alive, NO_ROWS)
-        return Entries(example, rows, up)
-
-    def _alive(self, state: State, table: str, test: Test, entries: Entries, is_root: bool) -> NDArray[np.bool_]:
-        """Which entries pass a test on the rows of their table."""
-        if not is_root and depends_on_cutoff(self.database.tables[table], test):
-            cutoffs = self.cutoffs(state, entries.example)
-            return seen_satisfies(self.database.tables[table], test, self.facts, entries.rows, cutoffs)
-        are_all = is_root and len(entries) == self.examples.n_rows  # the examples themselves
-        return self.passes(table, test, None if are_all else entries.rows, is_root)
-
-    def passes(self, table: str, test: Test, rows: Codes | None, is_root: bool) -> NDArray[np.bool_]:
-        """Which rows of a table pass a test that says the same of them for all examples."""
-        return satisfies(self.column(table, test.column, is_root), test, self.facts, rows)

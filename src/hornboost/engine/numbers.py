@@ -23,6 +23,11 @@ class Look(NamedTuple):
     frontier: Frontier
     sums: Longs
 
+    def by_group(self) -> dict[int, Longs]:
+        """The sums of each group of the refinements, by its identity."""
+        groups, bounds = self.frontier.groups, self.frontier.bounds
+        return {id(group): self.sums[bounds[k] : bounds[k + 1]] for k, group in enumerate(groups)}
+
 
 class Numbers(NamedTuple):
     """Weights that are summed up by class, or where there are no classes a column of numbers for each sum."""
@@ -31,10 +36,10 @@ class Numbers(NamedTuple):
     values: Longs
     classes: Codes | None = None
 
-    def of(self, engine: Engine, frontier: Frontier) -> Longs:
-        """The sums for each refinement."""
+    def of(self, engine: Engine, frontier: Frontier, seen: Look | None = None) -> Longs:
+        """The sums for each refinement; `seen` are those of the same numbers for a more general clause."""
         if self.classes is None:
-            return engine.sums(frontier, self.values)
+            return engine.sums(frontier, self.values, seen)
         return engine.score(frontier, self.values, self.classes, self.width)
 
     def of_group(self, state: State, group: NodeOptions, workshop: Workshop) -> Longs:

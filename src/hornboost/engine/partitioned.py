@@ -91,7 +91,14 @@ class PartitionedEngine(Engine):
         aggregates = dict(zip(self.examples.aggregates, self._aggregates.levelled(), strict=True))
         return replace(self.examples, columns={**self.examples.columns, **columns}, aggregates=aggregates)
 
-    def look(self, state: State, step: Refinement | None, numbers: Numbers, visible: Visible | None = None) -> Look:
+    def look(
+        self,
+        state: State,
+        step: Refinement | None,
+        numbers: Numbers,
+        visible: Visible | None = None,
+        seen: Look | None = None,
+    ) -> Look:
         assert isinstance(state, ClauseElsewhere)
         if step is not None:
             known: ClauseElsewhere | None = self.cache.get(("state", state.number, step))
@@ -106,7 +113,7 @@ class PartitionedEngine(Engine):
     ) -> NDArray[np.int64]:
         return self._added(frontier, Numbers(n_classes, weights, classes))
 
-    def sums(self, frontier: Frontier, channels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, frontier: Frontier, channels: NDArray[np.int64], seen: Look | None = None) -> NDArray[np.int64]:
         return self._added(frontier, Numbers(channels.shape[1], channels))
 
     def refine(self, state: State, refinement: Refinement, changed: tuple[bool, ...] | None = None) -> State:

@@ -167,7 +167,10 @@ class Reaching:
             assert last.source is not None
             (column, other), index = last.equal[0], self.database.index(last.table, last.column)
             keys = self.facts.key_by(
-                joins[0].table, last.source.column, joins[0].column, self.database.index(joins[0].table, joins[0].column)
+                joins[0].table,
+                last.source.column,
+                joins[0].column,
+                self.database.index(joins[0].table, joins[0].column),
             )
             equal = self.facts.key_by(last.table, column, last.column, index)
             behind = Reach(NO_ROWS, NO_ROWS, index.offsets, index.rows, equal_columns=equal[None, :])

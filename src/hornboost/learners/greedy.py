@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine import Engine, Numbers, Refinement, State, Visible, with_negations
+from hornboost.engine import Engine, Look, Numbers, Refinement, State, Visible, with_negations
 
 Objective = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Weight by candidate and class, or other statistics → score by candidate."""
@@ -16,11 +16,15 @@ Objective = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grown:
-    """The states after each refinement, how many clauses were scored to get there, and the score of the last one."""
+    """The states after each refinement, how many clauses were scored to get there, and the score of the last one.
+
+    `first` is what was seen from the empty clause.
+    """
 
     states: tuple[State, ...]
     scored: int
     score: float
+    first: Look | None = None
 
 
 def grow(
@@ -59,19 +63,22 @@ def grow_by(
     max_literals: int,
     worth: float = 0.0,
     visible: Visible | None = None,
+    seen: Look | None = None,
 ) -> Grown:
     """Refine the empty clause by the best candidate while that improves on the score before (`start` at first).
 
     From the second on a refinement must improve it by more than `worth`. `numbers` are summed up for all candidates,
     `total` are the sums of the empty clause. `goes_on` looks at those of the clause so far and says whether there is
-    anything left to gain.
+    anything left to gain. `seen` is what was seen of the same numbers from the empty clause, where more was visible.
     """
     state, covered = engine.root(), total
     step: Refinement | None = None
     states: list[State] = []
     best, scored = start, 0
+    first: Look | None = None if seen is None else engine.look_again(seen, visible)
     while len(states) + (step is not None) < max_literals and goes_on(covered):
-        look = engine.look(state, step, numbers, visible)
+        look = first if first is not None and step is None else engine.look(state, step, numbers, visible, first)
+        first = look if first is None else first
         if visible is not None and visible.negations:
             look = with_negations(look, total)
         state, frontier, stats = look
@@ -93,4 +100,4 @@ def grow_by(
         best, covered = score, stats[candidate]
     if step is not None:
         states.append(engine.refine(state, step))
-    return Grown(tuple(states), scored, best)
+    return Grown(tuple(states), scored, best, first)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.engine import Numbers, State, Visible
+from hornboost.engine import Look, Numbers, State, Visible
 from hornboost.learners import newton_kernels as kernels
 from hornboost.learners.greedy import grow_by
 from hornboost.learners.hypotheses import Floats
@@ -96,6 +96,7 @@ class NewtonSearch:
         worth = self.min_gain * derivatives.chance if self.min_gain else 0.0
         found: State | None = None
         most = -math.inf
+        seen: Look | None = None
         for visible in self.sights:
             if found is not None and visible.shows(found.specs):
                 break  # the same clause would be grown again
@@ -109,7 +110,9 @@ class NewtonSearch:
                 max_literals=self.max_literals,
                 worth=worth,
                 visible=visible,
+                seen=seen,
             )
+            seen = grown.first
             gain = grown.score - worth * (len(grown.states) - 1 + visible.aggregates)
             if grown.states and gain > most:
                 found, most = grown.states[-1], gain
