@@ -23,6 +23,7 @@ from hornboost.engine import (
     Coverage,
     Engine,
     Frontier,
+    Numbers,
     Refinement,
     State,
     Visible,
@@ -365,6 +366,31 @@ def test_threads_and_an_evicted_cache_change_nothing(walk: Walk) -> None:
             ]
             assert scores[0] == scores[1] == scores[2]
             assert listed(frontiers[0]) == listed(frontiers[1]) == listed(frontiers[2])
+
+
+@some(20)
+@given(walks())
+def test_sums_taken_from_those_of_the_empty_clause_are_the_same(walk: Walk) -> None:
+    engine = walk.engine()
+    numbers = Numbers(2, np.array([[walk.choice.randrange(-9, 9) for _ in range(2)] for _ in walk.rows], np.int64))
+    first = engine.look(engine.root(), None, numbers)
+    for path in walk.paths(engine):
+        state = follow(engine, path)
+        look = engine.look(state, None, numbers, seen=first)
+        np.testing.assert_array_equal(look.sums, engine.sums(look.frontier, numbers.values))
+
+
+@some(20)
+@given(walks())
+def test_what_was_seen_with_aggregates_is_seen_again_without(walk: Walk) -> None:
+    engine = walk.engine()
+    attributes = {(t.name, c.name) for t in engine.database.tables.values() for c in t.attributes}
+    rows = Visible(frozenset(attributes), frozenset(engine.database.tables))
+    numbers = Numbers(1, np.arange(len(walk.rows), dtype=np.int64)[:, None])
+    first = engine.look(engine.root(), None, numbers, replace(rows, aggregates=True))
+    again = engine.look_again(first, rows)
+    assert again is not None
+    np.testing.assert_array_equal(again.sums, engine.look(engine.root(), None, numbers, rows).sums)
 
 
 @some(20)

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
+from hornboost.aggregates import reached
 from hornboost.aggregates.choice import AggregateChoice
 from hornboost.engine import Visible
 from hornboost.engine.tree import clause_tree
@@ -46,6 +47,20 @@ def database(frames: dict[str, pd.DataFrame]) -> hb.Database:
     return hb.Database.from_frames(
         frames, target="customer", key="customer", label="good", positive="yes", foreign_keys=links
     )
+
+
+def test_aggregates_of_shared_keys_are_those_of_the_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = hb.datasets.skewed_pairs(500, related=4).database()
+    rows = database.encode(database.examples()[0])
+    examples = rows.take(np.r_[np.arange(500), np.arange(40)])  # some of them twice
+    found = []
+    for shared in (0, 10**9):
+        monkeypatch.setattr(reached, "SHARED", shared)
+        choice = AggregateChoice(database)
+        given = choice.attached(reached.RowsReached(database, examples)).aggregates
+        found.append(({name: column.values.tobytes() for name, column in given.items()}, choice.left_out))
+    assert len(found[0][0]) > 100
+    assert found[0] == found[1]
 
 
 @pytest.fixture(scope="module")
