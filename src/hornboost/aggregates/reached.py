@@ -66,7 +66,7 @@ class RowsReached:
     examples: Table
     _sums: dict[tuple[TablePath, RowFilter, str, str], NDArray[Any]] = field(default_factory=dict)
     _values: dict[tuple[TablePath, str, float | None], tuple[Longs, Longs, Longs]] = field(default_factory=dict)
-    _of_keys: dict[str, Keys | None] = field(default_factory=dict)
+    _of_keys: dict[str, KeysReached | None] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -74,7 +74,7 @@ class RowsReached:
         own = sum(found.nbytes for known in (*self._values.values(), self._sums.values()) for found in known)
         return own + sum(keys.reached.nbytes + keys.key.nbytes for keys in self._of_keys.values() if keys is not None)
 
-    def _keys(self, path: TablePath) -> Keys | None:
+    def _keys(self, path: TablePath) -> KeysReached | None:
         """The keys of the examples that a path begins with, if many of these share one.
 
         What lies behind a key is then looked at once. Examples with cutoffs see different rows behind it.
@@ -87,7 +87,7 @@ class RowsReached:
                 if SHARED * distinct.size <= codes.size:
                     own = {column: self.examples.columns[column].holding(distinct)}
                     table = Table(self.examples.name, own, distinct.size)
-                    found = Keys(RowsReached(self.database, table, _of_keys={column: None}), key.astype(CODE))
+                    found = KeysReached(RowsReached(self.database, table, _of_keys={column: None}), key.astype(CODE))
             self._of_keys[column] = found
         return self._of_keys[column]
 
@@ -279,7 +279,7 @@ class RowsReached:
         return code_of(self.database.tables[path.table], column, value)
 
 
-class Keys(NamedTuple):
+class KeysReached(NamedTuple):
     """What the distinct keys of a column of the examples reach, and which of them each example has."""
 
     reached: RowsReached

@@ -79,7 +79,7 @@ class Block:
 
 
 def build_block(
-    reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int, *, dropped: bool = False
+    reach: Reach, inputs: Inputs, bare: bool, pool: Executor | None, n_threads: int, dropped: bool = False
 ) -> Block | None:
     """The block behind a join; None when the constraints of the join say nothing (they drop no row).
 

@@ -373,7 +373,7 @@ class Engine(Refining):
             return None
         bare = wanted.bare and bool(wanted.chain.joins)
         dropped = closed is not None and closed.dropped
-        return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs, dropped=dropped)
+        return build_block(reach, inputs, bare, self.workshop.pool, self.workshop.n_jobs, dropped)
 
     def _shared(self, wanted: Wanted) -> tuple[Engine, Holders] | None:
         """By what the rows of a block are held, if it hangs on one key of the examples that many share.
