@@ -102,7 +102,8 @@ whose functions are not public; ours are means over the 13 functions on folds of
   values](choices.md#excluding-single-values). The question arose on four folds of splice-junction, where the log-loss
   was above LightGBM's, so its row is no independent evidence.
 - **Six single tables and seven generated sets**: that [fewer rules](choices.md#when-fewer-rules-are-taken) are taken
-  where they lose nothing, and that settings get [a second chance](choices.md#a-second-chance-where-the-best-setting-ends).
+  where they lose nothing, and that settings get [a second
+  chance](choices.md#a-second-chance-where-the-best-setting-ends).
 - **Six single tables and five generated sets**: the [gain required of a further
   condition](choices.md#what-a-further-condition-must-be-worth). That this requirement is dropped if this saves 3 % was
   decided on generated pairs and a small set without noise.
