@@ -81,8 +81,8 @@ saves 1.5 % of the loss, but takes 1.6 times the time and the conditions, so we 
 On Cora's venues, the log-loss is above LightGBM's because pairs share records: the pairs held out during tuning are
 easier than those of another fold, and tuning chooses too many rounds. Holding out [all pairs of some
 records](choices.md#other-forms-of-rules-that-were-tried) chooses the same. On splice-junction, the log-loss is still
-above LightGBM's although rules may [exclude values](choices.md#excluding-single-values): on four of ten folds, it is
-0.0905 with excluded values and 0.0973 without them, but tuning does not take them in every fold.
+above LightGBM's although rules may [exclude values](choices.md#excluding-single-values), because tuning does not take
+them in every fold; the page on choices has the figures.
 
 The table leaves out `trains10` and `trains20`, whose 10 and 20 examples are too few to split; the pairs of UW-CSE and
 yeast for which no rule can be right (persons and proteins of the wrong kind); and the other two labels of CiteSeer. For
