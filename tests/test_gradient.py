@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hornboost.boosting.tuning import Setting, Trial
 from hornboost.engine import blocks
 from hornboost.learners.losses import Logistic, Softmax, loss_of
 from hornboost.learners.newton import Derivatives
+from hornboost.model.diagnosis import NothingLearnedWarning
 
 
 def test_gain_and_steps_of_a_hand_worked_split():
@@ -245,7 +247,8 @@ def test_short_segments_are_summed_by_example(monkeypatch: pytest.MonkeyPatch):
 def test_where_the_loss_is_nearly_gone_smaller_gains_are_worth_a_round():
     falling = [0.7 * 0.9**n for n in range(100)]
     assert tuning._best([max(loss, 0.2) for loss in falling], 0.7) == 13
-    assert (tuning._best(falling, 0.7), tuning._best(falling[:30], 0.7)) == (86, 30)
+    assert (tuning._best(falling[:60], 0.7), tuning._best(falling[:30], 0.7)) == (60, 30)
+    assert falling[tuning._best(falling, 0.7) - 1] == pytest.approx(tuning.DONE * 0.7, rel=0.1)
     assert tuning._best([0.7, 0.00069, *[0.0] * 9], 0.7) == 3
 
 
@@ -450,3 +453,24 @@ def test_slopes_and_losses_have_the_bits_of_the_exact_functions(n_classes: int) 
     assert slope.tolist() == (p - target).tolist()
     assert curvature.tolist() == np.maximum(p * (1.0 - p), 1e-16).tolist()
     assert loss.mean(y, scores, weights) == float(np.average(losses, weights=weights))
+
+
+@pytest.mark.parametrize(("n", "is_empty"), [(60, True), (20, False)])
+def test_no_rule_is_learned_where_none_is_better_on_many_held_out_examples(n: int, is_empty: bool):
+    draws = np.random.default_rng(1)
+    X, y = draws.normal(size=(n, 8)), draws.integers(0, 2, n)
+    with pytest.warns(NothingLearnedWarning) if is_empty else nullcontext():
+        clf = hb.HornBoostClassifier(random_state=0).fit(X, y)
+    assert (len(clf.rules_) == 0) is is_empty
+    assert ("no rule was better than none" in clf.stopped_) is is_empty
+    assert np.allclose(clf.predict_proba(X)[:, 1], y.mean(), atol=1e-9) is is_empty
+
+
+def test_fewer_rounds_are_taken_where_they_lose_nothing():
+    def attempt(setting: Setting, best: Trial | None, others: object) -> Trial:
+        n = 40 if setting.max_depth == 2 else 20
+        return Trial(setting, n, (0.2,) * n, of_folds=(0.2,) * 5)
+
+    _, best = tuning.search({"max_depth": (2, 3), "max_literals": (3,)}, attempt)
+    assert best is not None
+    assert best.setting.max_depth == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from hornboost.boosting import trials, tuning
-from hornboost.boosting.tuning import EARLY, PATIENCE, Setting, Trial
+from hornboost.boosting.tuning import DONE, EARLY, PATIENCE, Setting, Trial
 
 PLAIN, OTHER = Setting(3, 2), Setting(5, 2)
 
@@ -136,6 +137,27 @@ def test_one_that_loses_its_lead_is_given_up() -> None:
     assert rounds == [30] * 5
     assert trial.is_given_up
     assert (trial.loss, trial.beside) == (trial.losses[29], best.losses[29])
+
+
+def test_boosting_ends_where_next_to_nothing_of_the_loss_is_left() -> None:
+    trial, rounds = tried([falling(0.5)] * 5)
+    enough = math.ceil(math.log2(1 / DONE))
+    assert rounds == [enough] * 5
+    assert trial.rounds == enough
+    assert trial.is_done
+
+
+def test_nothing_else_is_tried_where_next_to_nothing_is_left() -> None:
+    best, _ = tried([falling(0.5)] * 5)
+    asked: list[Setting] = []
+
+    def attempt(setting: Setting, *_: object) -> Trial:
+        asked.append(setting)
+        return best
+
+    trials, found = tuning.search({"max_literals": (3, 1, 2, 5), "max_depth": (2, 3)}, attempt)
+    assert asked == [PLAIN]
+    assert (trials, found) == ([best], best)
 
 
 @pytest.mark.parametrize(("share", "given_up"), [(1.05, False), (1.12, True)])

@@ -77,6 +77,9 @@ USUAL_ROUNDS = 100
 TRIALS = 0.5
 """The share of a time limit that tuning may take."""
 
+ENOUGH = 50
+"""Examples from which on no rule is learned where none was better on held-out ones; of fewer, too few were held out."""
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GradientBooster(Booster):
@@ -259,6 +262,8 @@ class GradientBooster(Booster):
         if best is not None and self.early_stopping is None:
             self._rounds = fixed or best.rounds
             self._offset = best.offsets[min(self._rounds, len(best.offsets)) - 1]
+            if fixed is None and best.loss >= best.start and n_distinct(training) >= ENOUGH:
+                self._offset, self._nothing = 0.0, "on held-out examples no rule was better than none"
         self.tuning_ = _as_frame(trials, best)
         self.tuning_.attrs.update(self._evidence)
 

@@ -45,18 +45,19 @@ class KeptTrials:
 def _written(trial: Trial | None) -> Outcome:
     assert trial is not None
     kind = (float(trial.rounds), float(trial.is_given_up), float(len(trial.of_folds)), float(len(trial.losses)))
-    early = (trial.early,) if trial.of_folds else ()
+    ends = (trial.start, trial.early) if trial.of_folds else ()
     beside = () if trial.beside is None else (trial.beside,)
-    return Outcome((), (*kind, *early, *trial.of_folds, *trial.losses, *trial.offsets, *beside))
+    return Outcome((), (*kind, *ends, *trial.of_folds, *trial.losses, *trial.offsets, *beside))
 
 
 def _read(outcome: Outcome, setting: Setting) -> Trial:
     rounds, is_given_up, n_folds, n = (int(figure) for figure in outcome.figures[:4])
     figures = iter(outcome.figures[4:])
-    early = next(figures, math.nan) if n_folds else math.nan
+    start, early = (next(figures, math.nan), next(figures, math.nan)) if n_folds else (math.nan, math.nan)
     of_folds, losses = tuple(islice(figures, n_folds)), tuple(islice(figures, n))
     offsets = tuple(islice(figures, n if n_folds else 0))
     beside = tuple(figures)
     if not 1 <= rounds <= n or len(losses) != n or len(offsets) != (n if n_folds else 0) or len(beside) > 1:
         raise ValueError(f"there are no {rounds} rounds")
-    return Trial(setting, rounds, losses, offsets, of_folds, early, beside[0] if beside else None, bool(is_given_up))
+    beaten = beside[0] if beside else None
+    return Trial(setting, rounds, losses, offsets, of_folds, start, early, beaten, bool(is_given_up))

@@ -60,6 +60,13 @@ Where the loss is nearly gone, a twentieth of what is left, but no less than a t
 many, a tenth of all this: they tell smaller differences apart, and want more rounds.
 """
 
+DONE = 5e-4
+"""The share of the loss before the first round that is as good as none: where no more is left, boosting ends.
+
+And no setting is tried that can only save more of it. Where labels have no noise, hundreds of rounds would go by while
+each example's probability comes nearer to 1.
+"""
+
 FEW = 5_000
 """Examples up to which every one is held out once; of more, a fifth is."""
 
@@ -110,6 +117,9 @@ class Trial:
     of_folds: tuple[float, ...] = ()
     """The held-out loss of each fold after the best number of rounds."""
 
+    start: float = math.nan
+    """The held-out loss before the first round."""
+
     early: float = math.nan
     """That of the first fold after the first EARLY rounds, or at the end."""
 
@@ -132,6 +142,11 @@ class Trial:
     def loss(self) -> float:
         """The held-out loss after that number of rounds."""
         return self.losses[self.rounds - 1]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether next to nothing of the loss is left."""
+        return self.loss <= DONE * self.start
 
     def saves(self, other: Trial, share: float) -> bool:
         """Whether it saves so much of another's held-out loss, and more than chance does.
@@ -198,6 +213,8 @@ class _Found:
         """Whether a setting that was not tried yet saves so much of the best one's loss, or is as good with less."""
         if self.is_over or any(one.setting == setting for one in self.trials):
             return False
+        if self.best.is_done and _loss_for_less(setting, self.best) == 0.0:
+            return False
         trial = self.attempt(setting, self.best, self.trials)
         if trial is None:
             self.is_over = True
@@ -212,8 +229,9 @@ class _Found:
 def _is_as_good_with_less(trial: Trial, best: Trial) -> bool:
     """Whether a setting has a loss that may pass for the best one's, as its rules are fewer or go without something."""
     lost = _loss_for_less(trial.setting, best)
-    is_less = trial.setting.corrective == best.setting.corrective or trial.rounds <= 0.5 * best.rounds
-    return lost > 0.0 and is_less and not trial.is_given_up and trial.loss <= (1.0 + lost) * best.loss
+    is_shorter = trial.rounds <= 0.5 * best.rounds
+    is_less = is_shorter or (lost > 0.0 and trial.setting.corrective == best.setting.corrective)
+    return is_less and not trial.is_given_up and trial.loss <= (1.0 + lost) * best.loss
 
 
 def _loss_for_less(setting: Setting, best: Trial) -> float:
@@ -288,7 +306,7 @@ def tried(
                 break
             if number - rounds >= PATIENCE + (0.0 if setting.corrective else 0.25 * rounds):
                 break
-            if all(fold.is_over for fold in folds):
+            if losses[-1] <= DONE * start or all(fold.is_over for fold in folds):
                 break
     if not losses:
         return None
@@ -298,6 +316,7 @@ def tried(
         tuple(losses),
         tuple(_mean([fold.offsets[place] for fold in folds], folds) for place in range(len(losses))),
         tuple(fold.losses[rounds - 1] for fold in folds),
+        start,
         folds[0].losses[min(EARLY, len(losses)) - 1],
         beside,
         is_given_up,
@@ -338,7 +357,8 @@ def _mean(values: Sequence[float], folds: Sequence[_Fold]) -> float:
 def _scouted(fold: _Fold, setting: Setting, best: Trial, others: Sequence[Trial], most: int) -> Trial | None:
     """The trial of a setting that is given up after the first rounds on one fold, if it is.
 
-    One whose loss is exactly that of one that was not taken finds the same rules, and is not taken either.
+    One whose loss is exactly that of one that was not taken finds the same rules, and is not taken either, unless it
+    may lose a little as it goes without something.
     Corrected votes are as good as they get with few rules, so they are compared with all rules of the best setting.
     """
     if best.setting.corrective and not setting.corrective:
@@ -350,7 +370,7 @@ def _scouted(fold: _Fold, setting: Setting, best: Trial, others: Sequence[Trial]
     rounds = n if is_like else int(np.argmin(losses)) + 1
     beside = best.early if is_like else best.of_folds[0]
     rivals = [one for one in others if one is not best and one.setting.corrective == setting.corrective]
-    is_known = is_like and losses[-1] in [one.early for one in rivals]
+    is_known = is_like and losses[-1] in [one.early for one in rivals] and not _loss_for_less(setting, best)
     if not is_known and _is_ahead(losses[rounds - 1], beside, setting, best):
         return None
     return Trial(setting, rounds, losses, beside=beside, is_given_up=True)
@@ -401,7 +421,8 @@ def _best(losses: Sequence[float], start: float, worth: float = WORTH) -> int:
     """The fewest rounds after which the loss is smallest, but for what is not worth further ones."""
     curve = np.asarray(losses)
     least = float(curve.min())
-    return int(np.argmax(curve <= least + min(max(0.05 * least, 0.1 * worth * start), worth * start))) + 1
+    enough = least + min(max(0.05 * least, 0.1 * worth * start), worth * start)
+    return int(np.argmax(curve <= max(enough, DONE * start))) + 1
 
 
 def n_distinct(training: Training) -> int:
