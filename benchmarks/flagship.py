@@ -80,7 +80,7 @@ saves 1.5 % of the loss, but takes 1.6 times the time and the conditions, so we 
 
 On Cora's venues, the log-loss is above LightGBM's because pairs share records: the pairs held out during tuning are
 easier than those of another fold, and tuning chooses too many rounds. Holding out [all pairs of some
-records](choices.md#other-forms-of-rules-that-were-tried) chooses the same. On splice-junction, the log-loss is still
+records](choices.md#groups-that-are-held-out-whole) chooses the same. On splice-junction, the log-loss is still
 above LightGBM's although rules may [exclude values](choices.md#excluding-single-values), because tuning does not take
 them in every fold; the page on choices has the figures.
 

@@ -18,22 +18,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hornboost.aggregates.choice import AggregateChoice, checked_functions
 from hornboost.boosting.corrective import Corrective
 from hornboost.boosting.descent import Descent
+from hornboost.boosting.folds import FOLDS, folds, group_values, n_distinct, sample
 from hornboost.boosting.path import path
 from hornboost.boosting.trials import KeptTrials
-from hornboost.boosting.tuning import (
-    FOLDS,
-    MOST_ROUNDS,
-    SIGNIFICANT,
-    Attempt,
-    Choices,
-    Setting,
-    Trial,
-    folds,
-    n_distinct,
-    sample,
-    search,
-    tried,
-)
+from hornboost.boosting.tuning import MOST_ROUNDS, SIGNIFICANT, Attempt, Choices, Setting, Trial, search, tried
 from hornboost.data.bins import MAX_BINS
 from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
@@ -97,6 +85,7 @@ class GradientBooster(Booster):
     min_gain: float | Choice["auto"] = "auto"
     aggregates: bool | Choice["auto"] | Sequence[str] = "auto"
     negations: bool | Choice["auto"] = "auto"
+    groups: str | Sequence[str] | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Booster._parameter_constraints,
@@ -112,6 +101,7 @@ class GradientBooster(Booster):
         "min_gain": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "aggregates": ["boolean", StrOptions({"auto"}), list, tuple],
         "negations": ["boolean", StrOptions({"auto"})],
+        "groups": [str, list, tuple, None],
     }
     history_columns = ("rule", "training_loss")
 
@@ -246,6 +236,7 @@ class GradientBooster(Booster):
     def _prepare(self, training: Training, seed: int, checkpoint: Checkpoint | None) -> None:
         """Choose what is left to be chosen."""
         self._loss, self._nothing = self._loss_of(training), self._cut_short or self._nothing_to_learn(training.y)
+        self._check_groups(training)
         fixed = None if isinstance(self.rounds, str) else int(self.rounds)
         choices = self._choices(training)
         self._setting = Setting(**{name: values[0] for name, values in choices.items()})
@@ -287,7 +278,7 @@ class GradientBooster(Booster):
         """How a setting is tried on some examples."""
         problem = training.problem
         assert problem is not None
-        parts = (self._to_hold_out(training, part) for part in folds(training, seed))
+        parts = (self._to_hold_out(training, part) for part in folds(training, seed, self._groups()))
         held_outs = [part for part in parts if part.any()]
 
         kept = KeptTrials(checkpoint, f"on {len(training.y)} examples in up to {most_rounds} rounds")
@@ -307,6 +298,20 @@ class GradientBooster(Booster):
 
         self._evidence["folds"] = len(held_outs)
         return attempt
+
+    def _groups(self) -> tuple[str, ...]:
+        """The columns whose values are held out whole."""
+        return (self.groups,) if isinstance(self.groups, str) else tuple(self.groups or ())
+
+    def _check_groups(self, training: Training) -> None:
+        groups = self._groups()
+        if groups and self.early_stopping is not None:
+            raise DataError(
+                "groups: early_stopping holds out single examples, not groups; set early_stopping=None, so that the "
+                "number of rounds is chosen on groups"
+            )
+        if groups:
+            group_values(training, groups)
 
     def _note_end_of_trials(self) -> None:
         with learning() as ending:

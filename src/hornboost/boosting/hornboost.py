@@ -74,6 +74,10 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     negations : bool or "auto"
         Whether rules may exclude single values of the example's own nominal columns, as in `housing!="rent"`. "auto"
         does so if it clearly helps, and not where `rounds` are given.
+    groups : str or list of str
+        Columns of X whose values are held out whole while settings are tried, such as a customer with several orders:
+        what is chosen is then best for customers that were not seen. With several columns, as of pairs of things, an
+        example is held out with any of its values.
     database, early_stopping, class_weight, time_limit, checkpoint, …
         As in every `Booster`.
 
@@ -137,7 +141,7 @@ class HornBoostRegressor(GradientBooster, BoostedRegressor):
         What is predicted: the mean, the median, a quantile, or the mean of counts, whose logarithm is then boosted.
     quantile : float
         The share of labels that should lie below the prediction, with `loss="quantile"`.
-    rounds, max_literals, max_depth, constants, aggregates, negations, min_gain, corrective, max_rules
+    rounds, max_literals, max_depth, constants, aggregates, negations, min_gain, corrective, max_rules, groups
         As in `HornBoostClassifier`.
     learning_rate, l2, subsample
         As in `HornBoostClassifier`.

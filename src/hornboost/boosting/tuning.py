@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.boosting.descent import Descent
-from hornboost.data.convert import distinct_integers
-from hornboost.engine.sampling import example_hash
 from hornboost.estimators.examples import Training
 from hornboost.learners.hypotheses import Floats
 from hornboost.learners.losses import average
@@ -66,14 +64,6 @@ DONE = 5e-4
 And no setting is tried that can only save more of it. Where labels have no noise, hundreds of rounds would go by while
 each example's probability comes nearer to 1.
 """
-
-FEW = 5_000
-"""Examples up to which every one is held out once; of more, a fifth is."""
-
-FOLDS = 5
-
-MANY = 20_000
-"""Examples that settings are chosen on at most; of the one chosen, the number of rounds is chosen on all."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -423,41 +413,3 @@ def _best(losses: Sequence[float], start: float, worth: float = WORTH) -> int:
     least = float(curve.min())
     enough = least + min(max(0.05 * least, 0.1 * worth * start), worth * start)
     return int(np.argmax(curve <= max(enough, DONE * start))) + 1
-
-
-def n_distinct(training: Training) -> int:
-    """How many examples differ: one that is repeated, or weighted, says nothing new about rows that were not seen."""
-    assert training.problem is not None
-    return distinct_integers(training.problem.content).size
-
-
-def sample(training: Training, seed: int) -> NDArray[np.intp] | None:
-    """The examples that settings are tried on, where there are more than enough: those that come first by hash."""
-    assert training.problem is not None
-    content, of_example = np.unique(training.problem.content, return_inverse=True)
-    if len(content) <= MANY:
-        return None
-    taken = np.zeros(len(content), np.bool_)
-    taken[np.argsort(example_hash(seed, 1, content), kind="stable")[:MANY]] = True
-    return np.flatnonzero(taken[of_example])
-
-
-def folds(training: Training, seed: int) -> Iterator[NDArray[np.bool_]]:
-    """Which examples each fold holds out: as many of each class, by a hash of their content.
-
-    Equal examples stay together.
-    """
-    assert training.problem is not None
-    classes = training.y if training.labels else np.zeros(len(training.y))
-    by_content = np.lexsort((classes, training.problem.content))
-    content, first, group = np.unique(training.problem.content[by_content], return_index=True, return_inverse=True)
-    stratum = classes[by_content][first]
-    order = np.lexsort((example_hash(seed, 0, content), stratum))
-    place = np.empty(len(content), np.int64)
-    place[order] = np.arange(len(content)) % FOLDS
-    of_example = np.empty(len(classes), np.int64)
-    of_example[by_content] = place[group]
-    for fold in range(FOLDS if len(content) <= FEW else 1):
-        held_out = of_example == fold
-        if held_out.any() and not held_out.all():
-            yield held_out
