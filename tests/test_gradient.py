@@ -474,3 +474,13 @@ def test_fewer_rounds_are_taken_where_they_lose_nothing():
     _, best = tuning.search({"max_depth": (2, 3), "max_literals": (3,)}, attempt)
     assert best is not None
     assert best.setting.max_depth == 3
+
+
+def test_names_are_not_taken_for_fewer_rounds():
+    def attempt(setting: Setting, best: Trial | None, others: object) -> Trial:
+        n = 20 if setting.constants else 40
+        return Trial(setting, n, (0.2,) * n, of_folds=(0.2,) * 5)
+
+    _, best = tuning.search({"constants": (False, True), "max_depth": (2,), "max_literals": (3,)}, attempt)
+    assert best is not None
+    assert not best.setting.constants

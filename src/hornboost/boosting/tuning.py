@@ -217,9 +217,12 @@ class _Found:
 
 
 def _is_as_good_with_less(trial: Trial, best: Trial) -> bool:
-    """Whether a setting has a loss that may pass for the best one's, as its rules are fewer or go without something."""
+    """Whether a setting has a loss that may pass for the best one's, as its rules are fewer or go without something.
+
+    Names may be fewer rules, but say nothing of things that were not seen.
+    """
     lost = _loss_for_less(trial.setting, best)
-    is_shorter = trial.rounds <= 0.5 * best.rounds
+    is_shorter = trial.rounds <= 0.5 * best.rounds and trial.setting.constants <= best.setting.constants
     is_less = is_shorter or (lost > 0.0 and trial.setting.corrective == best.setting.corrective)
     return is_less and not trial.is_given_up and trial.loss <= (1.0 + lost) * best.loss
 
