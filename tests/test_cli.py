@@ -685,3 +685,24 @@ def test_estimators_without_max_rules_refuse_it(run: Any, folder: Path, tmp_path
         1,
         "hornboost: the estimator 'c2rib' has no parameter 'max_rules'; leave it out",
     )
+
+
+def test_a_model_without_rules_is_shown_by_all_commands(run: Any, tmp_path: Path) -> None:
+    draws = np.random.default_rng(1)
+    frame = pd.DataFrame(draws.normal(size=(60, 8)).round(3), columns=list("abcdefgh"))
+    frame["good"] = np.where(draws.integers(0, 2, 60) > 0, "yes", "no")
+    frame.to_csv(tmp_path / "noise.csv", index=False)
+    model = tmp_path / "model.json"
+    done = run("fit", tmp_path / "noise.csv", "--label", "good", "-o", model)
+    assert done.code == 0
+    assert "learned 0 rules" in done.out + done.err
+    for command in (
+        ["rules", model],
+        ["rules", model, "--json"],
+        ["explain", model, tmp_path / "noise.csv"],
+        ["predict", model, tmp_path / "noise.csv"],
+        ["sql", model],
+        ["report", model, "--data", tmp_path / "noise.csv", "-o", tmp_path / "report.html"],
+    ):
+        shown = run(*command)
+        assert shown.code == 0, shown.err

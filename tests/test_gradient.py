@@ -463,6 +463,7 @@ def test_no_rule_is_learned_where_none_is_better_on_many_held_out_examples(n: in
         clf = hb.HornBoostClassifier(random_state=0).fit(X, y)
     assert (len(clf.rules_) == 0) is is_empty
     assert ("no rule was better than none" in clf.stopped_) is is_empty
+    assert clf.tuning_["chosen"].any() != is_empty
     assert np.allclose(clf.predict_proba(X)[:, 1], y.mean(), atol=1e-9) is is_empty
 
 

@@ -367,14 +367,3 @@ def test_a_clause_is_in_sight_where_all_of_its_conditions_are() -> None:
     other = Clause.parse('gone="1" :- customer(customer=C), paid(customer=C, kind="x").')
     assert [rows.shows(clause_tree(clause)[0]) for clause in (mean, row, other)] == [False, True, False]
     assert replace(rows, aggregates=True).shows(clause_tree(mean)[0])
-
-
-@pytest.mark.parametrize("room", [1, 5, 1_000])
-def test_aggregates_that_there_is_no_room_for_are_told(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hornboost.aggregates.choice.MOST_COLUMNS", room)
-    database = hb.datasets.bank(60, transactions=4).database()
-    X, _ = database.examples()
-    chosen = AggregateChoice(database)
-    given = chosen.attached(reached.RowsReached(database, database.encode(X))).aggregates
-    assert len(given) <= room
-    assert ("aggregates of the rows with each frequent value" in chosen.left_out) == (room < 1_000)

@@ -93,7 +93,10 @@ def test_the_command_line_takes_groups(run: Any, tmp_path: Path) -> None:
     frame["good"] = np.where(frame["amount"] > 0, "yes", "no")
     frame.to_csv(tmp_path / "orders.csv", index=False)
     given = [tmp_path / "orders.csv", "--label", "good", "-o", tmp_path / "model.json"]
-    assert run("fit", *given, "--set", "groups=customer").code == 0
+    done = run("fit", *given, "--set", "groups=customer")
+    assert done.code == 0
+    assert "tuned by 5-fold cross-validation by customer: " in done.out + done.err
+    assert hb.load(tmp_path / "model.json").tuning_.attrs["groups"] == ["customer"]
     wrong = run("fit", *given, "--set", "groups=client")
     assert wrong.code == 1
     assert "groups: X has no column 'client'" in wrong.err

@@ -63,10 +63,6 @@ class AggregateChoice:
         reached.look([meaning(self.database, one) for one in wanted[:room]])
         for aggregate in wanted[room:]:
             self.left_out[str(aggregate)] = f"there are more than {room:,} aggregates of so many examples"
-        if not has_room and self._nominal(paths):
-            self.left_out["aggregates of the rows with each frequent value"] = (
-                f"those of all rows are as many as there is room for, {room:,} of so many examples"
-            )
         seen: set[bytes] = set()
         kept = {}
         columns = reached.columns([meaning(self.database, aggregate) for aggregate in wanted[:room]])

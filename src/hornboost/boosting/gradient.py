@@ -243,6 +243,8 @@ class GradientBooster(Booster):
         is_open = any(len(values) > 1 for values in choices.values()) or (fixed is None and self.early_stopping is None)
         trials, best = list[Trial](), None
         self._evidence: dict[str, Any] = {"loss": self._loss.name, "folds": 0}
+        if self._groups():
+            self._evidence["groups"] = list(self._groups())
         if is_open and self._nothing is None and n_distinct(training) >= 2 * FOLDS:
             trials, best = self._trials(training, choices, fixed or MOST_ROUNDS, seed, checkpoint)
         self._rounds = fixed or (USUAL_ROUNDS if self.early_stopping is None else MOST_ROUNDS)
@@ -255,6 +257,7 @@ class GradientBooster(Booster):
             self._offset = best.offsets[min(self._rounds, len(best.offsets)) - 1]
             if fixed is None and best.loss >= best.start and n_distinct(training) >= ENOUGH:
                 self._offset, self._nothing = 0.0, "on held-out examples no rule was better than none"
+                best = None
         self.tuning_ = _as_frame(trials, best)
         self.tuning_.attrs.update(self._evidence)
 

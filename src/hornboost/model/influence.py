@@ -48,7 +48,7 @@ def _spread(covered: float, weight: float | None) -> float:
 
 def in_order(frame: pd.DataFrame, sort: str | None) -> pd.DataFrame:
     """A table of rules by a column of numbers, the largest in absolute value first; None leaves it as it is."""
-    if sort is None:
+    if sort is None or frame.empty:  # where there is no rule, no column has a type
         return frame
     known = [name for name in frame.columns if frame[name].dtype.kind in "if"]
     if sort not in known:

@@ -74,6 +74,8 @@ def check(training: ParsedPart) -> None:
         tuning["folds"].whole(1)
         if (sample := tuning.get("sample")) is not None:
             sample.whole(1)
+        if (groups := tuning.get("groups")) is not None:
+            groups.texts()
         if sum(_is_chosen(trial) for trial in tuning["trials"]) > 1:
             tuning["trials"].fail("has more than one that was chosen")
     if path is not None:
@@ -156,6 +158,8 @@ class Chosen:
         value = held_out[rounds - 1] if rounds <= len(held_out) else best["loss"]
         folds = tuning["folds"]
         evidence = f"{folds}-fold cross-validation" if folds > 1 else "a held-out part of the examples"
+        if groups := tuning.get("groups"):
+            evidence += f" by {' and '.join(groups)}"
         return cls(evidence, _in_words(best, tuning["trials"], rounds), LOSSES[tuning["loss"]], value)
 
 
