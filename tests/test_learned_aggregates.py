@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
-from hornboost.aggregates import reached
+from hornboost.aggregates import choice, reached
 from hornboost.aggregates.choice import AggregateChoice
 from hornboost.engine import Visible
 from hornboost.engine.tree import clause_tree
@@ -141,6 +141,33 @@ def test_what_is_left_out_is_told(frames: dict[str, pd.DataFrame]) -> None:
     assert told["mean(paid.tiny)"] == "numbers of 'tiny' are too small to be added to nine digits"
     assert told["std(paid.huge)"] == "numbers of 'huge' are too large to be added exactly"
     assert "mean(paid.huge)" not in told
+
+
+@pytest.mark.parametrize("room", [37, 38])
+def test_aggregates_of_some_rows_that_there_is_no_room_to_look_for_are_told(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    db = hb.datasets.bank(100, transactions=5, seed=0).database()
+    examples = db.tables["loan"]
+    monkeypatch.setattr(choice, "MOST_CELLS", room * examples.n_rows)
+    found = AggregateChoice(db)
+    plain = len(list(found._plain(found._affordable(reached.RowsReached(db, examples)))))
+    assert plain == 38
+    found.attached(reached.RowsReached(db, examples))
+    reason = f"there are more than {room} aggregates of so many examples"
+    assert found.left_out['trans where operation="…"'] == reason
+    assert set(found.left_out.values()) == {reason}
+    assert ("std(trans.balance)" in found.left_out) is (room < plain)
+
+
+def test_windows_that_there_is_no_room_to_look_for_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = hb.datasets.bank(100, transactions=5, seed=0, dated=True).database()
+    examples = db.tables["loan"]
+    monkeypatch.setattr(choice, "MOST_CELLS", examples.n_rows)
+    found = AggregateChoice(db)
+    found.attached(reached.RowsReached(db, examples))
+    assert "trans where age<=…" in found.left_out
+    assert not any(name.startswith("order where age") for name in found.left_out)
 
 
 def test_rules_cover_what_their_text_says(db: hb.Database, fitted: hb.HornBoostClassifier) -> None:

@@ -61,8 +61,9 @@ class AggregateChoice:
         reached.look([meaning(self.database, one) for one in (*wanted[:room], *examined)])
         wanted += self._conditional(paths, reached, within) if has_room else ()
         reached.look([meaning(self.database, one) for one in wanted[:room]])
-        for aggregate in wanted[room:]:
-            self.left_out[str(aggregate)] = f"there are more than {room:,} aggregates of so many examples"
+        unexamined = () if has_room else self._unexamined(paths)  # to name each would take a pass over their rows
+        for one in (*wanted[room:], *unexamined):
+            self.left_out[str(one)] = f"there are more than {room:,} aggregates of so many examples"
         seen: set[bytes] = set()
         kept = {}
         columns = reached.columns([meaning(self.database, aggregate) for aggregate in wanted[:room]])
@@ -120,6 +121,12 @@ class AggregateChoice:
             yield Aggregate("mode", Paths.of(self.database).name(path.steps), column.name)
         if "share" in self.functions:
             yield from (Aggregate("count", Paths.of(self.database).name(path.steps)) for path in paths)
+
+    def _unexamined(self, paths: Sequence[TablePath]) -> Iterator[str]:
+        """Aggregates of some rows of a path, as a whole: of those with a value, and of those in a window."""
+        yield from (f'{path.label} where {column.name}="…"' for path, column in self._nominal(paths))
+        ages = [(path, self.database.tables[path.table].age) for path in paths if self._is_conditional]
+        yield from (f"{path.label} where {age}<=…" for path, age in ages if age is not None)
 
     def _conditional(
         self, paths: Sequence[TablePath], reached: RowsReached, within: Mapping[TablePath, Sequence[Window]]
