@@ -699,7 +699,7 @@ def test_a_model_without_rules_is_shown_by_all_commands(run: Any, tmp_path: Path
     for command in (
         ["rules", model],
         ["rules", model, "--json"],
-        ["explain", model, tmp_path / "noise.csv"],
+        ["explain", model, tmp_path / "noise.csv", "--key", "1"],
         ["predict", model, tmp_path / "noise.csv"],
         ["sql", model],
         ["report", model, "--data", tmp_path / "noise.csv", "-o", tmp_path / "report.html"],
