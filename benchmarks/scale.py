@@ -9,7 +9,8 @@
 worker processes, and compares the bytes of the models. `kills` sends SIGKILL to one of two workers, or to both, at
 random moments of fits and compares as well. `steps` gives the time and the bytes of a step for 1 to 16 partitions: a
 step is a question to all partitions (take a refinement, which ones there are then, and what they weigh) and the answer.
-`overhead` compares two worker processes, a partition each, with two threads in one process.
+`overhead` compares two worker processes, a partition each, with two threads in one process, and tells what both
+partitions take in one process and what Dask takes for tasks that do nothing.
 """
 
 from __future__ import annotations
@@ -271,6 +272,7 @@ def overhead(place: Path, asked: argparse.Namespace) -> None:
         ways: dict[str, Callable[[], Any]] = {
             "threads": lambda: fitted(estimator, database, n_jobs=2),
             "processes": lambda: fitted(estimator, parts, client=client),
+            "partitions": lambda: fitted(estimator, parts),
         }
         took: dict[str, list[Took]] = {name: [] for name in ways}
         for _ in range(asked.times):
@@ -279,6 +281,7 @@ def overhead(place: Path, asked: argparse.Namespace) -> None:
                 fit()
                 wall = time.perf_counter() - started
                 took[name].append(Took(wall, _processors(client) - busy))
+        trip = _round_trip(client)
     first = {name: found[0] for name, found in took.items()}
     best = {name: Took(*map(min, zip(*found[1:], strict=True))) for name, found in took.items()}
     threads, processes = best["threads"], best["processes"]
@@ -288,8 +291,20 @@ def overhead(place: Path, asked: argparse.Namespace) -> None:
         f"threads {threads.wall:.2f} s (processors {threads.processors:.2f} s), two processes {processes.wall:.2f} s "
         f"({processes.processors:.2f} s), {processes.wall / threads.wall:.2f} times; medians {middle['threads']:.2f} s "
         f"and {middle['processes']:.2f} s, {middle['processes'] / middle['threads']:.2f} times; the first fit, "
-        f"partitions opened and kernels loaded, {first['threads'].wall:.2f} s and {first['processes'].wall:.2f} s"
+        f"partitions opened and kernels loaded, {first['threads'].wall:.2f} s and {first['processes'].wall:.2f} s; "
+        f"both partitions in one process, one after the other, {best['partitions'].wall:.2f} s; two tasks that do "
+        f"nothing, {1000 * trip:.0f} ms"
     )
+
+
+def _round_trip(client: Any) -> float:
+    """Seconds from asking two workers for nothing to having it."""
+    took = []
+    for number in range(31):
+        started = time.perf_counter()
+        client.gather(client.map(abs, [2 * number, 2 * number + 1], pure=False))
+        took.append(time.perf_counter() - started)
+    return statistics.median(took[1:])
 
 
 def _processors(client: Any) -> float:
