@@ -110,10 +110,10 @@ whose functions are not public; ours are means over the 13 functions on folds of
   with a lower accuracy), rose on the QSARs (0.351 to 0.431, in 2.4 times the time), whose pairs share compounds, and
   hardly changed elsewhere.
 - **Nine single tables and eleven generated sets**: that boosting ends [where next to nothing of the loss is
-  left](algorithms/gradient.md#what-is-tuned), that a setting which needs half as many rounds for the same loss is taken,
-  and that no rule is learned where none is better on held-out examples. Among these sets, only those without noise
-  changed. The relational sets were run once afterwards. Compared with the run before, only Eastbound Trains, KRK, yeast,
-  the IMDB pairs and the pyrimidines' wins (9.63 to 9.23) changed in more than the seconds.
+  left](algorithms/gradient.md#what-is-tuned), that a setting which needs half as many rounds for the same loss is
+  taken, and that no rule is learned where none is better on held-out examples. Among these sets, only those without
+  noise changed. The relational sets were run once afterwards. Compared with the run before, only Eastbound Trains, KRK,
+  yeast, the IMDB pairs and the pyrimidines' wins (9.63 to 9.23) changed in more than the seconds.
 - **Six single tables and five generated sets**: the [gain required of a further
   condition](choices.md#what-a-further-condition-must-be-worth). That this requirement is dropped if this saves 3 % was
   decided on generated pairs and a small set without noise.
