@@ -27,7 +27,7 @@ class KeptTrials:
     def trial(self, setting: Setting, n_folds: int, attempt: Callable[[list[Memory]], Trial | None]) -> Trial | None:
         """The next trial, known or attempted, with the memory of each fold."""
         self._number += 1
-        name = f"trial {self._number} beside the best {self._about}: {setting}"
+        name = f"trial {self._number}, start and losses beside the best {self._about}: {setting}"
         if self._checkpoint is None:
             return attempt([Memory() for _ in range(n_folds)])
         done = self._checkpoint.memory(name)
