@@ -77,14 +77,16 @@ def test_what_is_chosen_on_new_things_is_better_for_new_things() -> None:
     [
         ({"groups": "custmer"}, "groups: X has no column 'custmer'; did you mean 'customer'?"),
         ({"groups": "one"}, "groups: all examples have the same 'one', so none can be held out"),
+        ({"groups": "label"}, "groups: no fold of 'label' leaves all labels of what it holds out to learn from"),
         ({"groups": "customer", "early_stopping": 3}, "groups: early_stopping holds out single examples, not groups"),
         ({"groups": "custmer", "rounds": 3, "max_literals": 1}, "groups: X has no column 'custmer'"),
     ],
 )
 def test_groups_that_cannot_be_held_out_are_refused(given: dict[str, Any], message: str) -> None:
-    X = pd.DataFrame({"customer": list("abcd") * 10, "one": 1, "amount": np.arange(40.0)})
+    y = np.arange(40) % 3 > 0
+    X = pd.DataFrame({"customer": list("abcd") * 10, "one": 1, "amount": np.arange(40.0), "label": y.astype(str)})
     with pytest.raises(hb.HornBoostError, match=message.replace("?", r"\?")):
-        hb.HornBoostClassifier(**given, random_state=0).fit(X, np.arange(40) % 3 > 0)
+        hb.HornBoostClassifier(**given, random_state=0).fit(X, y)
 
 
 def test_the_command_line_takes_groups(run: Any, tmp_path: Path) -> None:

@@ -283,7 +283,11 @@ class GradientBooster(Booster):
         assert problem is not None
         parts = (self._to_hold_out(training, part) for part in folds(training, seed, self._groups()))
         held_outs = [part for part in parts if part.any()]
-
+        if self._groups() and not held_outs:
+            raise DataError(
+                f"groups: no fold of '{self._groups()[0]}' leaves all labels of what it holds out to learn from; name "
+                "another column"
+            )
         kept = KeptTrials(checkpoint, f"on {len(training.y)} examples in up to {most_rounds} rounds")
 
         def attempt(setting: Setting, best: Trial | None, others: Sequence[Trial]) -> Trial | None:
