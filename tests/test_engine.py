@@ -29,6 +29,7 @@ from hornboost.engine import (
     Visible,
     blocks,
     closing,
+    columns,
     covers,
     reach,
     reaching,
@@ -400,15 +401,19 @@ def test_work_in_small_parts_and_by_key_changes_nothing(walk: Walk) -> None:
     paths, found = [list(path) for path in walk.paths(walk.engine(database))], []
     for at_once in (blocks.AT_ONCE, 10, 30):
         with pytest.MonkeyPatch.context() as patch:
-            for module in (blocks, reach):
+            for module in (blocks, reach, columns):
                 patch.setattr(module, "AT_ONCE", at_once)
-            patch.setattr(blocks, "LARGE", 0 if at_once < 100 else blocks.LARGE)
+            for module in (blocks, columns):
+                patch.setattr(module, "LARGE", 0 if at_once < 100 else module.LARGE)
+            patch.setattr(columns, "FEW", 1 if at_once < 100 else columns.FEW)
             patch.setattr(blocks, "SHARED", 1e-9 if at_once == 10 else 1e9)
             patch.setattr(closing, "WORTH", 0 if at_once < 100 else closing.WORTH)
             patch.setattr(reaching, "pays", lambda held, rows, small=at_once < 100: small)
             engine = walk.engine(database, n_jobs=2 if at_once == 30 else 1)
             frontiers = [engine.frontier(follow(engine, path)) for path in paths]
-            found.append([(walk.score(engine, f).tolist(), listed(f), f.state.covered.tolist()) for f in frontiers])
+            sums = [engine.sums(f, np.stack([walk.weights, -walk.classes], axis=1)).tolist() for f in frontiers]
+            scores = [walk.score(engine, f).tolist() for f in frontiers]
+            found.append((scores, sums, [(listed(f), f.state.covered.tolist()) for f in frontiers]))
     assert found[0] == found[1] == found[2]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from hornboost import jit
-from hornboost.engine import age_kernels, join_kernels, key_kernels, pair_kernels, sampling_kernels
+from hornboost.engine import age_kernels, column_kernels, join_kernels, key_kernels, pair_kernels, sampling_kernels
 from hornboost.engine.row_conditions import NO_CONDITIONS
 from hornboost.engine.sampling import splitmix64
 from hornboost.mining import query_kernels, row_kernels, selection_kernels, tally_kernels
@@ -171,6 +171,24 @@ def test_weights_of_covered_examples_are_summed_by_condition_and_class_and_thres
     assert out.tolist() == [[5, 0], [5, 0], [5, last]]
 
 
+def test_slots_tell_the_conditions_of_an_example_in_each_column() -> None:
+    # a number with two thresholds in each direction and some missing, and a name of two values: ten and four, or none
+    places = longs(0, 4, 7), longs(0, 5), longs(2, 0)
+    slots = np.empty((4, 2), np.uint16)
+    # a number is its larger threshold, 0, and its smaller one, 3, or 1 and 2, or 4, which says that it is missing
+    assert column_kernels.slots_of(longs(3, 6, 8, 8), codes(0, 3, 5, 1, 2, 6, 4, 5), *places, slots)
+    assert slots.tolist() == [[0, 0], [1, 1], [2, 0], [3, 2]]
+    assert not column_kernels.slots_of(longs(2), codes(0, 2), *places, slots.copy()), "two values"
+    assert not column_kernels.slots_of(longs(2), codes(5, 6), *places, slots.copy()), "two names"
+    covered = np.array([True, True, True, False])
+    whole, tightest = np.zeros((7, 2), np.int64), np.zeros((7, 1), np.int64)
+    channels = np.array([[1, -1], [10, -10], [100, -100], [1000, -1000]])
+    column_kernels.sum_up(slots, *places, channels, covered, whole, True)
+    assert whole.tolist() == [[n, -n] for n in (1, 11, 10, 11, 100, 101, 10)]
+    column_kernels.weigh(slots, *places, longs(1, 10, 100, 1000), covered, codes(0, 0, 0, 0), tightest, False)
+    assert tightest.ravel().tolist() == [1, 10, 10, 1, 100, 101, 10]
+
+
 @pytest.mark.parametrize("n_raw", [10, 10_000_000])
 def test_conditions_are_renumbered_in_order_however_many_there_may_be(n_raw: int) -> None:
     pairs = codes(9, 4, 9, 0)
@@ -290,7 +308,8 @@ MIXED = """
 import numpy as np, pyarrow as pa
 from numba.core.registry import CPUDispatcher
 from hornboost import Database
-from hornboost.engine import Coverage, Engine, blocks, closing, join_kernels, pair_kernels, reaching
+from hornboost.engine import Coverage, Engine, Numbers, blocks, closing, columns, reaching
+from hornboost.engine import column_kernels, join_kernels, pair_kernels
 from hornboost.learners.clauses import weights_in_units
 from hornboost.logic.clause import Clause
 
@@ -323,6 +342,7 @@ weights = weights_in_units(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4))
 classes = np.array([0, 1, 0, 2])
 for large in (200_000, 0):
     blocks.LARGE, closing.WORTH = large, 4 if large else 0
+    columns.LARGE, columns.FEW = large, 1
     reaching.pays = lambda held, rows, small=not large: small
     for n_jobs in (1, 2):
         for constants in ((), tuple(db.domains)):
@@ -333,6 +353,7 @@ for large in (200_000, 0):
                 engine.score(frontier, weights, classes, 3)
                 engine.score(frontier, read_only(weights.copy()), read_only(classes.astype(np.int32)), 3)
                 engine.covered_weight(state, read_only(weights.copy()), classes, 3)
+                Numbers(2, np.stack([weights, -weights], axis=1)).of(engine, frontier)
                 if len(states) < 200:
                     states += [engine.refine(state, frontier.refinement(k)) for k in range(0, len(frontier), 7)]
 for text in (
@@ -346,7 +367,7 @@ for text in (
         coverage.covered(examples)
         for _, trace in coverage.traced(examples):
             trace.witnesses(0, np.flatnonzero(trace.covered[:, 0]))
-both = {**vars(join_kernels), **vars(pair_kernels)}
+both = {**vars(join_kernels), **vars(pair_kernels), **{f"{k} of columns": v for k, v in vars(column_kernels).items()}}
 kernels = {name: kernel for name, kernel in both.items() if isinstance(kernel, CPUDispatcher)}
 called = {name: kernel for name, kernel in kernels.items() if "no_cpython_wrapper" not in kernel.targetoptions}
 found = {name: len(kernel.signatures) for name, kernel in called.items()}

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,10 @@ from hornboost.engine import union_kernels
 from hornboost.engine.ages import NO_AGES, Ages, ages_behind
 from hornboost.engine.attributes import Inputs, Layout
 from hornboost.engine.closing import closable
+from hornboost.engine.columns import LARGE, Columns
 from hornboost.engine.holders import Holders
 from hornboost.engine.reach import AT_ONCE, Codes, Floats, Longs, Reach
-from hornboost.stopping import check
-
-LARGE = 200_000
-"""Below this many pairs or rows a second thread costs more than it saves."""
+from hornboost.engine.threads import shared
 
 SHORT = 4
 """Segments of fewer pairs than this on average are put together by example: looking them up is what takes time."""
@@ -32,7 +29,6 @@ SHORT = 4
 SHARED = 2.0
 """Entries that share a key, on average by its rows, from which on it pays to look at keys first."""
 
-Result = TypeVar("Result")
 Built = tuple[Codes, Codes, Longs, bool]
 """Part of a block: pairs, the example of each segment, where its pairs end, and whether a constraint dropped a row."""
 
@@ -210,7 +206,7 @@ def _in_parts(
         kernels.mark(part[0], present)
         return part
 
-    parts = _shared(pool, marked, cuts[:-1], cuts[1:])
+    parts = shared(pool, marked, cuts[:-1], cuts[1:])
     conditions, number = kernels.number_marked(present)
     shifts = running(part[0].size for part in parts).tolist()
     pairs = np.empty(shifts[-1], CODE)
@@ -219,33 +215,9 @@ def _in_parts(
         kernels.renumber(part[0], number, pairs[lo:hi])
         return part[2] + lo
 
-    segment_end = np.concatenate(_shared(pool, place, parts, shifts[:-1], shifts[1:]))
+    segment_end = np.concatenate(shared(pool, place, parts, shifts[:-1], shifts[1:]))
     segment_example = np.concatenate([part[1] for part in parts])
     return pairs, segment_example, segment_end, conditions, any(part[3] for part in parts)
-
-
-def _shared(pool: Executor | None, work: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
-    """The results of some calls, each made by this thread or one of the pool, whichever comes first.
-
-    Between two of them work may end.
-    """
-    calls = list(zip(*arguments, strict=True))
-    if pool is None:
-        return [_checked(work, call) for call in calls]
-    futures = [pool.submit(work, *call) for call in calls[1:]]
-    try:
-        results = [work(*calls[0])]
-        for future, call in zip(futures, calls[1:], strict=True):
-            results.append(_checked(work, call) if future.cancel() else future.result())
-    finally:
-        for future in futures:
-            future.cancel()
-    return results
-
-
-def _checked(work: Callable[..., Result], call: tuple[Any, ...]) -> Result:
-    check()
-    return work(*call)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -263,9 +235,11 @@ class Pairs:
     n_conditions: int
     first: int = 0
     holders: Holders | None = None
+    columns: Columns | None = None
+    """The same for a single block of conditions on the examples' own rows: sooner summed up."""
 
     @classmethod
-    def of(cls, blocks: Sequence[Block], places: Sequence[int] = (0,)) -> Pairs:
+    def of(cls, blocks: Sequence[Block], places: Sequence[int] = (0,), columns: Columns | None = None) -> Pairs:
         """The blocks' segments one after the other, or by example; a single block's arrays are shared, not copied.
 
         All of them have the same holders, or none. `places` is where the conditions of each begin in the group.
@@ -277,7 +251,7 @@ class Pairs:
             segment_start = np.zeros(only.segment_end.size + 1, np.int64)
             segment_start[1:] = only.segment_end
             ranges = only.starts, only.stops
-            return cls(only.segment_example, segment_start, only.pairs, *ranges, n_conditions, first, holders)
+            return cls(only.segment_example, segment_start, only.pairs, *ranges, n_conditions, first, holders, columns)
         n_pairs = [block.pairs.size for block in blocks]
         shifts = np.array(places, np.int64) - first
         pairs = np.concatenate([block.pairs for block in blocks])
@@ -312,7 +286,8 @@ class Pairs:
 
     @property
     def nbytes(self) -> int:
-        return self.pairs.nbytes + self.segment_start.nbytes + self.segment_example.nbytes
+        held = self.pairs.nbytes + self.segment_start.nbytes + self.segment_example.nbytes
+        return held + (0 if self.columns is None else self.columns.nbytes)
 
     def score(
         self,
@@ -324,6 +299,9 @@ class Pairs:
         n_threads: int,
     ) -> None:
         """Write the weight of the covered examples of each condition, by class, into `out`, which is zero there."""
+        if self.columns is not None:
+            self.columns.add_weights(weights, covered, classes, out, pool, n_threads, whole=True)
+            return
         if self._is_small(pool) and self.holders is None:
             kernels.weigh(
                 *(self.segment_example, self.segment_start, self.pairs, self.starts, self.stops),
@@ -346,6 +324,9 @@ class Pairs:
 
         Only covered examples count, and `out` must be zero at these conditions.
         """
+        if self.columns is not None:
+            self.columns.add_channels(channels, covered, out, pool, n_threads, whole=True)
+            return
         if self._is_small(pool):
             channels, covered = self._by_holder(channels, covered, held)
             kernels.sum_up(
@@ -366,6 +347,9 @@ class Pairs:
         n_threads: int,
     ) -> None:
         """Add the weight of each covered example to `out`, of thresholds to the tightest one alone."""
+        if self.columns is not None:
+            self.columns.add_weights(weights, covered, classes, out, pool, n_threads, whole=False)
+            return
         if self.holders is not None:
             held = self.holders.weights(np.where(covered, weights, 0), classes, out.shape[1])
 
@@ -392,6 +376,9 @@ class Pairs:
         held: Held | None = None,
     ) -> None:
         """Add the numbers of each covered example to `out`, of thresholds to the tightest one alone."""
+        if self.columns is not None:
+            self.columns.add_channels(channels, covered, out, pool, n_threads, whole=False)
+            return
         self._add_channels(*self._by_holder(channels, covered, held), out, pool, n_threads)
 
     def _by_holder(
@@ -430,7 +417,7 @@ class Pairs:
             stop = min(start + n_threads * AT_ONCE, self.pairs.size)
             cuts = self._segments_at(np.linspace(start, stop, n_threads + 1).astype(np.int64))
             sums = [out, *(np.zeros_like(out) for _ in range(n_threads - 1))]
-            _shared(pool, add, cuts[:-1], cuts[1:], sums)
+            shared(pool, add, cuts[:-1], cuts[1:], sums)
             for other in sums[1:]:
                 out += other
 

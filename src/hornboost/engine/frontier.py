@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hornboost.engine.attributes import Attributes
 from hornboost.engine.blocks import Block, Pairs
+from hornboost.engine.columns import Columns
 from hornboost.engine.joins import FIRST_NEW, Chain
 from hornboost.engine.state import State
 from hornboost.engine.tree import Join, Ref, Spec, with_test
@@ -68,6 +69,12 @@ class Option:
         column = self.attributes.columns[attribute]
         return self.block.ages.test(offset, column.name, column.is_date)
 
+    def columns(self) -> Columns | None:
+        """The conditions as columns, if they are about the examples' own rows."""
+        if self.chain.node != 0 or self.chain.joins or self.block.holders is not None or self.block.ages is not None:
+            return None
+        return Columns.of(self.block, self.attributes.numeric[list(self.block.attributes)])
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NodeOptions:
@@ -84,18 +91,27 @@ class NodeOptions:
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> NodeOptions:
-        """Options in schema order; those over the same holders are weighed at once."""
+        """Options in schema order; those over the same holders are weighed at once, the examples' own columns alone."""
         bounds = tuple(accumulate((option.block.conditions.size for option in options), initial=0))
         packs: list[list[int]] = []
         open_packs: dict[int, tuple[list[int], int]] = {}
+        columns: dict[int, Columns] = {}
         for k, option in enumerate(options):
+            found = option.columns()
+            if found is not None:
+                columns[k] = found
+                packs.append([k])
+                continue
             pack, room = open_packs.get(id(option.block.holders), ([], -1))
             if room < option.block.pairs.size:
                 pack, room = [], MERGE_LIMIT
                 packs.append(pack)
             pack.append(k)
             open_packs[id(option.block.holders)] = pack, room - option.block.pairs.size
-        pairs = tuple(Pairs.of([options[k].block for k in pack], [bounds[k] for k in pack]) for pack in packs)
+        pairs = tuple(
+            Pairs.of([options[k].block for k in pack], [bounds[k] for k in pack], columns.get(pack[0]))
+            for pack in packs
+        )
         ranks: list[int] = []
         for k, option in enumerate(options):
             ranks.append(ranks[-1] if k > 0 and option.chain is options[k - 1].chain else k)
