@@ -98,17 +98,19 @@ def local_client(n: int) -> Iterator[Any]:
     import dask
     from distributed import Client
 
-    with dask.config.set(SETTINGS):
-        cluster = _local_cluster()(
-            n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-        )
     done = threading.Event()
 
     def refill() -> None:
         while not done.wait(AGAIN):
             cluster.scale(n)
 
-    with cluster, Client(cluster) as client:
+    with (
+        dask.config.set(SETTINGS),  # also for workers that are started later
+        _local_cluster()(
+            n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        ) as cluster,
+        Client(cluster) as client,
+    ):
         client.register_plugin(_deaf())
         threading.Thread(target=refill, daemon=True).start()
         try:
