@@ -141,7 +141,8 @@ class DaskParts:
         return self.values([handle])[0]
 
     def values(self, handles: Sequence[Handle]) -> list[Any]:
-        return [handle.value(self._answers(handle.question)) for handle in handles]
+        found = {question: self._answers(question) for question in {handle.question: None for handle in handles}}
+        return [handle.value(found[handle.question]) for handle in handles]
 
     def _answers(self, question: _Question) -> Answers:
         if question.answers is None and question.call is not None:
