@@ -203,10 +203,14 @@ class Measured(DaskParts):
         self.seconds, self.here, self.sent, self.kept, self.received = list[float](), list[float](), 0, 0, 0
         self._asking = self._answered = time.perf_counter()
 
-    def _asked(self, *arguments: Any) -> list[Any]:
+    def _asked(self, work: Callable[..., Any], name: str, *arguments: Any) -> Any:
         self._asking = time.perf_counter()
         self.here.append(self._asking - self._answered)
-        return super()._asked(*arguments)
+        question = super()._asked(work, name, *arguments)
+        if question.call is not None:
+            sent = question.call.caller.sent
+            self.sent += sum(_size(sent(one, k)) for one in question.arguments for k in range(len(question.groups)))
+        return question
 
     def _tasks(self, work: Callable[..., Any], name: str, *arguments: Sequence[Any], **options: Any) -> list[Any]:
         size = sum(_size(one) for each in arguments for one in each)
@@ -216,11 +220,11 @@ class Measured(DaskParts):
             self.sent += size
         return super()._tasks(work, name, *arguments, **options)
 
-    def _gathered(self, futures: list[Any]) -> dict[Any, Any]:
-        found = super()._gathered(futures)
+    def _answers(self, question: Any) -> list[Any]:
+        found = super()._answers(question)
         self._answered = time.perf_counter()
         self.seconds.append(self._answered - self._asking)
-        self.received += sum(_size(one) for one in found.values())
+        self.received += sum(map(_size, found))
         return found
 
 

@@ -1,25 +1,28 @@
-"""Partitions on the workers of a Dask cluster: every result is a future that Dask computes again if its worker dies.
+"""Partitions on the workers of a Dask cluster: they are futures that Dask computes again if their worker dies.
 
-Dask takes some milliseconds for a task, whatever it does, so a worker gets one task a question for all of its
-partitions. It works through them as this process would, and adds up what they say.
+A question goes to each worker once for all of its partitions. The worker works through them as this process would, and
+adds up what they say. A question is a call to the workers that hold them; where one of them does not answer, it is a
+task, which Dask runs wherever the partitions are, or opens them for it.
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import pickle
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
+from hornboost.engine.dask_call import Answers, Argument, Call, Caller, can_call
 from hornboost.engine.parts import Handle, LocalParts, Opener, PerPart
 from hornboost.errors import DataError
 from hornboost.stopping import check
@@ -27,14 +30,16 @@ from hornboost.stopping import check
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-FAN = 8
-"""Results that are added at a time on the way to their sum; so many, or fewer, are added in this process."""
-
 SPENT = 64, 1 << 25
 """Futures that were read, and bytes of them, after which they are let go: a word about each delays the next task."""
 
+TINY = 1 << 14
+"""Bytes that a question carries each time: to leave them out where workers had them in the last one saves nothing."""
+
 LOOK = 5.0
-"""Seconds after which it is looked whether there are workers at all, and whether some of them have nothing to do."""
+"""Seconds after which it is looked whether there are workers at all, whether some have nothing to do, and where the
+partitions are. The next question is asked by tasks: a cluster that has had none for long may be closed as idle.
+"""
 
 PATIENCE = 60.0
 """Seconds without any worker after which work is given up."""
@@ -53,23 +58,43 @@ class _Kept:
 
     value: Any
     small: int
-    sent: Sequence[Any] | None = None
+    sent: Argument | None = None
+
+
+@dataclass(eq=False, slots=True)
+class _Question:
+    """What every group is asked, with its own arguments: by a call, or by tasks where there is none."""
+
+    work: Callable[..., Any]
+    name: str
+    groups: Sequence[Future]
+    arguments: Sequence[Argument]
+    call: Call | None = None
+    tasks: list[Future] | None = None
+    answers: Answers | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Item:
-    """The answer of one partition, which came with those of its neighbours."""
+    """The answer of one partition, which comes with those of its neighbours."""
 
-    future: Future
+    question: _Question
+    group: int
     number: int
+
+    def value(self, answers: Answers) -> Any:
+        return answers[self.group][self.number]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Sum:
-    """The last few parts of a sum, which are added here: that saves the way from worker to worker."""
+    """The answers of all groups, which are added in this process."""
 
+    question: _Question
     add: Callable[[Any, Any], Any]
-    parts: Sequence[Future]
+
+    def value(self, answers: Answers) -> Any:
+        return reduce(self.add, answers)
 
 
 class DaskParts:
@@ -84,6 +109,8 @@ class DaskParts:
         self._cuts: list[int] = []
         self._groups: list[Future] | None = None
         self._coming: dict[int, tuple[str, Future]] = {}
+        self._caller: Caller | None = None
+        self._marks = itertools.count()
         self._looked = self._evened = time.monotonic()
         self._spent: list[Future] = []
         self._spent_bytes = 0
@@ -100,31 +127,45 @@ class DaskParts:
         return math.ceil(self.n / max(len(self._workers()), 1))
 
     def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
-        futures = self._asked(_each, work.__name__, work, *arguments)
+        question = self._asked(_each, work.__name__, work, *arguments)
         return [
-            _Item(future, k)
-            for future, (lo, hi) in zip(futures, pairwise(self._cuts), strict=True)
-            for k in range(hi - lo)
+            _Item(question, k, number)
+            for k, (lo, hi) in enumerate(itertools.pairwise(self._cuts))
+            for number in range(hi - lo)
         ]
 
     def total(self, add: Callable[[Any, Any], Any], work: Callable[..., Any], *arguments: Any) -> Handle:
-        level = self._asked(_total, work.__name__, add, work, *arguments)
-        while len(level) > FAN:
-            groups = [level[k : k + FAN] for k in range(0, len(level), FAN)]
-            with _told():
-                level = [
-                    self.client.submit(_added, add, *group, pure=False) if len(group) > 1 else group[0]
-                    for group in groups
-                ]
-        return _Sum(add, level)
+        return _Sum(self._asked(_total, work.__name__, add, work, *arguments), add)
 
     def value(self, handle: Handle) -> Any:
         return self.values([handle])[0]
 
     def values(self, handles: Sequence[Handle]) -> list[Any]:
-        futures = [future for handle in handles for future in _futures(handle)]
-        found = self._gathered(list(dict.fromkeys(futures)))
-        return [_value(handle, found) for handle in handles]
+        found = {question: self._answers(question) for question in {handle.question: None for handle in handles}}
+        return [handle.value(found[handle.question]) for handle in handles]
+
+    def _answers(self, question: _Question) -> Answers:
+        if question.answers is None and question.call is not None:
+            question.answers = self._heard(question.call, question.groups)
+        if question.answers is None:
+            if question.tasks is None:
+                self._caller = None
+                question.tasks = self._ask_by_tasks(question)
+            found = self._gathered(question.tasks)
+            question.answers = [found[future] for future in question.tasks]
+            self._caller = self._caller or self._found_caller(self._opened())
+        return question.answers
+
+    def _heard(self, call: Call, groups: Sequence[Future]) -> Answers | None:
+        """What a call brings; None where a worker does not answer, or is found to be dead while it is waited for."""
+        try:
+            while not call.is_over(SOON):
+                if self._look_around() and not self._are_at(groups, call.caller.at):
+                    return None
+            with _told():
+                return call.answers()
+        finally:
+            call.give_up()
 
     def _gathered(self, futures: list[Future]) -> dict[Future, Any]:
         while futures:
@@ -148,16 +189,19 @@ class DaskParts:
     def keep(self, value: Any, small: int = 0) -> Handle:
         return _Kept(value, small)
 
-    def _sent(self, kept: _Kept) -> Sequence[Any]:
-        """What each task is given for a value: with each question while it is small, once for all where it is not.
+    def _sent(self, kept: _Kept) -> Argument:
+        """What each group is given for a value: with each question while it is small, once for all where it is not.
 
         Then it lies beside the partitions: were it anywhere else, Dask might take a question, and partitions, there.
         """
         if kept.sent is None:
             groups = self._opened()
             values = self._divided(kept.value)
-            is_small = kept.small and sum(map(_size, values)) <= kept.small
-            kept.sent = values if is_small else self._tasks(_beside, "keep", groups, values)
+            size = sum(map(_size, values)) if kept.small else 0
+            if 0 < size <= kept.small:
+                kept.sent = Argument(values, mark=next(self._marks) if size > TINY else None)
+            else:
+                kept.sent = Argument(self._tasks(_beside, "keep", groups, values), is_task=True)
             kept.value = None
         return kept.sent
 
@@ -165,7 +209,7 @@ class DaskParts:
         """An argument as each task is given it."""
         if not isinstance(value, PerPart):
             return [value] * (len(self._cuts) - 1)
-        return [PerPart(value.of_part[lo:hi]) for lo, hi in pairwise(self._cuts)]
+        return [PerPart(value.of_part[lo:hi]) for lo, hi in itertools.pairwise(self._cuts)]
 
     def is_even(self) -> bool:
         """Whether the threads that there are now, some of which may be new, have as many groups each as they can."""
@@ -177,11 +221,22 @@ class DaskParts:
             held[name] <= math.ceil(most * n) for name, n in threads.items()
         )
 
-    def _holders(self, groups: list[Future]) -> list[str | None]:
+    def _holders(self, groups: Sequence[Future]) -> list[str | None]:
         """The worker of each group, None while it is opened."""
+        return [next(iter(workers), None) for workers in self._who_has(groups)]
+
+    def _who_has(self, groups: Sequence[Future]) -> list[Collection[str]]:
         with _told():
-            found = self.client.who_has(groups)
-        return [next(iter(found[future.key]), None) for future in groups]
+            found = self.client.who_has(list(groups))
+        return [found[future.key] for future in groups]
+
+    def _found_caller(self, groups: Sequence[Future]) -> Caller | None:
+        """Who calls the worker of each group; None while one of them is opened."""
+        at = [worker for worker in self._holders(groups) if worker is not None]
+        return Caller(self.client, at) if len(at) == len(groups) else None
+
+    def _are_at(self, groups: Sequence[Future], at: Sequence[str]) -> bool:
+        return all(worker in workers for worker, workers in zip(at, self._who_has(groups), strict=True))
 
     def _even_out(self) -> None:
         """Open groups that a worker has beyond its threads where threads have none: at one that came for a dead one.
@@ -226,7 +281,7 @@ class DaskParts:
         """Open the partitions now, and tell how many are open each time that there are more."""
         from distributed import wait
 
-        sizes = dict(zip(self._opened(), (hi - lo for lo, hi in pairwise(self._cuts)), strict=True))
+        sizes = dict(zip(self._opened(), (hi - lo for lo, hi in itertools.pairwise(self._cuts)), strict=True))
         pending = set(sizes)
         while pending:
             told(self.n - sum(sizes[future] for future in pending))
@@ -240,18 +295,28 @@ class DaskParts:
             threads = sum(self._wait_for_workers().values())
             n_groups = min(self.n, max(threads, 1))
             self._cuts = [k * self.n // n_groups for k in range(n_groups + 1)]
-            openers = [self.openers[lo:hi] for lo, hi in pairwise(self._cuts)]
+            openers = [self.openers[lo:hi] for lo, hi in itertools.pairwise(self._cuts)]
             self._groups = self._tasks(_open, "open", openers, retries=1)
             _log.info("opening %d partitions on %d workers", self.n, len(self._workers()))
         elif time.monotonic() - self._evened > LOOK:
             self._even_out()
+            self._caller = None
             self._evened = time.monotonic()
         return self._groups
 
-    def _asked(self, work: Callable[..., Any], name: str, *arguments: Any) -> list[Future]:
-        groups = self._opened()
-        own = [self._sent(one) if isinstance(one, _Kept) else self._divided(one) for one in arguments]
-        return self._tasks(work, name, groups, *own)
+    def _asked(self, work: Callable[..., Any], name: str, *arguments: Any) -> _Question:
+        groups = tuple(self._opened())
+        own = [self._sent(one) if isinstance(one, _Kept) else Argument(self._divided(one)) for one in arguments]
+        question = _Question(work, name, groups, own)
+        if self._caller is not None and can_call(groups, own):
+            question.call = self._caller.call(groups, work, own)
+        else:
+            question.tasks = self._ask_by_tasks(question)
+        return question
+
+    def _ask_by_tasks(self, question: _Question) -> list[Future]:
+        own = [argument.of_group for argument in question.arguments]
+        return self._tasks(question.work, question.name, question.groups, *own)
 
     def _tasks(self, work: Callable[..., Any], name: str, *arguments: Sequence[Any], **options: Any) -> list[Future]:
         """A task a group. Dask runs it where its partitions are open, or anywhere.
@@ -282,12 +347,14 @@ class DaskParts:
             check()
             time.sleep(SOON)
 
-    def _look_around(self) -> None:
-        """While results are waited for: whether the work has to end, and whether there is a worker at all."""
+    def _look_around(self) -> bool:
+        """While results are waited for: whether to end, and whether there is a worker at all, if it is time."""
         check()
-        if time.monotonic() - self._looked > LOOK:
-            self._wait_for_workers()
-            self._looked = time.monotonic()
+        if time.monotonic() - self._looked <= LOOK:
+            return False
+        self._wait_for_workers()
+        self._looked = time.monotonic()
+        return True
 
 
 async def _soon(client: Client, futures: list[Future]) -> list[Any] | None:
@@ -301,16 +368,6 @@ async def _soon(client: Client, futures: list[Future]) -> list[Any] | None:
         return None
     found: list[Any] = await client.gather(futures)
     return found
-
-
-def _futures(handle: Handle) -> Sequence[Future]:
-    return [handle.future] if isinstance(handle, _Item) else handle.parts
-
-
-def _value(handle: Handle, found: dict[Future, Any]) -> Any:
-    if isinstance(handle, _Item):
-        return found[handle.future][handle.number]
-    return _added(handle.add, *(found[future] for future in handle.parts))
 
 
 def _size(value: Any) -> int:
@@ -384,12 +441,6 @@ def _alone(group: LocalParts) -> threading.Lock:
 
 def _beside(group: LocalParts, value: Any) -> Any:
     return value
-
-
-def _added(add: Callable[[Any, Any], Any], first: Any, *others: Any) -> Any:
-    for other in others:
-        first = add(first, other)
-    return first
 
 
 def _register_size() -> None:

@@ -12,6 +12,7 @@ from hornboost.data.table import Table
 from hornboost.engine import part as work
 from hornboost.engine.coverage import BLOCK, Coverage, Flags
 from hornboost.engine.part import Setup, new_token
+from hornboost.engine.partitioned import SMALL
 from hornboost.engine.parts import Handle, PerPart
 from hornboost.engine.placement import Placement
 from hornboost.engine.plan import JoinGroup
@@ -32,7 +33,8 @@ class PartitionedCoverage(Coverage):
     def blocks(self, examples: Table) -> Iterator[tuple[int, Flags]]:
         placement, parts = Placement.of(self.database, examples), self.database.parts
         setups = [Setup(self.token, *each, {}, 0, 1) for each in placement.examples(self._looked_at(examples))]
-        found = parts.values(parts.each(work.covered, PerPart(setups), self.token, self._plan))
+        asked = parts.keep(PerPart(setups), small=SMALL)
+        found = parts.values(parts.each(work.covered, asked, self.token, self._plan))
         n_features = len(self.plan.root.features)
         packed = np.empty((examples.n_rows, -(-n_features // 8)), np.uint8)
         for bits, chosen in zip(found, placement.positions, strict=True):
