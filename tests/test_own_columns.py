@@ -98,6 +98,6 @@ def test_an_example_of_several_rows_has_no_slot() -> None:
     swapped = block.pairs.copy()
     thresholds = np.flatnonzero((swapped >= block.starts[0]) & (swapped < block.stops[0]))
     swapped[thresholds[0]] = block.starts[0] + (swapped[thresholds[0]] + 1 - block.starts[0]) % 7
-    assert columns.Columns.of(block, numeric) is not None
+    assert columns.OwnColumns.of(block, numeric) is not None
     block.pairs[:] = swapped
-    assert columns.Columns.of(block, numeric) is None
+    assert columns.OwnColumns.of(block, numeric) is None

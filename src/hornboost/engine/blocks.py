@@ -18,7 +18,7 @@ from hornboost.engine import union_kernels
 from hornboost.engine.ages import NO_AGES, Ages, ages_behind
 from hornboost.engine.attributes import Inputs, Layout
 from hornboost.engine.closing import closable
-from hornboost.engine.columns import LARGE, Columns
+from hornboost.engine.columns import LARGE, OwnColumns
 from hornboost.engine.holders import Holders
 from hornboost.engine.reach import AT_ONCE, Codes, Floats, Longs, Reach
 from hornboost.engine.threads import shared
@@ -235,11 +235,11 @@ class Pairs:
     n_conditions: int
     first: int = 0
     holders: Holders | None = None
-    columns: Columns | None = None
+    columns: OwnColumns | None = None
     """The same for a single block of conditions on the examples' own rows: sooner summed up."""
 
     @classmethod
-    def of(cls, blocks: Sequence[Block], places: Sequence[int] = (0,), columns: Columns | None = None) -> Pairs:
+    def of(cls, blocks: Sequence[Block], places: Sequence[int] = (0,), columns: OwnColumns | None = None) -> Pairs:
         """The blocks' segments one after the other, or by example; a single block's arrays are shared, not copied.
 
         All of them have the same holders, or none. `places` is where the conditions of each begin in the group.

@@ -37,7 +37,7 @@ class Places(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Columns:
+class OwnColumns:
     """The slot of each example, a row, in each column of a block, and where slots and conditions of a column begin.
 
     It gives the same sums as the pairs of the block in less than half the time: of a number there is one slot and not
@@ -48,7 +48,7 @@ class Columns:
     places: Places
 
     @classmethod
-    def of(cls, block: Block, numeric: NDArray[np.bool_]) -> Columns | None:
+    def of(cls, block: Block, numeric: NDArray[np.bool_]) -> OwnColumns | None:
         """Those of a block whose examples have one row each; None where one has several, or a column too many values.
 
         Or where there are few columns. `numeric` says which of the block's attributes are numbers.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hornboost.engine.attributes import Attributes
 from hornboost.engine.blocks import Block, Pairs
-from hornboost.engine.columns import Columns
+from hornboost.engine.columns import OwnColumns
 from hornboost.engine.joins import FIRST_NEW, Chain
 from hornboost.engine.state import State
 from hornboost.engine.tree import Join, Ref, Spec, with_test
@@ -69,11 +69,11 @@ class Option:
         column = self.attributes.columns[attribute]
         return self.block.ages.test(offset, column.name, column.is_date)
 
-    def columns(self) -> Columns | None:
+    def columns(self) -> OwnColumns | None:
         """The conditions as columns, if they are about the examples' own rows."""
         if self.chain.node != 0 or self.chain.joins or self.block.holders is not None or self.block.ages is not None:
             return None
-        return Columns.of(self.block, self.attributes.numeric[list(self.block.attributes)])
+        return OwnColumns.of(self.block, self.attributes.numeric[list(self.block.attributes)])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,7 +95,7 @@ class NodeOptions:
         bounds = tuple(accumulate((option.block.conditions.size for option in options), initial=0))
         packs: list[list[int]] = []
         open_packs: dict[int, tuple[list[int], int]] = {}
-        columns: dict[int, Columns] = {}
+        columns: dict[int, OwnColumns] = {}
         for k, option in enumerate(options):
             found = option.columns()
             if found is not None:
