@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from hornboost.engine.key_kernels import Codes, Int, Longs, Mask
 from hornboost.jit import jit
 
-Slots = NDArray[np.uint16]
+SlotNumbers = NDArray[np.uint16]
 
 
 @jit
-def slots_of(segment_end: Longs, pairs: Codes, bases: Longs, firsts: Longs, n_thresholds: Longs, slots: Slots) -> bool:
+def slots_of(segment_end: Longs, pairs: Codes, bases: Longs, firsts: Longs, n_thresholds: Longs, slots: SlotNumbers) -> bool:
     """Fill in the slot of each example, a row, in each column; False where an example has more than one value.
 
     An example's pairs come column after column. Of a number there are two: the tightest thresholds in both directions.
@@ -47,7 +47,7 @@ def slots_of(segment_end: Longs, pairs: Codes, bases: Longs, firsts: Longs, n_th
 
 
 @jit
-def add_channels(lo: Int, hi: Int, slots: Slots, bases: Longs, channels: Longs, covered: Mask, table: Longs) -> None:
+def add_channels(lo: Int, hi: Int, slots: SlotNumbers, bases: Longs, channels: Longs, covered: Mask, table: Longs) -> None:
     """Add each covered example's signed numbers, a column a channel, to its slot of every column; examples lo..hi."""
     n_channels, n_columns = np.uint64(channels.shape[1]), np.uint64(slots.shape[1])
     cells = table.reshape(-1)
@@ -70,7 +70,7 @@ def add_channels(lo: Int, hi: Int, slots: Slots, bases: Longs, channels: Longs, 
 
 @jit
 def add_weights(
-    lo: Int, hi: Int, slots: Slots, bases: Longs, weights: Longs, covered: Mask, classes: Codes, table: Longs
+    lo: Int, hi: Int, slots: SlotNumbers, bases: Longs, weights: Longs, covered: Mask, classes: Codes, table: Longs
 ) -> None:
     """Add the weight of each covered example to its slot of every column, by class; examples lo..hi."""
     n_classes, n_columns = np.uint64(table.shape[1]), np.uint64(slots.shape[1])
@@ -104,7 +104,7 @@ def put(table: Longs, bases: Longs, firsts: Longs, n_thresholds: Longs, out: Lon
 
 @jit
 def sum_up(
-    slots: Slots,
+    slots: SlotNumbers,
     bases: Longs,
     firsts: Longs,
     n_thresholds: Longs,
@@ -121,7 +121,7 @@ def sum_up(
 
 @jit
 def weigh(
-    slots: Slots,
+    slots: SlotNumbers,
     bases: Longs,
     firsts: Longs,
     n_thresholds: Longs,

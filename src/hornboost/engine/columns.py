@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine import column_kernels as kernels
-from hornboost.engine.column_kernels import Slots
+from hornboost.engine.column_kernels import SlotNumbers
 from hornboost.engine.reach import AT_ONCE, Codes, Longs
 from hornboost.engine.threads import shared
 
@@ -25,10 +25,10 @@ FEW = 8
 """Fewer columns than these are summed up as soon by pairs, together with the conditions behind joins."""
 
 MOST = np.iinfo(np.uint16).max
-"""Slots of a column at most."""
+"""SlotNumbers of a column at most."""
 
 
-class Places(NamedTuple):
+class SlotPlaces(NamedTuple):
     """Where the slots of each column begin and all of them end, its first condition, and its thresholds a direction."""
 
     bases: Longs
@@ -44,8 +44,8 @@ class OwnColumns:
     two thresholds, and it takes two bytes and not eight.
     """
 
-    slots: Slots
-    places: Places
+    slots: SlotNumbers
+    places: SlotPlaces
 
     @classmethod
     def of(cls, block: Block, numeric: NDArray[np.bool_]) -> OwnColumns | None:
@@ -64,7 +64,7 @@ class OwnColumns:
         sizes = np.diff(firsts, append=block.conditions.size) - n_thresholds + 1
         if sizes.max() > MOST:
             return None
-        places = Places(np.append(0, np.cumsum(sizes)), firsts, n_thresholds)
+        places = SlotPlaces(np.append(0, np.cumsum(sizes)), firsts, n_thresholds)
         slots = np.empty((n_examples, firsts.size), np.uint16)
         return cls(slots, places) if kernels.slots_of(block.segment_end, block.pairs, *places, slots) else None
 
