@@ -20,7 +20,9 @@ SlotNumbers = NDArray[np.uint16]
 
 
 @jit
-def slots_of(segment_end: Longs, pairs: Codes, bases: Longs, firsts: Longs, n_thresholds: Longs, slots: SlotNumbers) -> bool:
+def slots_of(
+    segment_end: Longs, pairs: Codes, bases: Longs, firsts: Longs, n_thresholds: Longs, slots: SlotNumbers
+) -> bool:
     """Fill in the slot of each example, a row, in each column; False where an example has more than one value.
 
     An example's pairs come column after column. Of a number there are two: the tightest thresholds in both directions.
@@ -47,7 +49,9 @@ def slots_of(segment_end: Longs, pairs: Codes, bases: Longs, firsts: Longs, n_th
 
 
 @jit
-def add_channels(lo: Int, hi: Int, slots: SlotNumbers, bases: Longs, channels: Longs, covered: Mask, table: Longs) -> None:
+def add_channels(
+    lo: Int, hi: Int, slots: SlotNumbers, bases: Longs, channels: Longs, covered: Mask, table: Longs
+) -> None:
     """Add each covered example's signed numbers, a column a channel, to its slot of every column; examples lo..hi."""
     n_channels, n_columns = np.uint64(channels.shape[1]), np.uint64(slots.shape[1])
     cells = table.reshape(-1)
