@@ -11,7 +11,7 @@ import pytest
 from dated_databases import dated_case
 from hornboost import Database
 from hornboost.data.table import Table
-from hornboost.engine import Engine, Numbers, State, Visible, make_engine, reaching
+from hornboost.engine import Engine, Numbers, State, Visible, columns, make_engine, reaching
 from hornboost.engine.partitioned import PartitionedEngine
 from in_parts import in_parts
 from random_databases import random_case
@@ -94,6 +94,7 @@ def look_around(seed: int, here: Engine, there: Engine, visible: Visible | None)
 @pytest.mark.parametrize("by_marks", [False, True])
 def test_the_engine_over_partitions_is_the_engine(dated: bool, by_marks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reaching, "pays", lambda held, rows: by_marks)
+    monkeypatch.setattr(columns, "FEW", 1 if by_marks else columns.FEW)
     for seed in range(8):
         database, examples = random_examples(seed, dated)
         rng = Random(seed)
