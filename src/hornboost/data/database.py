@@ -21,7 +21,7 @@ from hornboost.data.doubts import likely_identifiers
 from hornboost.data.frames import encode_rows, examples_frame, with_cutoff
 from hornboost.data.index import KeyIndex
 from hornboost.data.labels import LabelKind
-from hornboost.data.model_columns import ModelColumn, is_read_as
+from hornboost.data.model_columns import ModelColumn, is_read_as, with_booleans
 from hornboost.data.partitionable import Partitionable
 from hornboost.data.readable import Readable
 from hornboost.data.schema import Schema, Task
@@ -124,9 +124,15 @@ class Database(Partitionable, Readable, Splittable):
         """Give this database with a model's columns in the types that the model knows, keys joined as there, where
         those here were inferred.
         """
-        if self._again is None or is_read_as(self._built.tables, columns):
-            return self
-        return type(self)(**self._again(model=columns))
+        found = self
+        if self._again is not None and not is_read_as(self._built.tables, columns):
+            found = type(self)(**self._again(model=columns))
+        tables = None if self.stored is not None else with_booleans(found.tables, columns)
+        if tables is None:
+            return found
+        spelled = object.__new__(type(self))
+        spelled.__setstate__({**found.__getstate__(), "_built": replace(found._built, tables=tables)})
+        return spelled
 
     @property
     def tables(self) -> Mapping[str, Table]:

@@ -19,7 +19,7 @@ from hornboost.data.table import Column, Table
 from hornboost.data.text_dates import TextDates, as_dates, check_order, known_text, plain_dates
 from hornboost.data.text_numbers import among_numbers, only_numbers
 from hornboost.data.times import encode_time, mixed_zones, one_time
-from hornboost.data.values import check_unicode, natural_type, stored_type, to_text, value_text
+from hornboost.data.values import boolean_text, check_unicode, natural_type, stored_type, to_text, value_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.duration import duration_text
 from hornboost.logic.moment import LAST, moment_text
@@ -294,6 +294,8 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
     try:
         codes, distinct = factorize(values)
         texts = to_text(distinct).to_pylist()
+        if column.stored == "boolean":
+            texts = [text if text is None else boolean_text(text) or text for text in texts]
     except NotImplementedError:
         raise DataError(f"{place}: values of type '{values.type}' are no text; convert the column") from None
     categories = column.categories

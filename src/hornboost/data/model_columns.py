@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
+import numpy as np
+
+from hornboost.data.convert import remap
 from hornboost.data.date_forms import order_of
 from hornboost.data.describe import type_name
 from hornboost.data.table import Column, Table
+from hornboost.data.values import boolean_text
 
 
 class ModelColumn(Protocol):
@@ -46,3 +51,33 @@ def _is_alike(found: Column, column: ModelColumn) -> bool:
     respelled = column.type == "nominal" and found.stored == "text" and column.stored not in (None, "text", "integer")
     orders = {order_of(found.stored), order_of(column.stored)} - {None} if column.type == "date" else ()
     return type_name(found) == column.type and not respelled and len(orders) < 2
+
+
+def with_booleans(
+    tables: Mapping[str, Table], columns: Mapping[tuple[str, str], ModelColumn]
+) -> dict[str, Table] | None:
+    """The tables, in which what a model knows as booleans is spelled so, as 0 and 1 of SQLite; None where all are."""
+    found: dict[str, dict[str, Column]] = {}
+    for (table, name), column in columns.items():
+        here = tables[table].columns.get(name) if table in tables else None
+        if here is not None and column.type == "nominal" and column.stored == "boolean":
+            spelled = _as_booleans(here)
+            if spelled is not None:
+                found.setdefault(table, {})[name] = spelled
+    if not found:
+        return None
+    return {
+        name: replace(table, columns={**table.columns, **found[name]}) if name in found else table
+        for name, table in tables.items()
+    }
+
+
+def _as_booleans(column: Column) -> Column | None:
+    if column.stored == "boolean" or column.categories is None:
+        return None
+    words = [boolean_text(word) for word in column.categories]
+    if not words or None in words:
+        return None
+    categories = np.array(sorted(set(words), key=str), dtype=object)
+    codes = remap(column.codes, np.array([list(categories).index(word) for word in words], dtype=np.int32))
+    return replace(column, values=codes, categories=categories, stored="boolean")

@@ -179,6 +179,18 @@ def _float_text(number: Any) -> str | None:
     return str(int(number)) if abs(number) < 2**63 and number == int(number) else str(number)
 
 
+_BOOLEANS = {"true": "true", "t": "true", "1": "true", "false": "false", "f": "false", "0": "false"}
+
+
+def boolean_text(word: str) -> str | None:
+    """The text of a boolean that files and databases without such a type write in other ways; None of other words.
+
+    >>> boolean_text("True"), boolean_text("0"), boolean_text("yes")
+    ('true', 'false', None)
+    """
+    return _BOOLEANS.get(word.lower())
+
+
 def value_text(value: Any) -> str:
     """A single Python value as nominal text, by the same rules as `to_text`.
 

@@ -19,6 +19,7 @@ from hornboost.data import Database
 from hornboost.data.bins import MAX_BINS
 from hornboost.data.distances import unreached
 from hornboost.errors import DataError, ModelError
+from hornboost.estimators.classes import plain_labels
 from hornboost.estimators.examples import Targets, Training
 from hornboost.estimators.interrupts import ALL_DONE, ends_early, keep, limit
 from hornboost.estimators.relational import RelationalModel
@@ -295,7 +296,7 @@ class Booster(WithWorkers, RelationalModel):
         if eval_set is None:
             return
         X, y = _pair(eval_set)
-        rows, labels = self._rows(X), column_or_1d(y)
+        rows, labels = self._rows(X), column_or_1d(plain_labels(y))
         if len(labels) != len(rows):
             raise DataError(
                 f"eval_set: X has {len(rows)} rows and y has {len(labels)}; they must have the same number."

@@ -51,6 +51,22 @@ def check_no_bytes(y: Any) -> None:
         )
 
 
+def plain_labels(y: Any) -> Any:
+    """Labels as they came, but booleans and integers of pandas' nullable types as NumPy's.
+
+    Scikit-learn would make floats of them.
+
+    >>> import pandas as pd
+    >>> plain_labels(pd.Series([True, False], dtype="boolean")).tolist(), plain_labels(["a"])
+    ([True, False], ['a'])
+    """
+    dtype = getattr(y, "dtype", None)
+    is_nullable = (
+        dtype is not None and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") in ("b", "i", "u")
+    )
+    return np.asarray(y) if is_nullable else y
+
+
 def class_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The classes in order, and the position of each label among them, as `numpy.unique` tells, which sorts all texts.
 

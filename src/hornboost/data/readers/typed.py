@@ -17,7 +17,7 @@ from hornboost.data.source import ArrowSource, DatedSource, Source
 from hornboost.data.text_dates import as_dates, check_order, known_text, taken, tokens_in, without_tokens
 from hornboost.data.text_numbers import among_numbers, only_numbers, uses_commas, with_points
 from hornboost.data.times import check_zones
-from hornboost.data.values import as_integers, stored_type, to_text
+from hornboost.data.values import as_integers, boolean_text, stored_type, to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -247,7 +247,7 @@ def _respelled(word: str, stored: str | None) -> str:
 
     try:
         if stored == "boolean":
-            return word.lower() if word.lower() in ("true", "false") else word
+            return boolean_text(word) or word
         if stored in ("date", "timestamp", "timestamptz"):
             moment = parse_moments(pa.array([word]))
             kind = pa.date32() if stored == "date" else pa.timestamp("us")
