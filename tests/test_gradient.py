@@ -200,6 +200,14 @@ def test_a_class_of_weight_0_is_left_out():
     assert str(clf.rules_) == str(without.rules_)
 
 
+def test_a_class_of_one_example_keeps_its_share_where_nothing_tells_of_it():
+    x = np.random.default_rng(0).random((400, 1))
+    y = np.where(np.arange(400) == 7, "rare", "usual")
+    model = hb.HornBoostClassifier(random_state=0).fit(x, y)
+    rare = model.predict_proba(np.random.default_rng(1).random((1000, 1)))[:, 0]
+    assert 0.001 < np.median(rare) < 0.005
+
+
 def test_single_tables_are_learned_well():
     X, y = load_breast_cancer(return_X_y=True)
     model = hb.HornBoostClassifier(random_state=0)

@@ -64,6 +64,14 @@ def folds(training: Training, seed: int, groups: Sequence[str] = ()) -> Iterator
             yield held_out
 
 
+def never_held_out(training: Training, held_outs: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
+    """The classes of which no fold holds out an example, such as those that have one only."""
+    if not training.labels or not held_outs:
+        return np.empty(0, np.intp)
+    held = np.logical_or.reduce(held_outs)
+    return np.setdiff1d(training.y, training.y[held])
+
+
 def _folds_of_groups(training: Training, seed: int, groups: Sequence[str]) -> Iterator[NDArray[np.bool_]]:
     values, of_value = np.unique(group_values(training, groups), return_inverse=True)
     place = np.empty(len(values), np.int64)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.boosting.descent import Descent
+from hornboost.boosting.folds import never_held_out
 from hornboost.estimators.examples import Training
 from hornboost.learners.hypotheses import Floats
 from hornboost.learners.losses import average
@@ -64,6 +65,9 @@ DONE = 5e-4
 And no setting is tried that can only save more of it. Where labels have no noise, hundreds of rounds would go by while
 each example's probability comes nearer to 1.
 """
+
+MOST_STANDING = 1_000_000
+"""Held-out examples that stand for others at most; beyond, a class that is never held out is next to nothing."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -274,8 +278,9 @@ def tried(
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
+    unseen = never_held_out(training, held_outs)
     folds = [
-        _Fold(training, descend(setting, np.where(held_out, 0.0, training.weights), number), held_out)
+        _Fold(training, descend(setting, np.where(held_out, 0.0, training.weights), number), held_out, unseen)
         for number, held_out in enumerate(held_outs)
     ]
     most = min(most_rounds, MOST_ROUNDS)
@@ -286,7 +291,7 @@ def tried(
     is_raced = best is not None
     with learning() as ending:
         if best is not None and (scouted := _scouted(folds[0], setting, best, others, most)) is not None:
-            if not _goes_further(training, setting, descend, held_outs[0], best):
+            if not _goes_further(training, setting, descend, held_outs[0], unseen, best):
                 return scouted
             is_raced = False
         for number in range(1, most + 1):
@@ -319,11 +324,24 @@ def tried(
 
 
 class _Fold:
-    """Boosting on what a fold leaves, and the loss on what it holds out after each round."""
+    """Boosting on what a fold leaves, and the loss on what it holds out after each round.
 
-    def __init__(self, training: Training, descent: Descent, held_out: NDArray[np.bool_]) -> None:
+    Nothing is known of new examples of a class that is never held out (`unseen`), so that any that is held out may
+    stand for one, with its part of the weight of the class. Else nothing would speak against ever smaller
+    probabilities of the class.
+    """
+
+    def __init__(
+        self, training: Training, descent: Descent, held_out: NDArray[np.bool_], unseen: NDArray[np.intp]
+    ) -> None:
         self.descent, self.places = descent, np.flatnonzero(held_out)
         self.y, self.weights = training.y[self.places], training.weights[self.places]
+        if len(unseen) and len(unseen) * len(self.places) <= MOST_STANDING:
+            of_class = [float(training.weights[training.y == label].sum()) for label in unseen]
+            shares = self.weights / float(training.weights.sum())
+            self.weights = np.concatenate([self.weights, *(weight * shares for weight in of_class)])
+            self.y = np.concatenate([self.y, np.repeat(np.asarray(unseen, self.y.dtype), len(self.places))])
+            self.places = np.tile(self.places, 1 + len(unseen))
         self.mass = float(self.weights.sum())
         self.start = descent.loss.mean(self.y, descent.scores[self.places], self.weights)
         self.losses: list[float] = []
@@ -370,7 +388,12 @@ def _scouted(fold: _Fold, setting: Setting, best: Trial, others: Sequence[Trial]
 
 
 def _goes_further(
-    training: Training, setting: Setting, descend: Descend, held_out: NDArray[np.bool_], best: Trial
+    training: Training,
+    setting: Setting,
+    descend: Descend,
+    held_out: NDArray[np.bool_],
+    unseen: NDArray[np.intp],
+    best: Trial,
 ) -> bool:
     """Whether clauses that may say more find something where those of the best setting have ended, on one fold.
 
@@ -382,12 +405,12 @@ def _goes_further(
     if math.isfinite(descend(setting, weights, None).max_rules):
         return False  # the rules so far would count, too
     if not best.scores:
-        again = _Fold(training, descend(best.setting, weights, None), held_out)
+        again = _Fold(training, descend(best.setting, weights, None), held_out, unseen)
         again.boost(len(best.losses))
         best.scores.append(again.descent.scores)
 
     def onwards(setting: Setting) -> float:
-        further = _Fold(training, descend(setting, weights, None), held_out)
+        further = _Fold(training, descend(setting, weights, None), held_out, unseen)
         further.descent.scores = best.scores[0].copy()
         further.boost(EARLY)
         return further.losses[-1]
