@@ -262,3 +262,29 @@ def test_the_cutoffs_of_other_examples_decide_what_they_see() -> None:
     X, _ = db.examples()
     with pytest.raises(DataError, match="taken"):
         db.encode(X.drop(columns="taken"))
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "TIMESTAMPTZ"])
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+@pytest.mark.parametrize("source", ["folder", "frames"])
+def test_text_with_offsets_is_compared_as_instants_whatever_the_session(
+    source: str, zone: str, kind: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    moments = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 172_800, 200), unit="s")
+    minutes = rng.choice([0, 330, -660], 200)
+    offsets = pd.Series(minutes).map({0: "Z", 330: "+05:30", -660: "-11:00"})
+    text = (moments + pd.to_timedelta(minutes, unit="min")).strftime("%Y-%m-%dT%H:%M:%S") + offsets
+    rows = pd.DataFrame({"id": range(200), "at": text, "y": np.where(moments > "2024-01-02", "late", "early")})
+    task: dict[str, Any] = {"target": "t", "key": "id", "label": "y", "positive": "late"}
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    from_folder = source == "folder"
+    db = hb.Database.from_folder(tmp_path, **task) if from_folder else hb.Database.from_frames({"t": rows}, **task)
+    X, y = db.examples()
+    model = hb.HornBoostClassifier(db, rounds=2, max_literals=1, random_state=0).fit(X, y)
+    assert list(model.predict(X)) == list(y)
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE t AS SELECT id, CAST(at AS {kind}) AS at FROM rows")
+    connection.execute(f"SET timezone = '{zone}'")
+    scored = connection.sql(model.to_sql("duckdb")).df().sort_values("id")
+    assert list(scored["prediction"]) == list(y)

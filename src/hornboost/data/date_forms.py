@@ -18,6 +18,7 @@ UNKNOWN = "unknown"
 """The order where no number is above 12, so that each of both may be the day."""
 
 _TIME = r"(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]{1,6})?))?)?"
+_OFFSET = re.compile(r":[0-9.]+\s*(Z|[+-][0-9:]+)\s*$")
 _YEAR_LAST = re.compile(rf"([0-9]{{1,2}})([./-])([0-9]{{1,2}})\2([0-9]{{4}}){_TIME}", re.ASCII)
 _YEAR_FIRST = re.compile(rf"([0-9]{{4}})([./-])([0-9]{{1,2}})\2([0-9]{{1,2}}){_TIME}", re.ASCII)
 
@@ -53,7 +54,10 @@ def order_in(words: Iterable[str]) -> str | None:
 
 
 def parse_moments(distinct: pa.Array) -> pa.Array | str:
-    """Text as dates or as timestamps, the empty one as null; the first text that is neither, if there is one."""
+    """Text as dates or as timestamps, the empty one as null; the first text that is neither, if there is one.
+
+    Where offsets from UTC are written, these are timestamps with a zone: a database compares them as such, too.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -64,13 +68,14 @@ def parse_moments(distinct: pa.Array) -> pa.Array | str:
             return text.cast(kind)
         except pa.ArrowInvalid:
             continue
-    counts = []
+    counts, has_offset = [], False
     for word in text.to_pylist():
         try:
             counts.append(None if word is None else exact_moment(word.strip()))
         except ValueError:
             return str(word)
-    return pa.array(counts, pa.int64()).view(pa.timestamp("us"))
+        has_offset = has_offset or (word is not None and _OFFSET.search(word) is not None)
+    return pa.array(counts, pa.int64()).view(pa.timestamp("us", "UTC" if has_offset else None))
 
 
 def parse_dates(distinct: pa.Array, order: str | None = None) -> tuple[pa.Array | str, str | None]:
