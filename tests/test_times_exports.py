@@ -275,16 +275,16 @@ def test_text_with_offsets_is_compared_as_instants_whatever_the_session(
     minutes = rng.choice([0, 330, -660], 200)
     offsets = pd.Series(minutes).map({0: "Z", 330: "+05:30", -660: "-11:00"})
     text = (moments + pd.to_timedelta(minutes, unit="min")).strftime("%Y-%m-%dT%H:%M:%S") + offsets
-    rows = pd.DataFrame({"id": range(200), "at": text, "y": np.where(moments > "2024-01-02", "late", "early")})
+    given = pd.DataFrame({"id": range(200), "paid": text, "y": np.where(moments > "2024-01-02", "late", "early")})
     task: dict[str, Any] = {"target": "t", "key": "id", "label": "y", "positive": "late"}
-    rows.to_csv(tmp_path / "t.csv", index=False)
+    given.to_csv(tmp_path / "t.csv", index=False)
     from_folder = source == "folder"
-    db = hb.Database.from_folder(tmp_path, **task) if from_folder else hb.Database.from_frames({"t": rows}, **task)
+    db = hb.Database.from_folder(tmp_path, **task) if from_folder else hb.Database.from_frames({"t": given}, **task)
     X, y = db.examples()
     model = hb.HornBoostClassifier(db, rounds=2, max_literals=1, random_state=0).fit(X, y)
     assert list(model.predict(X)) == list(y)
     connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE t AS SELECT id, CAST(at AS {kind}) AS at FROM rows")
+    connection.execute(f"CREATE TABLE t AS SELECT id, CAST(paid AS {kind}) AS paid FROM given")
     connection.execute(f"SET timezone = '{zone}'")
     scored = connection.sql(model.to_sql("duckdb")).df().sort_values("id")
     assert list(scored["prediction"]) == list(y)
