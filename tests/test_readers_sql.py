@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -308,3 +309,17 @@ def test_postgres_refuses_bad_input(postgres):
         Database.from_postgres("postgresql://nobody@localhost:1/none?connect_timeout=2", "loan")
     with pytest.raises(DataError, match=r"there are no tables in the schema 'empty'"):
         Database.from_postgres(postgres, "loan", schema="empty")
+
+
+def test_a_foreign_key_of_several_columns_is_said_to_be_followed_by_one_at_a_time(tmp_path: Path) -> None:
+    connection = duckdb.connect(str(tmp_path / "orders.duckdb"))
+    connection.execute(
+        "CREATE TABLE orders (company TEXT, number INTEGER, late TEXT, PRIMARY KEY (company, number));"
+        "CREATE TABLE items (company TEXT, number INTEGER, price DOUBLE,"
+        " FOREIGN KEY (company, number) REFERENCES orders (company, number));"
+        "INSERT INTO orders VALUES ('a', 1, 'yes'), ('b', 1, 'no'); INSERT INTO items VALUES ('a', 1, 2.5)"
+    )
+    connection.close()
+    db = Database.from_duckdb(tmp_path / "orders.duckdb", target="orders", label="late")
+    (sentence,) = (one for one in db.warnings if "together" in one)
+    assert sentence.startswith("items refers to orders by company and number together")

@@ -14,7 +14,7 @@ from hornboost.data.built import Built, FoldValues, Labelled, Target
 from hornboost.data.convert import encode_nominal, factorize, factorize_keys, to_moments, to_numbers
 from hornboost.data.date_forms import with_order
 from hornboost.data.domain import Domain
-from hornboost.data.doubts import about_spellings
+from hornboost.data.doubts import about_composite_keys, about_spellings
 from hornboost.data.labels import MANY, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
@@ -54,7 +54,7 @@ def hidden_columns(schema: Schema, task: Task) -> set[tuple[str, str]]:
 def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     """Encode what the task lets a learner see, column by column."""
     check_cutoff(schema, task)
-    warnings = list(_check_columns(schema, task, sources))
+    warnings = [*_check_columns(schema, task, sources), *about_composite_keys(schema)]
     target = sources[task.table]
     if target.n_rows == 0:
         raise DataError(

@@ -5,7 +5,7 @@ and row numbers that rules could learn by heart.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,8 @@ from hornboost.logic.moment import is_moment
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from hornboost.data.schema import Schema
 
 _ORDERS = (*ORDERS, "year-first")
 
@@ -41,6 +43,21 @@ _LIKE_A_DATE = re.compile(
     r"([ T][0-9]{1,2}:[0-9]{2}.*)?",
     re.ASCII | re.IGNORECASE,
 )
+
+
+def about_composite_keys(schema: Schema) -> Iterator[str]:
+    """Which tables refer to another by several columns together, of which joins follow one at a time."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for link in schema.foreign_keys:
+        found.setdefault((link.table, link.to_table), {})[link.to_column] = link.column
+    for (table, to_table), columns in found.items():
+        key = schema.tables[to_table].primary_key if to_table in schema.tables else ()
+        if len(key) > 1 and set(key) <= set(columns):
+            names = " and ".join(columns[name] for name in key)
+            yield (
+                f"{table} refers to {to_table} by {names} together: a join, and each aggregate, follows one of them; "
+                "to count what belongs together, give both tables one column that holds all of them"
+            )
 
 
 def is_like_a_date(word: str) -> bool:
