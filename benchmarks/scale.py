@@ -10,12 +10,13 @@ worker processes, and compares the bytes of the models. `kills` sends SIGKILL to
 random moments of fits and compares as well. `steps` gives the time and the bytes of a step for 1 to 16 partitions: a
 step is a question to all partitions (take a refinement, which ones there are then, and what they weigh) and the answer.
 `overhead` compares two worker processes, a partition each, with two threads in one process, and tells what both
-partitions take in one process and what Dask takes for tasks that do nothing.
+partitions take in one process, and what Dask takes for a question and for tasks that do nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import operator
 import os
 import pickle
 import random
@@ -285,7 +286,8 @@ def overhead(place: Path, asked: argparse.Namespace) -> None:
                 fit()
                 wall = time.perf_counter() - started
                 took[name].append(Took(wall, _processors(client) - busy))
-        trip = _round_trip(client)
+        question = _round_trip(partial(_question, parts.on(client).parts))
+        tasks = _round_trip(partial(_two_tasks, client))
     first = {name: found[0] for name, found in took.items()}
     best = {name: Took(*map(min, zip(*found[1:], strict=True))) for name, found in took.items()}
     threads, processes = best["threads"], best["processes"]
@@ -296,19 +298,31 @@ def overhead(place: Path, asked: argparse.Namespace) -> None:
         f"({processes.processors:.2f} s), {processes.wall / threads.wall:.2f} times; medians {middle['threads']:.2f} s "
         f"and {middle['processes']:.2f} s, {middle['processes'] / middle['threads']:.2f} times; the first fit, "
         f"partitions opened and kernels loaded, {first['threads'].wall:.2f} s and {first['processes'].wall:.2f} s; "
-        f"both partitions in one process, one after the other, {best['partitions'].wall:.2f} s; two tasks that do "
-        f"nothing, {1000 * trip:.0f} ms"
+        f"both partitions in one process, one after the other, {best['partitions'].wall:.2f} s; a question with "
+        f"nothing to do, {1000 * question:.1f} ms, and two tasks of that kind, {1000 * tasks:.1f} ms"
     )
 
 
-def _round_trip(client: Any) -> float:
+def _round_trip(ask: Callable[[], object]) -> float:
     """Seconds from asking two workers for nothing to having it."""
     took = []
-    for number in range(31):
+    for _ in range(31):
         started = time.perf_counter()
-        client.gather(client.map(abs, [2 * number, 2 * number + 1], pure=False))
+        ask()
         took.append(time.perf_counter() - started)
     return statistics.median(took[1:])
+
+
+def _question(parts: Any) -> None:
+    parts.value(parts.total(operator.add, _nothing))
+
+
+def _nothing(part: Any) -> int:
+    return 0
+
+
+def _two_tasks(client: Any) -> None:
+    client.gather(client.map(abs, [-1, 1], pure=False))
 
 
 def _processors(client: Any) -> float:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 SMALL = 1 << 20
-"""Bytes of the numbers of all examples that go along with every question: a trip of their own takes longer."""
+"""Bytes of the numbers of all examples that go along with questions: a trip of their own takes longer."""
 
 
 class PartitionedEngine(Engine):
