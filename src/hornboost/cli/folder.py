@@ -13,6 +13,7 @@ import numpy as np
 
 from hornboost.data.describe import type_name
 from hornboost.data.frames import moments_of_numbers
+from hornboost.data.labels import LabelKind
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.schema_file import write_schema
 from hornboost.data.values import to_text, value_text
@@ -67,11 +68,23 @@ def _tables(database: Database) -> dict[str, pa.Table]:
     }
     target = database.target
     if target.label is not None:
-        texts = np.full(database.tables[target.table].n_rows, None, dtype=object)
-        rows, labels = database.labels()
-        texts[rows] = [None if value is None or value != value else value_text(value) for value in labels]
-        columns[target.table][target.label] = pa.array(texts, pa.string())
+        columns[target.table][target.label] = _labels(database)
     return {name: pa.table(found) for name, found in columns.items()}
+
+
+def _labels(database: Database) -> pa.Array:
+    """The label of each row of the target: numbers where these are predicted, else the names of the classes."""
+    import pyarrow as pa
+
+    n_rows = database.tables[database.target.table].n_rows
+    rows, labels = database.labels()
+    if database.label_kind == "numbers":
+        numbers = np.full(n_rows, np.nan)
+        numbers[rows] = labels
+        return pa.array(numbers, mask=np.isnan(numbers))
+    texts = np.full(n_rows, None, dtype=object)
+    texts[rows] = [None if value is None or value != value else value_text(value) for value in labels]
+    return pa.array(texts, pa.string())
 
 
 def _columns(table: Table) -> list[Column]:
@@ -99,7 +112,7 @@ def _schema(database: Database, suffix: str) -> Schema:
     for number, (name, table) in enumerate(database.tables.items()):
         columns = [ColumnSchema(column.name, type_name(column), column.domain) for column in _columns(table)]  # type: ignore[arg-type]
         if name == target.table and target.label is not None:
-            columns.append(ColumnSchema(target.label, "nominal"))
+            columns.append(ColumnSchema(target.label, "numeric" if database.label_kind == "numbers" else "nominal"))
         known = {column.name for column in columns}
         primary = database.schema.tables[name].primary_key if name in database.schema.tables else ()
         key = primary if known.issuperset(primary) else ()
@@ -111,7 +124,9 @@ def _schema(database: Database, suffix: str) -> Schema:
         for link in database.schema.foreign_keys
         if {(link.table, link.column), (link.to_table, link.to_column)} <= keys
     )
-    task = Task(target.table, target.key, target.label)
+    # classes are text in the folder, which needs no saying, but whole numbers may be either
+    predicts: LabelKind | None = "numbers" if database.label_kind == "numbers" else None
+    task = Task(target.table, target.key, target.label, predicts=predicts)
     if target.positive is not None:
         task = replace(
             task, positive=(target.positive,), negative=(target.negative,) if target.negative is not None else ()
@@ -124,13 +139,15 @@ def _schema(database: Database, suffix: str) -> Schema:
 def _where(database: Database, table: TableSchema) -> Mapping[str, tuple[str, ...]]:
     """The condition that makes rows examples.
 
-    It is kept as long as it can be told from what is written; otherwise the condition is that they have a label.
+    It is kept as long as it can be told from what is written; otherwise the condition is that they have a label, which
+    is written for no others. Classes may have other names than the values of the source.
     """
     target, where = database.target, database.where
-    visible = {column.name for column in table.columns} - {target.label}
+    is_number = database.label_kind == "numbers"
+    visible = {column.name for column in table.columns} - ({target.label} if not is_number else set())
     if visible.issuperset(where) or target.label is None:
         return where
-    return {target.label: target.classes}
+    return {} if is_number else {target.label: target.classes}
 
 
 def _file(name: str, number: int, suffix: str) -> str:
