@@ -116,6 +116,14 @@ def test_a_single_column_with_missing_values_is_no_csv(tmp_path):
     write_folder(database, tmp_path / "out", "parquet")
 
 
+def test_keys_that_csv_files_read_as_whole_numbers_are_no_csv(tmp_path):
+    database = Database.from_frames({"t": pd.DataFrame({"id": ["1.0", "2.0"], "label": ["a", "b"]})}, "t", key="id")
+    with pytest.raises(DataError, match=r"table 't': the keys 'id' are texts such as '1\.0', which are read from CSV"):
+        write_folder(database, tmp_path / "out", "csv")
+    write_folder(database, tmp_path / "out", "parquet")
+    assert content(Database.from_folder(tmp_path / "out")) == content(database)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("labels", [[True, False], [1.0, 0.0], [1, 0], ["1.50", ""]])
 def test_labels_of_any_type_keep_their_text(labels, suffix, tmp_path):

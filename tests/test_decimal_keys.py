@@ -111,8 +111,8 @@ def test_a_small_batch_is_read_as_by_the_rows_that_were_learned_from(
     expected = predicted(run, tmp_path / "m.json", source)
     for policy in (1, 2, 3, 4, 5):
         drivers = tables["drivers"][tables["drivers"]["policy"] == policy].astype({"policy": float})
-        few = {"policies": tables["policies"][tables["policies"]["policy"] == policy].astype({"policy": float})}
-        batch = written({**few, "drivers": drivers}, tmp_path / f"batch{policy}")
+        policies = tables["policies"][tables["policies"]["policy"] == policy]
+        batch = written({"policies": policies, "drivers": drivers}, tmp_path / f"batch{policy}")
         assert predicted(run, tmp_path / "m.json", batch) == {policy: expected[policy]}
 
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hornboost.data.convert import distinct_integers
 from hornboost.data.describe import type_name
 from hornboost.data.frames import moments_of_numbers
 from hornboost.data.labels import LabelKind
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.schema_file import write_schema
+from hornboost.data.text_numbers import whole_keys
 from hornboost.data.values import to_text, value_text
 from hornboost.errors import DataError
 
@@ -31,6 +33,8 @@ def write_folder(database: Database, folder: Path, suffix: str) -> None:
     temporary = _beside(folder)
     try:
         schema = _schema(database, suffix)
+        if suffix == "csv":
+            _check_keys(database)
         for number, (name, table) in enumerate(_tables(database).items()):
             _write(table, temporary / _file(name, number, suffix), name)
         write_schema(schema, temporary / "schema.toml")
@@ -90,6 +94,19 @@ def _labels(database: Database) -> pa.Array:
 def _columns(table: Table) -> list[Column]:
     """All columns of a table, its time among them."""
     return [*table.columns.values(), *([] if table.times is None else [table.times])]
+
+
+def _check_keys(database: Database) -> None:
+    """Refuse keys that are another value in a file of text."""
+    for name, table in database.tables.items():
+        for column in table.keys:
+            keys = database.domains[str(column.domain)].decode(distinct_integers(column.codes))
+            if whole_keys(keys) is not None:
+                texts = f"texts such as '{keys.drop_null()[0]}'"
+                raise DataError(
+                    f"table '{name}': the keys '{column.name}' are {texts}, which are read from CSV files as whole "
+                    "numbers; leave out --csv"
+                )
 
 
 def _values(column: Column, database: Database) -> pa.Array:
