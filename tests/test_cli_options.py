@@ -192,3 +192,31 @@ def test_evaluate_and_report_by_group(shop: Path, run: Any, tmp_path: Path) -> N
     assert run(*asked, "--groups", "households.town").code == 0
     assert "3 folds that keep each &#39;households.town&#39; together" in (tmp_path / "page.html").read_text()
     assert "too few for 5 folds" in run(*asked, "--groups", "households.town", "--cv", "5").err
+
+
+def test_rows_without_a_label_are_counted_among_those_asked_for(run: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": range(30), "x": range(30), "region": ["north", "west", "west"] * 10})
+    frame["label"] = [None if i % 15 == 0 else "ab"[i % 2] for i in range(30)]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    given = ["--label", "label", "--where", "region=north", *FEW, "-o", tmp_path / "m.json"]
+    result = run("fit", tmp_path / "t.csv", *given)
+    assert result.code == 0, result.err
+    assert "left out 2 of 10 rows of 't' whose 'label' is missing" in result.err
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("aggregates=True", True),
+        ("aggregates=true", True),
+        ("aggregates=False", False),
+        ("max_rules=None", None),
+        ("max_rules=null", None),
+        ("max_rules=3", 3),
+    ],
+)
+def test_values_are_set_as_python_or_json_spells_them(setting: str, value: Any) -> None:
+    from hornboost.cli.learner import Learner, make_estimator
+
+    found = make_estimator(Learner(settings=[setting]), None).get_params(deep=False)[setting.partition("=")[0]]
+    assert (type(found), found) == (type(value), value)

@@ -255,6 +255,33 @@ def test_a_task_may_say_that_its_label_is_of_numbers(tmp_path: Path):
     assert (read.label_kind, list(read.examples()[1][:2])) == ("classes", [0.5, 1.5])
 
 
+@pytest.mark.parametrize("reader", ["frames", "csv", "parquet", "schema"])
+def test_a_date_is_refused_as_a_label_wherever_it_is_read_from(reader: str, tmp_path: Path):
+    days = pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01"] * 20)
+    frame = pd.DataFrame({"k": range(60), "due": days})
+    stated: dict[str, Any] = {"target": "t", "key": "k", "label": "due"}
+
+    def read(**options: Any) -> hb.Database:
+        if reader == "frames":
+            return hb.Database.from_frames({"t": frame}, **stated, **options)
+        return hb.Database.from_folder(tmp_path, **({} if reader == "schema" else stated), **options)
+
+    if reader == "parquet":
+        frame.to_parquet(tmp_path / "t.parquet")
+    else:
+        frame.to_csv(tmp_path / "t.csv", index=False)
+    if reader == "schema":
+        columns = '[{ name = "k", type = "key" }, { name = "due", type = "date" }]'
+        task = '[target]\ntable = "t"\nkey = ["k"]\nlabel = "due"\n'
+        (tmp_path / "schema.toml").write_text(f"{task}[tables.t]\ncolumns = {columns}\n")
+    sentence = "table 't', label 'due': dates cannot be predicted; add a column with the days since some date"
+    for options in ({}, {"predicts": "numbers"}):
+        with pytest.raises(hb.HornBoostError, match=sentence):
+            read(**options)
+    assert len(read(predicts="classes").target.classes) == 3
+    assert read(positive=read(predicts="classes").target.classes[0]).label_kind == "classes"
+
+
 def test_what_a_task_may_not_say_is_refused():
     frame = pd.DataFrame({"k": range(6), "n": [0, 1, 2, 0, 1, 2], "w": list("abcabc")})
     given: dict[str, Any] = {"target": "t", "key": "k"}

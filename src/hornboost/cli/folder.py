@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hornboost.data.convert import distinct_integers
 from hornboost.data.describe import type_name
 from hornboost.data.frames import moments_of_numbers
+from hornboost.data.labels import LabelKind
 from hornboost.data.schema import ColumnSchema, Schema, TableSchema, Task
 from hornboost.data.schema_file import write_schema
+from hornboost.data.text_numbers import whole_keys
 from hornboost.data.values import to_text, value_text
 from hornboost.errors import DataError
 
@@ -30,6 +33,8 @@ def write_folder(database: Database, folder: Path, suffix: str) -> None:
     temporary = _beside(folder)
     try:
         schema = _schema(database, suffix)
+        if suffix == "csv":
+            _check_keys(database)
         for number, (name, table) in enumerate(_tables(database).items()):
             _write(table, temporary / _file(name, number, suffix), name)
         write_schema(schema, temporary / "schema.toml")
@@ -67,16 +72,41 @@ def _tables(database: Database) -> dict[str, pa.Table]:
     }
     target = database.target
     if target.label is not None:
-        texts = np.full(database.tables[target.table].n_rows, None, dtype=object)
-        rows, labels = database.labels()
-        texts[rows] = [None if value is None or value != value else value_text(value) for value in labels]
-        columns[target.table][target.label] = pa.array(texts, pa.string())
+        columns[target.table][target.label] = _labels(database)
     return {name: pa.table(found) for name, found in columns.items()}
+
+
+def _labels(database: Database) -> pa.Array:
+    """The label of each row of the target: numbers where these are predicted, else the names of the classes."""
+    import pyarrow as pa
+
+    n_rows = database.tables[database.target.table].n_rows
+    rows, labels = database.labels()
+    if database.label_kind == "numbers":
+        numbers = np.full(n_rows, np.nan)
+        numbers[rows] = labels
+        return pa.array(numbers, mask=np.isnan(numbers))
+    texts = np.full(n_rows, None, dtype=object)
+    texts[rows] = [None if value is None or value != value else value_text(value) for value in labels]
+    return pa.array(texts, pa.string())
 
 
 def _columns(table: Table) -> list[Column]:
     """All columns of a table, its time among them."""
     return [*table.columns.values(), *([] if table.times is None else [table.times])]
+
+
+def _check_keys(database: Database) -> None:
+    """Refuse keys that are another value in a file of text."""
+    for name, table in database.tables.items():
+        for column in table.keys:
+            keys = database.domains[str(column.domain)].decode(distinct_integers(column.codes))
+            if whole_keys(keys) is not None:
+                texts = f"texts such as '{keys.drop_null()[0]}'"
+                raise DataError(
+                    f"table '{name}': the keys '{column.name}' are {texts}, which are read from CSV files as whole "
+                    "numbers; leave out --csv"
+                )
 
 
 def _values(column: Column, database: Database) -> pa.Array:
@@ -99,7 +129,7 @@ def _schema(database: Database, suffix: str) -> Schema:
     for number, (name, table) in enumerate(database.tables.items()):
         columns = [ColumnSchema(column.name, type_name(column), column.domain) for column in _columns(table)]  # type: ignore[arg-type]
         if name == target.table and target.label is not None:
-            columns.append(ColumnSchema(target.label, "nominal"))
+            columns.append(ColumnSchema(target.label, "numeric" if database.label_kind == "numbers" else "nominal"))
         known = {column.name for column in columns}
         primary = database.schema.tables[name].primary_key if name in database.schema.tables else ()
         key = primary if known.issuperset(primary) else ()
@@ -111,7 +141,9 @@ def _schema(database: Database, suffix: str) -> Schema:
         for link in database.schema.foreign_keys
         if {(link.table, link.column), (link.to_table, link.to_column)} <= keys
     )
-    task = Task(target.table, target.key, target.label)
+    # classes are text in the folder, which needs no saying, but whole numbers may be either
+    predicts: LabelKind | None = "numbers" if database.label_kind == "numbers" else None
+    task = Task(target.table, target.key, target.label, predicts=predicts)
     if target.positive is not None:
         task = replace(
             task, positive=(target.positive,), negative=(target.negative,) if target.negative is not None else ()
@@ -124,13 +156,15 @@ def _schema(database: Database, suffix: str) -> Schema:
 def _where(database: Database, table: TableSchema) -> Mapping[str, tuple[str, ...]]:
     """The condition that makes rows examples.
 
-    It is kept as long as it can be told from what is written; otherwise the condition is that they have a label.
+    It is kept as long as it can be told from what is written; otherwise the condition is that they have a label, which
+    is written for no others. Classes may have other names than the values of the source.
     """
     target, where = database.target, database.where
-    visible = {column.name for column in table.columns} - {target.label}
+    is_number = database.label_kind == "numbers"
+    visible = {column.name for column in table.columns} - ({target.label} if not is_number else set())
     if visible.issuperset(where) or target.label is None:
         return where
-    return {target.label: target.classes}
+    return {} if is_number else {target.label: target.classes}
 
 
 def _file(name: str, number: int, suffix: str) -> str:

@@ -30,6 +30,9 @@ REGRESSORS = {"hornboost": "HornBoostRegressor"}
 NOT_SETTABLE = ("database", "callbacks", "client")
 """Parameters that hold objects, which no text states."""
 
+PYTHON_VALUES = {"True": True, "False": False, "None": None}
+"""Values that Python spells otherwise than JSON."""
+
 
 class Learner(NamedTuple):
     """An estimator by its name, the parameters that have options of their own, and others as `name=value`."""
@@ -105,6 +108,9 @@ def _class_of(name: str, database: Database | None) -> tuple[str, dict[str, Any]
 
 
 def _value(text: str) -> Any:
+    """A value as JSON spells it, or Python where the documentation does; all else is text."""
+    if text in PYTHON_VALUES:
+        return PYTHON_VALUES[text]
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -162,7 +162,7 @@ def say_what_was_read(database: Database) -> None:
     for sentence in (*database.reading_warnings, *database.time_warnings):
         note(sentence)
     if database.unlabelled_rows.size:
-        n, rows = database.unlabelled_rows.size, database.tables[database.target.table].n_rows
+        n, rows = database.unlabelled_rows.size, database.n_asked
         note(f"left out {n:,} of {rows:,} rows of '{database.target.table}' whose '{database.target.label}' is missing")
 
 

@@ -15,12 +15,12 @@ from hornboost.data.convert import encode_nominal, factorize, factorize_keys, to
 from hornboost.data.date_forms import with_order
 from hornboost.data.domain import Domain
 from hornboost.data.doubts import about_composite_keys, about_spellings
-from hornboost.data.labels import MANY, column_kind, goes_by_text
+from hornboost.data.labels import MANY, LabelKind, column_kind, goes_by_text
 from hornboost.data.schema import ColumnSchema, Folds, Schema, TableSchema, Task, split_reference
 from hornboost.data.source import Source
 from hornboost.data.table import Column, Table
 from hornboost.data.text_dates import text_order
-from hornboost.data.times import check_comparable, check_cutoff, encode_time, late_columns, times_of
+from hornboost.data.times import DATES, check_comparable, check_cutoff, encode_time, late_columns, times_of
 from hornboost.data.values import natural_type, stored_type
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.moment import exact_moment
@@ -177,11 +177,7 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
     rows = asked[codes[asked] >= 0]
     codes = codes[rows]
     declared = schema.table(task.table).column(task.label).type
-    kind = task.predicts
-    if kind is None:
-        is_number = not task.positive and not task.negative and declared in ("numeric", "date")
-        kind = column_kind(values.take(rows)) if is_number else "classes"
-    if kind == "numbers":
+    if _predicted_kind(task, declared, values, rows, place) == "numbers":
         return Labelled(
             Target(task.table, task.key, task.label), rows, to_numbers(values, place)[0][rows], kind="numbers"
         )
@@ -215,6 +211,22 @@ def _labels(schema: Schema, task: Task, source: Source, asked: NDArray[np.int64]
         "classes",
         tuple(about_spellings(f"{task.table}.{task.label}", classes)),
     )
+
+
+def _predicted_kind(
+    task: Task, declared: str, values: pa.ChunkedArray, rows: NDArray[np.int64], place: str
+) -> LabelKind:
+    """What the task says that a label is, or else what its type and values do; a date is neither class nor number."""
+    is_date = declared == "date" or stored_type(values.type) in DATES
+    kind = task.predicts
+    if kind is None and not task.positive and not task.negative and declared in ("numeric", "date"):
+        kind = "numbers" if is_date else column_kind(values.take(rows))
+    if kind == "numbers" and is_date:
+        raise DataError(
+            f"{place}: dates cannot be predicted; add a column with the days since some date, such as 2000-01-01, "
+            "and name that as the label"
+        )
+    return kind or "classes"
 
 
 def _categories(values: pa.ChunkedArray, place: str) -> tuple[NDArray[np.int32], NDArray[np.object_]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.build import build, hidden_columns
 from hornboost.data.built import Target
-from hornboost.data.describe import Link, count_dangling, describe_frame, summary_html, summary_text
+from hornboost.data.describe import Link, about_dangling, count_dangling, describe_frame, summary_html, summary_text
 from hornboost.data.distances import FARTHEST, about_unreached, unreached
 from hornboost.data.domain import Domain
 from hornboost.data.doubts import likely_identifiers
@@ -204,12 +204,7 @@ class Database(Partitionable, Readable, Splittable):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a user should know about the data, a sentence each; `hornboost inspect` lists the same."""
-        dangling = [
-            f"{link.dangling} of {link.rows} rows of {link.table}.{link.column} refer to no row of "
-            f"{link.to_table}.{link.to_column}"
-            for link in self.links
-            if link.dangling
-        ]
+        dangling = about_dangling(self)
         target = self.target.table
         hidden = about_unreached(unreached(self._built.tables, target, FARTHEST), target, FARTHEST)
         identifiers = likely_identifiers(self._built.tables.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from hornboost.data.domain import Domain
 from hornboost.data.schema import Schema
 from hornboost.data.table import Column, Table
+from hornboost.data.text_numbers import without_decimals
 from hornboost.errors import counted
 
 if TYPE_CHECKING:
@@ -43,6 +44,36 @@ def count_dangling(schema: Schema, tables: Mapping[str, Table], domains: Mapping
         given = start.codes[start.codes >= 0]
         links.append(Link(key.table, key.column, key.to_table, key.to_column, given.size, int((~present[given]).sum())))
     return tuple(links)
+
+
+def about_dangling(database: Database) -> Iterator[str]:
+    """Sentences about links that lead nowhere, with the reason where that is a matter of spelling."""
+    for link in database.links:
+        if link.dangling:
+            start, end = f"{link.table}.{link.column}", f"{link.to_table}.{link.to_column}"
+            reason = "" if database.stored is not None else _about_decimals(database, link)
+            yield f"{link.dangling} of {link.rows} rows of {start} refer to no row of {end}{reason}"
+
+
+def _about_decimals(database: Database, link: Link) -> str:
+    """That one side of a link spells as '46.0' what is '46' on the other, if it does."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sides = [(link.table, link.column), (link.to_table, link.to_column)]
+    columns = [database.tables[table].columns[column] for table, column in sides]
+    values = database.domains[str(columns[0].domain)].values
+    if values.type == pa.int64():
+        return ""
+    texts = [values.take(pa.array(np.unique(column.codes[column.codes >= 0]))) for column in columns]
+    for own, other in ((0, 1), (1, 0)):
+        decimals = texts[own].filter(pc.ends_with(texts[own], ".0"))
+        found = decimals.filter(pc.is_in(without_decimals(decimals), value_set=texts[other]))
+        if len(found):
+            place, example = ".".join(sides[own]), found[0].as_py()
+            whole = example.removesuffix(".0")
+            return f": {place} has the text '{example}', which is another key than {whole}; write whole numbers there"
+    return ""
 
 
 def type_name(column: Column) -> str:

@@ -6,7 +6,7 @@ Each guess is noted in words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 from hornboost.data.convert import factorize
 from hornboost.data.schema import ColumnSchema, ForeignKey, Schema, TableSchema, stated_types
 from hornboost.data.source import Source
+from hornboost.data.text_numbers import whole_keys
 from hornboost.data.times import DATES, encode_time
 from hornboost.data.values import EXACT, natural_type, stored_type, to_key_values, to_text
 from hornboost.errors import DataError, did_you_mean
@@ -93,6 +94,7 @@ class _Inference:
         self._foreign_keys()
         spoilt = self._spoilt_keys()
         self._shared_names()
+        self.doubts += self._decimal_keys()
         self.doubts += [said for place, said in spoilt.items() if self.domains.get(place) is None]
         tables = {
             name: TableSchema(
@@ -267,12 +269,16 @@ class _Inference:
             for other in self.named[_plain(place[1])]
         )
 
-    def _foreign_keys(self) -> None:
-        parents = {
+    def _parents(self) -> set[tuple[str, str]]:
+        """The columns that others may refer to."""
+        return {
             (table, names[0])
             for table, names in self.primary.items()
             if len(names) == 1 and (table, names[0]) in self.profiles
         }
+
+    def _foreign_keys(self) -> None:
+        parents = self._parents()
         for place in self.profiles:
             if place[0] not in self.hints.infer_links or not self._free(place) or len(self.profiles[place].values) == 0:
                 continue
@@ -294,6 +300,21 @@ class _Inference:
             pair = f"{'.'.join(place)} refers to {'.'.join(parent)}"
             self.notes.append(f"{pair}: the names agree and {-share:.0%} of its values are found there")
 
+    def _decimal_keys(self) -> Iterator[str]:
+        """What to say of columns that would refer to a primary key, but for being decimals such as 46.0."""
+        parents = sorted(self._parents())
+        for place, kind in self.types.items():
+            if kind == "key" or place in self.given or place[0] not in self.hints.infer_links:
+                continue
+            near = [parent for parent in parents if parent[0] != place[0] and _match(place, parent) is not None]
+            whole = _as_whole(self.sources[place[0]].read(place[1])) if near else None
+            if whole is None:
+                continue
+            for parent in near:
+                if _share(whole, self.profiles[parent].values) >= INCLUSION:
+                    yield _decimal(place, parent, whole[0].as_py(), kind)
+                    break
+
     def _reaches(self, start: tuple[str, str], end: tuple[str, str]) -> bool:
         seen = {start}
         ahead = [start]
@@ -307,12 +328,7 @@ class _Inference:
         return end in seen
 
     def _inclusion(self, child: tuple[str, str], parent: tuple[str, str]) -> float:
-        import pyarrow.compute as pc
-
-        one, other = self.profiles[child].values, self.profiles[parent].values
-        if one.type != other.type:
-            return 0.0
-        return float(np.mean(pc.is_in(one, value_set=other).to_numpy(zero_copy_only=False)))
+        return _share(self.profiles[child].values, self.profiles[parent].values)
 
     def _shared_names(self) -> None:
         """Identifiers that several tables hold without a table of their own."""
@@ -345,6 +361,38 @@ class _Inference:
 
         values = to_text(self.profiles[one].values), to_text(self.profiles[other].values)
         return one == other or bool(pc.any(pc.is_in(values[0], value_set=values[1])).as_py())
+
+
+def _share(one: pa.Array, other: pa.Array) -> float:
+    """The share of the values of one column that are found in another."""
+    import pyarrow.compute as pc
+
+    if one.type != other.type:
+        return 0.0
+    return float(np.mean(pc.is_in(one, value_set=other).to_numpy(zero_copy_only=False)))
+
+
+def _as_whole(values: pa.ChunkedArray) -> pa.Array | None:
+    """The distinct values of a column as integers, where it is of floats or texts that all are whole."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    distinct = factorize(values)[1].drop_null()
+    if not pa.types.is_floating(distinct.type):
+        found = whole_keys(distinct)
+        return found if found is None else found.drop_null()
+    distinct = distinct.cast(pa.float64())
+    if len(distinct) == 0 or not pc.all(pc.less_equal(pc.abs(distinct), float(EXACT))).as_py():
+        return None
+    return distinct.cast(pa.int64()) if pc.all(pc.equal(pc.floor(distinct), distinct)).as_py() else None
+
+
+def _decimal(place: tuple[str, str], parent: tuple[str, str], number: int, kind: str) -> str:
+    start, end = ".".join(place), ".".join(parent)
+    way_out = f"--link {start}={end} joins them" if kind == "numeric" else "write whole numbers there"
+    return (
+        f"{start} would refer to {end}, but holds decimals such as {number}.0, which are not taken for keys; {way_out}"
+    )
 
 
 def _spoilt(place: tuple[str, str], profile: Profile, n_rows: int) -> str:

@@ -65,7 +65,7 @@ def as_label_kind(text: Any) -> LabelKind:
 
 
 def column_kind(values: pa.ChunkedArray) -> LabelKind:
-    """The same for a column of a table; dates are numbers."""
+    """The same for a column of a table; dates are no classes."""
     stored = stored_type(values.type)
     if stored in ("text", "boolean", "time", None):
         return "classes"

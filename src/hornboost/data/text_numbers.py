@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.convert import factorize
-from hornboost.data.text_dates import MISSING_TOKENS, taken
-from hornboost.data.values import stored_type
+from hornboost.data.text_dates import MISSING_TOKENS, taken, without_tokens
+from hornboost.data.values import EXACT, stored_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,3 +113,38 @@ def with_points(values: pa.ChunkedArray) -> pa.ChunkedArray:
         for word in distinct.to_pylist()
     ]
     return taken(codes, pa.array(words, pa.string()))
+
+
+def whole_keys(distinct: pa.Array) -> pa.Array | None:
+    """Keys that pandas wrote as floats, for want of integers next to a missing value, as the integers that they were.
+
+    All of them are whole and end in `.0`, but for words for a missing value; None if one is written otherwise.
+
+    >>> import pyarrow as pa
+    >>> whole_keys(pa.array(["46.0", "NA", "-7.0"])).to_pylist()
+    [46, None, -7]
+    >>> [whole_keys(pa.array(["46.0", other])) for other in ("46", "007.0", "46.50", "a", "9007199254740994.0")]
+    [None, None, None, None, None]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if stored_type(distinct.type) != "text" or not pc.any(pc.ends_with(distinct, ".0")).as_py():
+        return None
+    words = without_tokens(distinct)
+    if not pc.all(pc.match_substring_regex(words, r"^(0|-?[1-9][0-9]{0,15})\.0$")).as_py():
+        return None
+    integers = without_decimals(words).cast(pa.int64())
+    return integers if pc.max(pc.abs(integers)).as_py() <= EXACT else None
+
+
+def without_decimals(words: pa.Array) -> pa.Array:
+    """Such words as integers are written."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(words, r"\.0$", "")
+
+
+def about_whole_keys(place: str, number: int) -> str:
+    """What to say of keys that were read so."""
+    return f"{place}: keys written as '{number}.0' are read as whole numbers, such as {number}"

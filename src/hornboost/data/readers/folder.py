@@ -107,14 +107,24 @@ def read_folder(
     chosen = task_from_options(schema, known, options)
     tables = [table for table in schema.tables.values() if table.name not in chosen.exclude_tables]
     whole = {chosen.table, *(split_reference(name, schema.tables)[0] for fold in schema.folds for name in fold.columns)}
+    notes: list[str] = []
     sources = {
-        table.name: open_table(folder, table, schema.location, allow_outside, None if table.name in whole else spool)
+        table.name: open_table(
+            folder, table, schema.location, allow_outside, None if table.name in whole else spool, notes
+        )
         for table in tables
     }
     for name, of_columns in orders.items():
         if name in sources:
             sources[name] = dated_source(sources[name], [], sources[name].columns, orders=of_columns)
-    return {"schema": schema, "task": chosen, "sources": sources, "folder": folder, "allow_outside": allow_outside}
+    return {
+        "schema": schema,
+        "task": chosen,
+        "sources": sources,
+        "folder": folder,
+        "allow_outside": allow_outside,
+        "inferred": notes,
+    }
 
 
 def _only_tables(schema: Schema, task: Task | None, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,9 +158,16 @@ def read_held_out(
 
 
 def open_table(
-    folder: Path, table: TableSchema, location: str, allow_outside: bool, spool: Spool | None = None
+    folder: Path,
+    table: TableSchema,
+    location: str,
+    allow_outside: bool,
+    spool: Spool | None = None,
+    notes: list[str] | None = None,
 ) -> Source:
-    """The file of a table."""
+    """The file of a table; `notes` takes what there is to say of how it is read."""
+    from hornboost.data.readers.typed import keyed_source
+
     found = None if table.file is not None else _find(folder, table.name)
     name = table.file if table.file is not None else None if found is None else found.name
     path = None if name is None else inside(folder, name, f"{location}: [tables.{table.name}]", allow_outside)
@@ -160,12 +177,19 @@ def open_table(
             f"{location}: the file '{wanted}' of table '{table.name}' is not in the folder; "
             "add it or correct the schema"
         )
-    return open_file(path, table.name, {column.name: column.type for column in table.columns}, spool)
+    source = open_file(path, table.name, {column.name: column.type for column in table.columns}, spool)
+    keys = [column.name for column in table.columns if column.type == "key"]
+    return source if is_parquet(path) else keyed_source(source, keys, [] if notes is None else notes)
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a table has types of its own, being one Parquet file or a folder of them."""
+    return path.is_dir() or path.suffix == ".parquet"
 
 
 def open_file(path: Path, name: str, types: Mapping[str, str] | None, spool: Spool | None = None) -> Source:
     """A file as a table: Parquet in its own types, CSV in the given ones, or as text; on disk with a `spool`."""
-    if path.is_dir() or path.suffix == ".parquet":
+    if is_parquet(path):
         return ParquetSource(name, path) if spool is None else spool.parquet(ParquetSource(name, path))
     if not path.name.endswith((".csv", ".csv.gz")):
         raise DataError(f"{path.name}: only .csv, .csv.gz and .parquet files can be read; convert the file")

@@ -5,7 +5,7 @@ Folders that have no schema are read here, too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,9 +28,10 @@ from hornboost.data.readers.options import (
 )
 from hornboost.data.readers.selection import select_tables
 from hornboost.data.readers.typed import Declared, dated_source, typed_source, with_numbers
-from hornboost.data.schema import ForeignKey, Schema, split_reference
+from hornboost.data.schema import ForeignKey, Schema, TableSchema, split_reference
 from hornboost.data.source import ArrowSource, Source
-from hornboost.data.text_numbers import uses_commas, with_points
+from hornboost.data.text_numbers import about_whole_keys, uses_commas, with_points
+from hornboost.data.values import stored_type
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -118,6 +119,16 @@ def _about_text(schema: Schema, sources: Mapping[str, Source], stated: Collectio
                 said = about_text(with_points(values) if has_commas else values, f"{table.name}.{column.name}")
                 if said is not None:
                     yield said
+
+
+def _about_whole_keys(tables: Iterable[TableSchema], sources: Mapping[str, Source]) -> Iterator[str]:
+    """What there is to say of columns of text that were taken for keys, though they are spelled as floats."""
+    for table in tables:
+        for column in table.columns:
+            values = sources[table.name].read(column.name) if column.type == "key" else None
+            if values is not None and stored_type(values.type) == "double":
+                known = values.drop_null()
+                yield about_whole_keys(f"{table.name}.{column.name}", int(known[0].as_py()))
 
 
 def time_columns(options: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -226,7 +237,7 @@ def infer_files(
     `model` gives the types of the columns that a model looks at. With a `spool` tables other than the target stay on
     disk.
     """
-    from hornboost.data.readers.folder import open_file
+    from hornboost.data.readers.folder import is_parquet, open_file
 
     paths: dict[str, Path] = {}
     for path in files:
@@ -251,6 +262,8 @@ def infer_files(
             sources[name] = dated_source(source, notes, kinds, orders=orders_of(chosen, sources).get(name))
     arguments = infer_task(sources, location, chosen, is_for_model=bool(options.get("model")))
     schema = arguments["schema"]
+    files_of_text = [table for name, table in schema.tables.items() if not is_parquet(paths[name])]
+    notes += _about_whole_keys(files_of_text, arguments["sources"])
     tables = {name: replace(table, file=paths[name].name) for name, table in schema.tables.items()}
     arguments |= {"inferred": [*notes, *arguments["inferred"]], "left_out": selection.left_out}
     return arguments | {

@@ -15,7 +15,15 @@ from hornboost.data.date_forms import order_of, parse_dates, parse_moments, with
 from hornboost.data.partitions.spool import StreamedSource
 from hornboost.data.source import ArrowSource, DatedSource, Source
 from hornboost.data.text_dates import as_dates, check_order, known_text, taken, tokens_in, without_tokens
-from hornboost.data.text_numbers import among_numbers, only_numbers, uses_commas, with_points
+from hornboost.data.text_numbers import (
+    about_whole_keys,
+    among_numbers,
+    only_numbers,
+    uses_commas,
+    whole_keys,
+    with_points,
+    without_decimals,
+)
 from hornboost.data.times import check_zones
 from hornboost.data.values import as_integers, boolean_text, stored_type, to_text
 
@@ -39,7 +47,7 @@ def typed_source(source: ArrowSource, notes: list[str], declared: Mapping[str, D
         if source.decimal_commas and kind not in ("key", "nominal") and uses_commas(values, kind):
             values = with_points(values)
         if name in declared:
-            columns[name], order = as_declared(values, *declared[name], place, notes)
+            columns[name], order = as_declared(values, *declared[name], place, notes, source.decimal_commas)
         else:
             columns[name], order = convert_text(values, place, notes)
         if order is not None:
@@ -130,16 +138,52 @@ def _note_tokens(tokens: Sequence[str], place: str, notes: list[str]) -> None:
         notes.append(f"{place}: {', '.join(repr(token) for token in tokens)} stands for a missing value")
 
 
+def with_whole_keys(
+    values: pa.ChunkedArray, place: str, notes: list[str], decimal_commas: bool = False
+) -> pa.ChunkedArray:
+    """The keys of a file of text as they are written, unless all are integers that were written as floats."""
+    codes, distinct = factorize(with_points(values) if decimal_commas and uses_commas(values) else values)
+    found = whole_keys(distinct)
+    if found is None:
+        return values
+    notes.append(about_whole_keys(place, found.drop_null()[0].as_py()))
+    _note_tokens(tokens_in(distinct), place, notes)
+    return taken(codes, found)
+
+
+def keyed_source(source: Source, keys: Collection[str], notes: list[str]) -> Source:
+    """A file of text of which a schema declares these columns to be keys."""
+    decimal_commas = bool(getattr(source, "decimal_commas", False))
+    found = {}
+    for name in keys:
+        if name in source.columns:
+            values = source.read(name)
+            keyed = with_whole_keys(values, f"{source.name}.{name}", notes, decimal_commas)
+            if keyed is not values:
+                found[name] = keyed
+    if found and isinstance(source, StreamedSource):
+        return source.typed({name: TextType(keyed.type, None, decimal_commas) for name, keyed in found.items()})
+    return DatedSource(source, found, {}) if found else source
+
+
 def as_declared(
-    values: pa.ChunkedArray, kind: str, stored: str | None, place: str, notes: list[str]
+    values: pa.ChunkedArray,
+    kind: str,
+    stored: str | None,
+    place: str,
+    notes: list[str],
+    decimal_commas: bool = False,
 ) -> tuple[pa.ChunkedArray, str | None]:
     """A key or nominal as it is written, or as values stored so are spelled; with the order of dates.
 
     In numbers and dates, words for a missing value as missing.
     """
-    if kind in ("key", "nominal"):
-        is_plain = stored in (None, "text", "integer")
-        return values if is_plain else _map(values, lambda text: _spelled(text, stored)), None
+    if kind in ("key", "nominal") and stored not in (None, "text", "integer"):
+        return _map(values, lambda text: _spelled(text, stored)), None
+    if kind == "key":
+        return with_whole_keys(values, place, notes, decimal_commas), None
+    if kind == "nominal":
+        return values, None
     converted, order = convert_text(values, place, notes, order_of(stored))
     return (converted, order) if converted is not values else (_map(values, without_tokens), None)
 
@@ -187,6 +231,8 @@ class TextType:
         words = without_tokens(distinct)
         if self.kind is None:
             return words
+        if pa.types.is_integer(self.kind):
+            return without_decimals(words).cast(self.kind)
         if not (pa.types.is_date(self.kind) or pa.types.is_timestamp(self.kind)):
             return words.cast(self.kind)
         moments, _ = parse_dates(words, self.order)
@@ -198,7 +244,10 @@ def text_type(
     distinct: pa.ChunkedArray, declared: Declared | None, place: str, notes: list[str], decimal_commas: bool = False
 ) -> TextType | None:
     """How `typed_source` reads a column that has these distinct texts; None as it is written."""
-    if declared is not None and declared[0] in ("key", "nominal"):
+    if declared is not None and declared[0] == "key":
+        keyed = with_whole_keys(distinct, place, notes, decimal_commas)
+        return None if keyed is distinct else TextType(keyed.type, None, decimal_commas)
+    if declared is not None and declared[0] == "nominal":
         return None
     has_commas = decimal_commas and uses_commas(distinct, "" if declared is None else declared[0])
     distinct = with_points(distinct) if has_commas else distinct
