@@ -45,7 +45,7 @@ def tried(
 
     `onwards` gives the curve of a setting from where the best one ended.
     """
-    training: Any = SimpleNamespace(weights=np.ones(len(curves)), y=np.zeros(len(curves)))
+    training: Any = SimpleNamespace(weights=np.ones(len(curves)), y=np.zeros(len(curves)), labels=())
     runs = [Scripted(curve) for curve in curves]
     held_outs = [np.arange(len(curves)) == fold for fold in range(len(curves))]
 
@@ -189,7 +189,7 @@ def test_a_fold_in_which_no_clause_gains_is_left_as_it_is() -> None:
         def step(self) -> object:
             return super().step() if self.round < 3 else None
 
-    training: Any = SimpleNamespace(weights=np.ones(2), y=np.zeros(2))
+    training: Any = SimpleNamespace(weights=np.ones(2), y=np.zeros(2), labels=())
     runs = [Short(falling(0.9)), Scripted(falling(0.9))]
     held_outs = [np.array([True, False]), np.array([False, True])]
     trial = tuning.tried(training, PLAIN, lambda *given: runs[given[-1] or 0], held_outs, 10)  # type: ignore[arg-type,return-value]
