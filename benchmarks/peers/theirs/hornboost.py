@@ -107,9 +107,10 @@ def size(model: Any) -> dict[str, int]:
 
 
 def warm_up() -> None:
-    """Compile the kernels, or read them from where they are kept."""
+    """Compile the kernels of all learners, or read them from where they are kept."""
     import hornboost as hb
 
     database = hb.datasets.bank(60, transactions=4, noise=0.1).database()
     X, y = database.examples()
-    hb.HornBoostClassifier(database, random_state=0, n_jobs=1).fit(X, y).predict_proba(X)
+    for learner in ("hornboost", "c2rib", "prankboost", "mlynx", "kbs"):
+        estimator(database, learner).fit(X, y).predict_proba(X)
