@@ -40,8 +40,8 @@ class SlotPlaces(NamedTuple):
 class OwnColumns:
     """The slot of each example, a row, in each column of a block, and where slots and conditions of a column begin.
 
-    It gives the same sums as the pairs of the block, sooner where there are many examples: of a number there is one slot
-    and not two thresholds, and it takes two bytes and not eight.
+    It gives the same sums as the pairs of the block, sooner where there are many examples: of a number there is one
+    slot and not two thresholds, and it takes two bytes and not eight.
     """
 
     slots: SlotNumbers
