@@ -5,6 +5,7 @@
     python -m benchmarks.worth --data DATA --ahead never 0.01
     python -m benchmarks.worth --data DATA --fewer 0 0.001 0.02
     python -m benchmarks.worth --data DATA --onwards 0 1
+    python -m benchmarks.worth --data DATA --fades 0 0.05 0.1 0.2 1
     python -m benchmarks.worth --sights 1 2 [--aggregates]
     python -m benchmarks.worth --data DATA --negations never auto always
 
@@ -12,10 +13,12 @@ Prints log-loss, accuracy, conditions and processor seconds of a fit for each se
 is that of standard errors by which another setting must be better to be taken; with `--ahead` it is the share by which
 the loss of another setting must be smaller in all rounds but the first ones, or it is given up; with `--fewer` it is
 the share of the loss that half as many rounds with corrected votes may lose; with `--onwards` it is 1 if settings that
-may say more are also tried from where the best one ended, also on sets with small effects. With `--sights` it is the
-number of clauses that are grown in a round: one that may look at aggregates, and one that may not; on generated sets of
-several tables, with `--aggregates` without the choice of leaving these out. With `--negations` rules may never, if
-tuning finds that it helps, or always exclude single values; on tables with nominal columns. Nothing else is given.
+may say more are also tried from where the best one ended, also on sets with small effects; with `--fades` it is the
+share of the curvature at the start below which λ falls with what is left, also on sets without noise. With `--sights`
+it is the number of clauses that are grown in a round: one that may look at aggregates, and one that may not; on
+generated sets of several tables, with `--aggregates` without the choice of leaving these out. With `--negations` rules
+may never, if tuning finds that it helps, or always exclude single values; on tables with nominal columns. Nothing else
+is given.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ from benchmarks import flagship
 from benchmarks.mixed import mixed_bank
 from benchmarks.papers.markdown import markdown_table
 from benchmarks.subtle import friends, star
-from hornboost.boosting import tuning
+from hornboost.boosting import descent, tuning
 from hornboost.boosting.gradient import GradientBooster
 
 TABLES = ("breast-wisc", "pima", "german-credit", "horse-colic", "hepatitis", "ionosphere")
@@ -71,6 +74,14 @@ SUBTLE: dict[str, tuple[str, dict[str, Any]]] = {
     "star": ("star", {"n": 11_000}),
 }
 """Further sets for `--onwards`."""
+SEPARATED: dict[str, tuple[str, dict[str, Any]]] = {
+    "shop, no noise": ("shop", {"n": 1_000, "products": 100, "noise": 0.0}),
+    "bank, no noise": ("bank", {"n": 1_600}),
+    "trains, no noise": ("trains", {"n": 1_000}),
+    "molecules, no noise": ("molecules", {"n": 800}),
+}
+"""Further sets for `--fades`, and single tables: labels without noise, or with little."""
+NEARLY_SEPARATED = ("mushroom", "hypothyroid", "splice-junction, boundary_vs_none", "splice-junction")
 OURS: dict[str, Callable[..., Any]] = {"mixed_bank": mixed_bank, "friends": friends, "star": star}
 
 
@@ -101,16 +112,17 @@ def main() -> None:
     parser.add_argument("--ahead", type=lambda text: -math.inf if text == "never" else float(text), nargs="+")
     parser.add_argument("--fewer", type=float, nargs="+")
     parser.add_argument("--onwards", type=int, nargs="+", choices=(0, 1))
+    parser.add_argument("--fades", type=float, nargs="+")
     parser.add_argument("--sights", type=int, nargs="+", choices=(1, 2))
     parser.add_argument("--aggregates", action="store_true")
     parser.add_argument("--negations", nargs="+", choices=NEGATIONS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     asked = arguments.negations or arguments.sights or arguments.onwards or arguments.fewer or arguments.ahead
-    numbers = asked or arguments.errors or arguments.worth
-    further = MIXED if arguments.sights else SUBTLE if arguments.onwards else {}
+    numbers = asked or arguments.fades or arguments.errors or arguments.worth
+    further = MIXED if arguments.sights else SUBTLE if arguments.onwards else SEPARATED if arguments.fades else {}
     generated = {} if arguments.negations else {**GENERATED, **further}
-    tables = NOMINAL if arguments.negations else TABLES
+    tables = NOMINAL if arguments.negations else (*TABLES, *NEARLY_SEPARATED) if arguments.fades else TABLES
     sights, goes_further = GradientBooster._sights, tuning._goes_further
     found: dict[str, dict[Any, list[tuple[float, ...]]]] = {}
     for name, database, X, y, train, test in parts(arguments.data, tables, generated):
@@ -126,6 +138,8 @@ def main() -> None:
                 tuning.FEWER = number
             elif arguments.ahead:
                 tuning.AHEAD = number
+            elif arguments.fades:
+                descent.FADES = number
             elif arguments.errors:
                 tuning.BY_CHANCE = number
             else:

@@ -335,11 +335,11 @@ def test_trials_are_kept_as_well_and_not_repeated(tmp_path: Path, monkeypatch: p
     _, X, y = trains()
     found, last, search = [], math.inf, NewtonSearch._search
 
-    def counted(self: Any, derivatives: Any) -> Any:
+    def counted(self: Any, *arguments: Any) -> Any:
         if len(found) == last:
             raise Stop
         found.append(1)
-        return search(self, derivatives)
+        return search(self, *arguments)
 
     monkeypatch.setattr(NewtonSearch, "_search", counted)
     at_once = few_settings().fit(X, y)

@@ -41,12 +41,12 @@ class Corrective(Descent):
         self.max_rules = min(self.max_rules, MOST_RULES)
         self.fitted: dict[tuple[Spec, ...], Fitted] = {}
 
-    def _move(self, state: State, derivatives: Derivatives, weights: Floats) -> list[Change]:
+    def _move(self, state: State, derivatives: Derivatives, weights: Floats, l2: float) -> list[Change]:
         if state.specs not in self.fitted:
             self.fitted[state.specs] = Fitted(state, np.zeros((2, self.scores.shape[1])))
         rules = list(self.fitted.values())[::-1]
         before = [np.array(rule.table) for rule in rules]
-        l2 = RIDGE * self.search.l2
+        l2 *= RIDGE
         for _ in range(SWEEPS):
             for rule in rules:
                 gradient, hessian = self._derivatives(weights).cells(rule.state.covered)

@@ -161,12 +161,12 @@ class GradientBooster(Booster):
     ) -> Descent:
         memory = Memory() if memory is None else memory
         sights = self._sights(problem, setting)
-        search = NewtonSearch(problem, setting.max_literals, setting.min_gain, self.l2, memory, sights)
+        search = NewtonSearch(problem, setting.max_literals, setting.min_gain, memory, sights)
         kind = Corrective if setting.corrective else Descent
         most = math.inf if self.max_rules is None else self.max_rules
         rate = self.learning_rate
         step = (STEP if setting.subsample == 1.0 else 0.5 * STEP) if isinstance(rate, str) else rate
-        return kind(problem, y, weights, self._loss, search, step, setting.subsample, seed, most)
+        return kind(problem, y, weights, self._loss, search, self.l2, step, setting.subsample, seed, most)
 
     def _head(self, problem: Problem, table: Floats) -> Head:
         """What a clause says whose cells {not covered, covered} vote so."""

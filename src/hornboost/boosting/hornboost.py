@@ -60,7 +60,8 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     learning_rate : float or "auto"
         The share of a Newton step that a rule takes; "auto" is 0.3, or 0.15 with a `subsample` below 1.
     l2 : float
-        λ, added to the curvature of each cell: the larger, the smaller the votes of cells with few examples.
+        λ, added to the curvature of each cell: the larger, the smaller the votes of cells with few examples. Of classes
+        that rules nearly separate, it fades with the curvature.
     subsample : float
         The share of the examples, drawn anew each round by a hash of their content, that a rule is grown on.
     min_gain : float or "auto"

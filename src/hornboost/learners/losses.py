@@ -29,6 +29,8 @@ class Loss(ABC):
 
     name: str
     is_smooth = True
+    curvature_vanishes = False
+    """Whether the curvature goes to 0 as the loss does."""
 
     @abstractmethod
     def start(self, y: NDArray[Any], weights: Floats) -> Floats:
@@ -68,6 +70,7 @@ class LogLoss(Loss):
     """
 
     name = "log_loss"
+    curvature_vanishes = True
 
     def steps(self, gradient: Floats, hessian: Floats, l2: float) -> Floats:
         found = super().steps(gradient, hessian, l2)

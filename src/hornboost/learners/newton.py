@@ -43,6 +43,11 @@ class Derivatives:
         return gradient, hessian
 
     @property
+    def curvature(self) -> float:
+        """Σh, added over the outputs."""
+        return float((self.total[self.n_outputs :] * self.units[1]).sum())
+
+    @property
     def chance(self) -> float:
         """What a condition that says nothing gains on average: Σg²/Σh, added over the outputs."""
         hessian = self.total[self.n_outputs :] * self.units[1]
@@ -76,22 +81,20 @@ class NewtonSearch:
         problem: Problem,
         max_literals: int,
         min_gain: float,
-        l2: float,
         memory: Memory,
         sights: Sequence[Visible],
     ) -> None:
         self.problem = problem
         self.max_literals = max_literals
         self.min_gain = min_gain
-        self.l2 = l2
         self.memory = memory
         self.sights = sights
 
-    def find(self, derivatives: Derivatives) -> State | None:
+    def find(self, derivatives: Derivatives, l2: float) -> State | None:
         """The clause, if any gains something."""
-        return self.memory.recall(lambda: self._search(derivatives), _written, self._read)
+        return self.memory.recall(lambda: self._search(derivatives, l2), _written, self._read)
 
-    def _search(self, derivatives: Derivatives) -> State | None:
+    def _search(self, derivatives: Derivatives, l2: float) -> State | None:
         numbers = Numbers(derivatives.channels.shape[1], derivatives.channels)
         worth = self.min_gain * derivatives.chance if self.min_gain else 0.0
         found: State | None = None
@@ -104,7 +107,7 @@ class NewtonSearch:
                 self.problem.engine,
                 numbers,
                 derivatives.total,
-                lambda sums: derivatives.gains(sums, self.l2),
+                lambda sums: derivatives.gains(sums, l2),
                 start=1e-9,
                 goes_on=lambda covered: True,
                 max_literals=self.max_literals,

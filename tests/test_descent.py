@@ -1,0 +1,73 @@
+"""The λ of gradient boosting fades where rules separate the classes, and stays what it is where labels have noise."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hornboost as hb
+from hornboost.boosting import descent
+
+FIXED = {"learning_rate": 0.3, "max_literals": 1, "min_gain": 0.0, "corrective": False, "negations": False}
+
+
+def score_after(rounds: int, n: int) -> float:
+    """The log-odds of one of n examples of each class, told apart by one condition, worked out one step at a time."""
+    score = 0.0
+    for _ in range(rounds):
+        p = 1.0 / (1.0 + math.exp(-score))
+        l2 = min(1.0, p * (1.0 - p) / (0.05 * 0.25))
+        step = n * (1.0 - p) / (n * p * (1.0 - p) + l2)
+        score += 0.3 * (step if step <= 1.0 else 1.0 + math.log(step))
+    return score
+
+
+@pytest.mark.parametrize("rounds", [1, 10, 30, 100])
+def test_separated_classes_take_the_steps_of_a_fading_l2(rounds: int) -> None:
+    X, y = np.arange(40.0)[:, None], np.arange(40) >= 20
+    clf = hb.HornBoostClassifier(rounds=rounds, **FIXED).fit(X, y)
+    np.testing.assert_allclose(clf.decision_function(X), np.where(y, 1.0, -1.0) * score_after(rounds, 20), rtol=1e-6)
+
+
+def test_a_sample_of_the_rows_fades_as_all_of_them_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = np.arange(40.0)[:, None], np.arange(40) >= 20
+    faded = hb.HornBoostClassifier(rounds=60, subsample=0.5, **FIXED).fit(X, y).decision_function(X)
+    monkeypatch.setattr(descent, "FADES", 0.0)
+    unfaded = hb.HornBoostClassifier(rounds=60, subsample=0.5, **FIXED).fit(X, y).decision_function(X)
+    assert np.abs(faded).min() > 1.2 * np.abs(unfaded).min()
+
+
+def saved(model: hb.HornBoostClassifier | hb.HornBoostRegressor, folder: Path) -> bytes:
+    model.save(folder / "model.json")
+    return (folder / "model.json").read_bytes()
+
+
+def test_noise_keeps_l2_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    y = (X[:, 0] > 0.5) ^ (rng.random(400) < 0.1)
+    model = saved(hb.HornBoostClassifier(rounds=60, **FIXED).fit(X, y), tmp_path)
+    monkeypatch.setattr(descent, "FADES", 0.0)
+    assert saved(hb.HornBoostClassifier(rounds=60, **FIXED).fit(X, y), tmp_path) == model
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "poisson"])
+def test_only_losses_whose_curvature_vanishes_fade(loss: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.arange(40.0)[:, None]
+    y = np.where(X[:, 0] >= 20, 5.0, 0.0)
+    model = saved(hb.HornBoostRegressor(loss=loss, rounds=60, max_literals=1).fit(X, y), tmp_path)
+    monkeypatch.setattr(descent, "FADES", 1.0)
+    assert saved(hb.HornBoostRegressor(loss=loss, rounds=60, max_literals=1).fit(X, y), tmp_path) == model
+
+
+def test_planted_rules_without_noise_take_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = hb.datasets.molecules(400, seed=0).database()
+    X, y = database.examples()
+    faded = hb.HornBoostClassifier(database, random_state=0).fit(X, y).tuning_
+    monkeypatch.setattr(descent, "FADES", 0.0)
+    unfaded = hb.HornBoostClassifier(database, random_state=0).fit(X, y).tuning_
+    assert faded["rounds"].sum() < unfaded["rounds"].sum()
+    assert faded.loc[faded["chosen"], "loss"].item() < unfaded.loc[unfaded["chosen"], "loss"].item()
