@@ -8,7 +8,8 @@
 `same` fits every estimator from the whole database, from 1, 2, 7 and 16 partitions in this process and on 1, 2 and 4
 worker processes, and compares the bytes of the models. `kills` sends SIGKILL to one of two workers, or to both, at
 random moments of fits and compares as well. `steps` gives the time and the bytes of a step for 1 to 16 partitions: a
-step is a question to all partitions (take a refinement, which ones there are then, and what they weigh) and the answer.
+step is a question to all partitions (take a refinement, which ones there are then, and what they weigh) and the
+answer; `processor here` is what the main process, with Dask's scheduler in it, computes for it in all of its threads.
 `overhead` compares two worker processes, a partition each, with two threads in one process, and tells what both
 partitions take in one process, and what Dask takes for a question and for tasks that do nothing.
 """
@@ -204,13 +205,14 @@ class Measured(DaskParts):
         self.seconds, self.here, self.sent, self.kept, self.received = list[float](), list[float](), 0, 0, 0
         self._asking = self._answered = time.perf_counter()
 
-    def _asked(self, work: Callable[..., Any], name: str, *arguments: Any) -> Any:
+    def _asked(self, work: Callable[..., Any], add: Callable[[Any, Any], Any], name: str, *arguments: Any) -> Any:
         self._asking = time.perf_counter()
         self.here.append(self._asking - self._answered)
-        question = super()._asked(work, name, *arguments)
+        question = super()._asked(work, add, name, *arguments)
         if question.call is not None:
-            sent = question.call.caller.sent
-            self.sent += sum(_size(sent(one, k)) for one in question.arguments for k in range(len(question.groups)))
+            weighing = time.perf_counter()
+            self.sent += sum(map(_size, question.call.caller.asked(question.groups, question.arguments)))
+            self._asking += time.perf_counter() - weighing
         return question
 
     def _tasks(self, work: Callable[..., Any], name: str, *arguments: Sequence[Any], **options: Any) -> list[Any]:
@@ -239,23 +241,24 @@ def steps(place: Path, asked: argparse.Namespace) -> None:
     database = bank(asked)
     estimator = hb.C2RIBClassifier(rounds=asked.rounds)
     print(
-        "| partitions | workers | steps a round | ms a step | of it here | bytes a step, there | back | kept a round |"
+        "| partitions | workers | steps a round | ms a step | of it here | processor here | bytes a step, there "
+        "| back | kept a round |"
     )
-    print("|---|---|---|---|---|---|---|---|")
-    for workers in (2, 16):
+    print("|---|---|---|---|---|---|---|---|---|")
+    for workers, numbers in {2: (1, 2, 4, 8, 16), 16: (16,), 40: (40,)}.items():
         with local_client(workers) as client:
-            for n in (1, 2, 4, 8, 16):
-                if workers > 2 and n != 16:
-                    continue
+            for n in numbers:
                 parts = divided(database, place / f"parts-{n}", n).on(client)
                 measured = Measured(parts.parts)
                 there = parts.in_parts(measured)
                 for _ in range(2):  # opened, compiled, and asked once
                     measured.clear()
+                    busy = time.process_time()
                     fitted(estimator, there)
                 count = len(measured.seconds)
+                busy = 1000 * (time.process_time() - busy) / count
                 step, here = (1000 * statistics.median(one) for one in (measured.seconds, measured.here))
-                row = [n, workers, f"{count / asked.rounds:.1f}", f"{step + here:.1f}", f"{here:.1f}"]
+                row = [n, workers, f"{count / asked.rounds:.1f}", f"{step + here:.1f}", f"{here:.1f}", f"{busy:.1f}"]
                 row += [f"{measured.sent / count:,.0f}", f"{measured.received / count:,.0f}"]
                 print("", *row, f"{measured.kept / asked.rounds:,.0f} |", sep=" | ", flush=True)
 

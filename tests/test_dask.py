@@ -22,6 +22,7 @@ from sklearn.base import clone
 import hornboost as hb
 from hornboost import stopping
 from hornboost.cli.cluster import local_client
+from hornboost.engine.dask_call import FAN, Asked, shared_out
 from hornboost.engine.dask_parts import DaskParts
 from hornboost.engine.part import Part
 from hornboost.engine.parts import LocalParts, PerPart
@@ -244,6 +245,52 @@ def test_the_protocol_is_that_of_partitions_in_this_process(client: Any) -> None
     assert opened == sorted(opened)
     assert (opened[0], opened[-1]) == (0, 9)
     assert DaskParts(client, openers).together == 5
+
+
+def test_sums_are_added_as_a_tree_by_calls_and_by_tasks() -> None:
+    cluster = distributed.LocalCluster(n_workers=3, threads_per_worker=10, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        parts = DaskParts(client, [Toys(k) for k in range(1, 41)])
+        expected = [(k, "of") for k in range(1, 41)]
+        for asks in ("tasks", "calls", "tasks"):
+            if asks == "tasks":
+                parts._caller = None
+            question = parts.total(operator.add, listed, "of").question
+            assert (question.call is None) == (asks == "tasks")
+            answers = parts._answers(question)
+            assert (question.tasks is None) == (asks == "calls")
+            assert len(answers) <= FAN
+            assert [one for answer in answers for one in answer] == expected
+        assert parts.values(parts.each(times, parts.keep(PerPart(list(range(40)))))) == [k * (k + 1) for k in range(40)]
+
+
+def test_no_caller_in_a_tree_calls_more_than_a_few() -> None:
+    def deepest(asked: tuple[Asked, ...]) -> int:
+        assert len(asked) <= FAN
+        return 1 + max((deepest(one.others) for one in asked), default=0)
+
+    def in_order(asked: tuple[Asked, ...]) -> list[str]:
+        return [at for one in asked for at in (one.at, *in_order(one.others))]
+
+    for n in (0, 1, FAN, FAN + 1, 100, 1000):
+        groups = [Asked(str(k), k, ()) for k in range(n)]
+        tree = shared_out(groups)
+        assert in_order(tree) == [one.at for one in groups]
+        assert deepest(tree) <= 5
+    assert all(not one.others for one in shared_out(groups[:FAN]))
+
+
+def test_a_worker_that_does_not_answer_another_is_asked_by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=8, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        parts = DaskParts(client, [Toys(k) for k in range(1, 17)])
+        assert parts.value(parts.total(operator.add, times, 1)) == 136
+        assert parts._caller is not None
+        parts._caller.at[-1:] = ["tcp://127.0.0.1:9"]  # nobody is there; the last one is called by another worker
+        question = parts.total(operator.add, times, 1).question
+        assert question.call is not None
+        assert sum(parts._answers(question)) == 136
+        assert question.tasks is not None
 
 
 def test_partitions_are_shared_out_again_among_more_workers(divided: hb.Database) -> None:

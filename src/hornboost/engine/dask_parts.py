@@ -1,8 +1,8 @@
 """Partitions on the workers of a Dask cluster: they are futures that Dask computes again if their worker dies.
 
 A question goes to each worker once for all of its partitions. The worker works through them as this process would, and
-adds up what they say. A question is a call to the workers that hold them; where one of them does not answer, it is a
-task, which Dask runs wherever the partitions are, or opens them for it.
+adds up what they say; what many workers say is added up by some of them. A question is a call to the workers that hold
+partitions; where one of these does not answer, it is a task, which Dask runs wherever they are, or opens them for it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 import math
+import operator
 import pickle
 import threading
 import time
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from hornboost.engine.dask_call import Answers, Argument, Call, Caller, can_call
+from hornboost.engine.dask_call import FAN, Add, Answers, Argument, Call, Caller, can_call
 from hornboost.engine.parts import Handle, LocalParts, Opener, PerPart
 from hornboost.errors import DataError
 from hornboost.stopping import check
@@ -63,9 +64,13 @@ class _Kept:
 
 @dataclass(eq=False, slots=True)
 class _Question:
-    """What every group is asked, with its own arguments: by a call, or by tasks where there is none."""
+    """What every group is asked, with its own arguments: by a call, or by tasks where there is none.
+
+    There are a few answers, each of them the sum of those of some neighbours.
+    """
 
     work: Callable[..., Any]
+    add: Add
     name: str
     groups: Sequence[Future]
     arguments: Sequence[Argument]
@@ -76,25 +81,23 @@ class _Question:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Item:
-    """The answer of one partition, which comes with those of its neighbours."""
+    """The answer of one partition, which comes with those of all."""
 
     question: _Question
-    group: int
     number: int
 
-    def value(self, answers: Answers) -> Any:
-        return answers[self.group][self.number]
+    def value(self, answer: Any) -> Any:
+        return answer[self.number]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Sum:
-    """The answers of all groups, which are added in this process."""
+    """The sum of the answers of all partitions."""
 
     question: _Question
-    add: Callable[[Any, Any], Any]
 
-    def value(self, answers: Answers) -> Any:
-        return reduce(self.add, answers)
+    def value(self, answer: Any) -> Any:
+        return answer
 
 
 class DaskParts:
@@ -127,21 +130,18 @@ class DaskParts:
         return math.ceil(self.n / max(len(self._workers()), 1))
 
     def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
-        question = self._asked(_each, work.__name__, work, *arguments)
-        return [
-            _Item(question, k, number)
-            for k, (lo, hi) in enumerate(itertools.pairwise(self._cuts))
-            for number in range(hi - lo)
-        ]
+        question = self._asked(_each, operator.add, work.__name__, work, *arguments)
+        return [_Item(question, number) for number in range(self.n)]
 
-    def total(self, add: Callable[[Any, Any], Any], work: Callable[..., Any], *arguments: Any) -> Handle:
-        return _Sum(self._asked(_total, work.__name__, add, work, *arguments), add)
+    def total(self, add: Add, work: Callable[..., Any], *arguments: Any) -> Handle:
+        return _Sum(self._asked(_total, add, work.__name__, add, work, *arguments))
 
     def value(self, handle: Handle) -> Any:
         return self.values([handle])[0]
 
     def values(self, handles: Sequence[Handle]) -> list[Any]:
-        found = {question: self._answers(question) for question in {handle.question: None for handle in handles}}
+        questions = dict.fromkeys(handle.question for handle in handles)
+        found = {question: reduce(question.add, self._answers(question)) for question in questions}
         return [handle.value(found[handle.question]) for handle in handles]
 
     def _answers(self, question: _Question) -> Answers:
@@ -304,19 +304,23 @@ class DaskParts:
             self._evened = time.monotonic()
         return self._groups
 
-    def _asked(self, work: Callable[..., Any], name: str, *arguments: Any) -> _Question:
+    def _asked(self, work: Callable[..., Any], add: Add, name: str, *arguments: Any) -> _Question:
         groups = tuple(self._opened())
         own = [self._sent(one) if isinstance(one, _Kept) else Argument(self._divided(one)) for one in arguments]
-        question = _Question(work, name, groups, own)
+        question = _Question(work, add, name, groups, own)
         if self._caller is not None and can_call(groups, own):
-            question.call = self._caller.call(groups, work, own)
+            question.call = self._caller.call(groups, work, add, own)
         else:
             question.tasks = self._ask_by_tasks(question)
         return question
 
     def _ask_by_tasks(self, question: _Question) -> list[Future]:
         own = [argument.of_group for argument in question.arguments]
-        return self._tasks(question.work, question.name, question.groups, *own)
+        level = self._tasks(question.work, question.name, question.groups, *own)
+        while len(level) > FAN:
+            shares = [level[k : k + FAN] for k in range(0, len(level), FAN)]
+            level = self._tasks(_added, f"add-{question.name}", [question.add] * len(shares), shares)
+        return level
 
     def _tasks(self, work: Callable[..., Any], name: str, *arguments: Sequence[Any], **options: Any) -> list[Future]:
         """A task a group. Dask runs it where its partitions are open, or anywhere.
@@ -428,7 +432,11 @@ def _each(group: LocalParts, work: Callable[..., Any], *arguments: Any) -> list[
         return group.each(work, *arguments)
 
 
-def _total(group: LocalParts, add: Callable[[Any, Any], Any], work: Callable[..., Any], *arguments: Any) -> Any:
+def _added(add: Add, answers: Sequence[Any]) -> Any:
+    return reduce(add, answers)
+
+
+def _total(group: LocalParts, add: Add, work: Callable[..., Any], *arguments: Any) -> Any:
     with _alone(group):
         return group.total(add, work, *arguments)
 
