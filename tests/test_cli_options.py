@@ -220,3 +220,26 @@ def test_values_are_set_as_python_or_json_spells_them(setting: str, value: Any) 
 
     found = make_estimator(Learner(settings=[setting]), None).get_params(deep=False)[setting.partition("=")[0]]
     assert (type(found), found) == (type(value), value)
+
+
+def test_settings_without_effect_or_of_the_other_task_are_refused(run: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"id": range(40), "x": np.arange(40.0), "amount": np.arange(40) / 3, "count": [*range(10)] * 4}
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m.json", "--label"]
+    told = run(*fit, "count", "--exclude", "amount", "--set", "loss=poisson").err
+    assert "the label 'count' is read as classes, and 'loss' is for numbers; say --predicts numbers" in told
+    told = run(*fit, "amount", "--set", "class_weight=balanced").err
+    assert "the label 'amount' is read as numbers, and 'class_weight' is for classes; say --predicts classes" in told
+    assert "--set: 'quantile' has no effect" in run(*fit, "amount", "--set", "quantile=0.9").err
+    both = run(*fit, "amount", "--rounds", "3", "--set", "rounds=5").err
+    assert "--rounds and --set rounds both give 'rounds'; leave one of them out" in both
+    assert run(*fit, "amount", "--rounds", "2", "--set", "loss=quantile", "--set", "quantile=0.9").code == 0
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_columns_that_a_shell_would_not_read_are_quoted_where_they_are_advised(run: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": range(200), "row & no": range(1, 201), "y": ["a", "b"] * 100})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert "--exclude 't.row & no'" in run("inspect", tmp_path / "t.csv", "--label", "y", "--key", "id").out

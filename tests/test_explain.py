@@ -272,3 +272,20 @@ def test_a_fit_without_rules_warns_and_says_why(estimator: Any) -> None:
     learner = estimator(rounds=3, **({} if estimator is hb.C2RIBClassifier else {"base": "clause"}))
     with pytest.warns(NothingLearnedWarning, match="no rule was learned: no attribute varies"):
         learner.fit(np.ones((20, 2)), [0, 1] * 10)
+
+
+def test_conditions_on_the_example_itself_count_one_by_one() -> None:
+    rows = pd.DataFrame({"id": range(3), "a": ["y", "x", "y"], "b": [7, 7, 1], "lab": ["p", "n", "n"]})
+    more = pd.DataFrame({"id": [0, 0, 1], "kind": ["u", "v", "v"], "size": [1, 5, 5]})
+    db = hb.Database.from_frames(
+        {"t": rows, "more": more}, target="t", key="id", label="lab", foreign_keys=[("more.id", "t.id")]
+    )
+    clause = hb.Clause.parse('lab="p" :- t(id=I, a="x", b>=5), more(id=I, kind="u", size>=5).')
+    model = Ensemble(("n", "p"), (Rule(clause, (1.0,)),), (0.0,))
+    missed = [one.missed[0] for one in explain(model, db, db.encode(db.examples()[0]))]
+    assert [(one.satisfied, one.conditions) for one in missed] == [(3, 5), (3, 5), (0, 5)]
+    assert [one.failed for one in missed] == [
+        "a=\"x\" does not hold in table 't'",
+        "no such row of table 'more' has kind=\"u\"",
+        "a=\"x\" does not hold in table 't'",
+    ]

@@ -38,6 +38,7 @@ PATIENCE = 1.0
 
 INTERRUPTED = "interrupted"
 OUT_OF_TIME = "the time limit was reached"
+NONE_BETTER = "on held-out examples no rule was better than none"
 
 
 class Stopped(BaseException):

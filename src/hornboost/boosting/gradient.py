@@ -42,7 +42,7 @@ from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
 from hornboost.model.checkpoint import Checkpoint
 from hornboost.model.votes import Round, Vote
-from hornboost.stopping import OUT_OF_TIME, check, in_part_of_the_time, learning, untimed
+from hornboost.stopping import NONE_BETTER, OUT_OF_TIME, check, in_part_of_the_time, learning, untimed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -256,7 +256,7 @@ class GradientBooster(Booster):
             self._rounds = fixed or best.rounds
             self._offset = best.offsets[min(self._rounds, len(best.offsets)) - 1]
             if fixed is None and best.loss >= best.start and n_distinct(training) >= ENOUGH:
-                self._offset, self._nothing = 0.0, "on held-out examples no rule was better than none"
+                self._offset, self._nothing = 0.0, NONE_BETTER
                 best = None
         self.tuning_ = _as_frame(trials, best)
         self.tuning_.attrs.update(self._evidence)

@@ -149,13 +149,20 @@ class Trial:
         """
         if self.is_given_up:
             return False
-        differences = np.subtract(other.of_folds, self.of_folds)
-        error = float(differences.std(ddof=1)) / math.sqrt(len(differences)) if len(differences) > 1 else 0.0
+        error = _standard_error(np.subtract(other.of_folds, self.of_folds))
         return other.loss - self.loss > max(share * abs(other.loss), BY_CHANCE * error)
 
     def loss_at(self, rounds: int) -> float:
         """The held-out loss after some rounds, or at the end."""
         return self.losses[min(rounds, len(self.losses)) - 1]
+
+
+def _standard_error(values: Floats) -> float:
+    """That of their mean, whatever unit they are in: squares of very large or small numbers are no numbers any more."""
+    if len(values) < 2:
+        return 0.0
+    exponent = math.frexp(float(np.abs(values).max()))[1]
+    return float(np.ldexp(np.ldexp(values, -exponent).std(ddof=1), exponent)) / math.sqrt(len(values))
 
 
 Choices = Mapping[str, Sequence[Any]]

@@ -140,7 +140,8 @@ def _about_numbers(learner: Any, results: list[dict[str, Any]], mean: dict[str, 
         "absolute": ("mae", "MAE", "the median"),
         "quantile": ("pinball", "pinball loss", f"the {learner.quantile:g} quantile"),
     }.get(learner.loss, ("r2", "R²", "the mean"))
-    spread = f" ± {_shown(name, np.std([row[name] for row in results]))}" if len(results) > 1 else ""
+    known = [row[name] for row in results if row[name] == row[name]]
+    spread = f" ± {_shown(name, np.std(known))}" if len(known) > 1 else ""
     spoken = f"{said} {_shown(name, mean[name])}{spread}"
     if name == "r2":
         name, said, spoken = "rmse", "RMSE", f"{spoken}, RMSE {_shown('rmse', mean['rmse'])}"

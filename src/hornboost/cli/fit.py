@@ -17,7 +17,7 @@ from hornboost.cli.learner import Learner, make_estimator
 from hornboost.cli.output import check_output, note, show_json, show_rounds
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import HornBoostError, ModelError, counted
-from hornboost.stopping import OUT_OF_TIME, holding
+from hornboost.stopping import NONE_BETTER, OUT_OF_TIME, holding
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -195,7 +195,7 @@ def _report(
         )
         return
     if not rules and not interrupted and not _ran_out_of_time(fitted):
-        for reason in fitted.diagnose(X, y):
+        for reason in [stopped] if stopped == NONE_BETTER else fitted.diagnose(X, y):
             note(f"nothing was learned: {reason}")
     for sentence in (*about_limits(fitted), *_about_tuning(tuning)):
         note(sentence)

@@ -77,17 +77,33 @@ def make_estimator(learner: Learner, database: Database | None, checkpoint: Path
     for parameter, value in asked.items():
         if value is not None and parameter not in known:
             way_out = "take --estimator c2rib, or leave it out" if parameter == "features" else "leave it out"
-            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'; {way_out}")
+            raise DataError(
+                _of_the_other_task(name, parameter, database)
+                or f"the estimator '{name}' has no parameter '{parameter}'; {way_out}"
+            )
     for text in learner.settings:
         parameter, equals, value = text.partition("=")
         if not equals:
             raise DataError(f"--set: '{text}' is not of the form name=value")
         if parameter not in known:
-            raise DataError(f"the estimator '{name}' has no parameter '{parameter}'{did_you_mean(parameter, known)}")
+            raise DataError(
+                _of_the_other_task(name, parameter, database)
+                or f"the estimator '{name}' has no parameter '{parameter}'{did_you_mean(parameter, known)}"
+            )
+        if asked.get(parameter) is not None:
+            option = "memory" if parameter == "memory_limit" else parameter.replace("_", "-")
+            raise DataError(f"--{option} and --set {parameter} both give '{parameter}'; leave one of them out")
         if parameter in NOT_SETTABLE:
             raise DataError(f"--set: the parameter '{parameter}' has no value that can be written; leave it out")
         wanted[parameter] = _value(value)
     estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
+    idle: frozenset[str] = getattr(estimator, "_idle_parameters", frozenset)()
+    for parameter in (text.partition("=")[0] for text in learner.settings):
+        if parameter in idle:
+            raise DataError(
+                f"--set: '{parameter}' has no effect with the other parameters as they are; set what it goes with, or "
+                "leave it out"
+            )
     try:
         estimator._validate_params()
     except ValueError as error:
@@ -105,6 +121,23 @@ def _class_of(name: str, database: Database | None) -> tuple[str, dict[str, Any]
             "--estimator hornboost, name one value with --positive, or say --predicts classes"
         )
     return REGRESSORS[name], {}
+
+
+def _of_the_other_task(name: str, parameter: str, database: Database | None) -> str | None:
+    """That a parameter is for the other kind of label, if it is."""
+    import hornboost
+
+    if database is None or name not in REGRESSORS:
+        return None
+    reads_numbers = database.label_kind == "numbers"
+    other = ESTIMATORS[name][0] if reads_numbers else REGRESSORS[name]
+    if parameter not in getattr(hornboost, other)().get_params(deep=False):
+        return None
+    here, there = ("numbers", "classes") if reads_numbers else ("classes", "numbers")
+    return (
+        f"the label '{database.target.label}' is read as {here}, and '{parameter}' is for {there}; say "
+        f"--predicts {there} if that is what they are, or leave '{parameter}' out"
+    )
 
 
 def _value(text: str) -> Any:

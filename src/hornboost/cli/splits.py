@@ -81,7 +81,8 @@ def _stratified(y: Any, cv: int, seed: int) -> list[tuple[Any, Any]]:
     counts = np.unique(np.asarray(y), return_counts=True)[1]
     if counts.min() < cv:
         few = counted(counts.min(), "example")
-        raise DataError(f"the smallest class has {few}, too few for {cv} folds; give a smaller --cv")
+        way_out = "give a smaller --cv" if counts.min() > 1 else "give more examples of it"
+        raise DataError(f"the smallest class has {few}, too few for {cv} folds; {way_out}")
     return list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,7 +84,7 @@ def _about_numbers(values: pa.ChunkedArray, place: str) -> str | None:
     share = f"{found.known - found.bad:,} of {found.known:,} values are numbers"
     return (
         f"{place} is read as text, because row {found.row + 1} holds '{found.value}', where {share}; "
-        f"--type {place}=numeric reads it as numbers and counts all else as missing"
+        f"--type {quote(place)}=numeric reads it as numbers and counts all else as missing"
     )
 
 
@@ -98,8 +99,8 @@ def _about_dates(values: pa.ChunkedArray, place: str) -> str | None:
     looks = f"{place} looks like dates, such as '{words[int(known[are_dates[known]][0])]}', but is read as text"
     if order_in({words[code] for code in known}) == UNKNOWN:
         return (
-            f"{looks}, because whether the day or the month comes first cannot be told: --type {place}=day-first or "
-            f"--type {place}=month-first says it"
+            f"{looks}, because whether the day or the month comes first cannot be told: "
+            f"--type {quote(place)}=day-first or --type {quote(place)}=month-first says it"
         )
     of_orders = [np.array([is_moment(in_iso(word, order).strip()) for word in words], bool) for order in _ORDERS]
     are_read = max(of_orders, key=lambda found: int(found[known].sum()))
@@ -173,7 +174,7 @@ def likely_identifiers(tables: Iterable[Table]) -> list[str]:
                 found.append(
                     f"{table.name}.{column.name} numbers the {table.n_rows:,} rows one by one and looks like an "
                     "identifier; if rules should not look at their order, leave it out with "
-                    f"--exclude {table.name}.{column.name}"
+                    f"--exclude {quote(f'{table.name}.{column.name}')}"
                 )
             elif column.kind == "nominal":
                 known = column.codes[column.codes >= 0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -159,13 +160,13 @@ def suggested_times(database: Database) -> list[str]:
         if table.times is None:
             found += [
                 f"{table.name}.{column.name} looks like a time: if it says from when on a row is known{AGES}, "
-                f"declare it with --time {table.name}.{column.name}"
+                f"declare it with --time {quote(f'{table.name}.{column.name}')}"
                 for column in candidates
             ]
             continue
         found += [
             f"{table.name}.{column.name} rises with {table.name}.{table.times.name}, so rules about it say nothing of "
-            f"later times: leave it out with --exclude {table.name}.{column.name}"
+            f"later times: leave it out with --exclude {quote(f'{table.name}.{column.name}')}"
             for column in table.attributes
             if _rises_with(column, table.times)
         ]
@@ -201,8 +202,8 @@ def _without_cutoffs(database: Database) -> list[str]:
             )
             continue
         found.append(
-            f"{place} looks like a time: if it says up to when an example may look, declare it with --time {place} "
-            "(rules then ask how old other rows are at it, not for its date)"
+            f"{place} looks like a time: if it says up to when an example may look, declare it with "
+            f"--time {quote(place)} (rules then ask how old other rows are at it, not for its date)"
         )
         cutoff = place if cutoff.endswith(".COLUMN") else cutoff
     needs = (
@@ -212,7 +213,7 @@ def _without_cutoffs(database: Database) -> list[str]:
     )
     return found + [
         f"{table.name}.{column.name} looks like a time: if it says from when on a row is known{AGES}, "
-        f"{needs}declare both, with --time {cutoff} --time {table.name}.{column.name}"
+        f"{needs}declare both, with --time {quote(cutoff)} --time {quote(f'{table.name}.{column.name}')}"
         for table, column in others
     ]
 

@@ -103,12 +103,23 @@ def category_bits(categories: NDArray[np.object_]) -> NDArray[np.uint64]:
 
 
 def column_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
-    """The bits by which each value enters the hash of its row."""
+    """The bits by which each value enters the hash of its row: those of a float, where that is the same number.
+
+    >>> bits = column_bits(np.array([2**62, 2**62 + 1]))
+    >>> bits[0] == column_bits(np.array([2.0**62]))[0], bits[0] == bits[1]
+    (np.True_, np.False_)
+    """
     if column.dtype.kind not in "biuf":
         return _text_bits(column)
     values = column.astype(np.float64) + 0.0  # adding 0.0 turns -0.0 into 0.0
-    bits = values.view(np.uint64)
-    return np.where(np.isnan(values), _NAN, bits)
+    bits = np.where(np.isnan(values), _NAN, values.view(np.uint64))
+    if column.dtype.kind in "iu":
+        large = np.flatnonzero(np.abs(values) >= 2.0**53)
+        numbers = column[large]
+        sizes = np.abs(numbers).astype(np.uint64)
+        no_float = sizes // (sizes & (~sizes + np.uint64(1))) >= np.uint64(2**53)  # too many digits, but for zeros
+        bits[large[no_float]] = splitmix64(numbers[no_float].astype(np.uint64))
+    return bits
 
 
 def _text_bits(column: NDArray[Any]) -> NDArray[np.uint64]:

@@ -30,7 +30,7 @@ from hornboost.model.checkpoint import Checkpoint, identity
 from hornboost.model.diagnosis import warn_if_empty, warn_if_refused, warn_if_unreached
 from hornboost.model.ensemble import Ensemble
 from hornboost.model.votes import Round, Votes
-from hornboost.stopping import learning
+from hornboost.stopping import NONE_BETTER, learning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -370,7 +370,8 @@ class Booster(WithWorkers, RelationalModel):
             warn_if_unreached(self.unreached_, self._database.target.table, depth)
             self._set_rules(training, one_by_one)
             if "ensemble_" in self.__dict__:
-                warn_if_empty(self.ensemble_, training.problem, self._limit(reason))
+                why = NONE_BETTER if self.stopped_ == NONE_BETTER else None
+                warn_if_empty(self.ensemble_, training.problem, self._limit(reason), why)
         for vote in (vote for found in self._votes.rounds for vote in found.votes):
             if isinstance(vote.hypothesis, ClauseCells):
                 vote.hypothesis.forget()

@@ -166,8 +166,6 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
         which have a weight, their class codes, their weights.
         """
         labels = checked_classes(self._given_labels(n, y, "classes"), self)
-        if n == 0:
-            raise DataError("there are no examples, 0 sample(s), to learn from; give at least one row")
         weights = checked_weights(sample_weight, n)
         counted = np.flatnonzero(weights > 0)
         labels = labels[counted]

@@ -43,7 +43,11 @@ def checked_numbers(y: NDArray[Any], estimator: Any) -> NDArray[np.float64]:
             "leave those rows out, as 'Database.examples' does."
         )
     if not np.isfinite(numbers).all():
-        raise DataError("Input y contains infinity or a value too large for dtype('float64'); leave those rows out.")
+        count = int(np.count_nonzero(~np.isfinite(numbers)))
+        raise DataError(
+            f"Input y contains infinity or a value too large for dtype('float64'): {count} of {len(numbers)} labels; "
+            "leave those rows out."
+        )
     if np.abs(numbers).max(initial=0.0) > LARGEST:
         raise DataError(f"y holds {np.abs(numbers).max():g}; scale labels to at most {LARGEST:g}.")
     return numbers + 0.0

@@ -17,7 +17,7 @@ from hornboost.estimators.examples import Targets
 from hornboost.learners.hypotheses import Floats, Rows
 from hornboost.learners.memory import Memory
 from hornboost.model.votes import Round, Tally, Vote
-from hornboost.stopping import check, unstopped, untimed
+from hornboost.stopping import NONE_BETTER, check, unstopped, untimed
 
 _log = logging.getLogger("hornboost")
 
@@ -117,6 +117,8 @@ class Run:
         if self.held_out is None:
             self._keep()
         else:
+            if self.rounds and not self.best:
+                self.stopped = NONE_BETTER
             del self.rounds[self.best :]
             self.n_learned = sum(found.is_learned for found in self.rounds)
 

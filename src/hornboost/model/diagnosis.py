@@ -39,13 +39,14 @@ class NothingLearnedWarning(UserWarning):
     """A fit ended without a rule; the message says why."""
 
 
-def warn_if_empty(ensemble: Ensemble, problem: Problem, limit: str | None = None) -> None:
+def warn_if_empty(ensemble: Ensemble, problem: Problem, limit: str | None = None, why: str | None = None) -> None:
     """Say why nothing was learned where there is no rule.
 
-    `limit` is the parameter that ended the search, if one did.
+    `limit` is the parameter that ended the search, if one did; `why` the reason, if it is known.
     """
     if not ensemble.rules:
-        reason = "; ".join(diagnose(problem)) if limit is None else f"the search reached its {limit}; allow more"
+        found = f"the search reached its {limit}; allow more" if limit is not None else why
+        reason = "; ".join(diagnose(problem)) if found is None else found
         warnings.warn(f"no rule was learned: {reason}", NothingLearnedWarning, stacklevel=5)
 
 
@@ -59,6 +60,8 @@ def diagnose(problem: Problem) -> list[str]:
     ["no attribute varies: every visible column has one value (or none) on all examples' rows"]
     """
     about_labels = _about_classes if problem.labels else _about_numbers
+    if problem.classes.max(initial=0) == 0:
+        return about_labels(problem)
     reasons = [*about_labels(problem), *_about_tables(problem), *_about_limits(problem)]
     if not reasons:
         reasons.append(

@@ -51,7 +51,10 @@ class Fired:
 
 @dataclass(frozen=True)
 class Missed:
-    """A rule that does not cover the example: how many of its conditions hold, in order, and the first that fails."""
+    """A rule that does not cover the example: how many of its conditions hold, and the first that fails.
+
+    Conditions on the example itself count one by one; those on joined rows hold as far as some rows meet all of them.
+    """
 
     rule: Rule
     vote: float

@@ -1,4 +1,4 @@
-"""What the rules that did not fire lacked: their conditions in order, up to the first that fails."""
+"""What the rules that did not fire lacked: how many of their conditions hold, and the first that fails."""
 
 from __future__ import annotations
 
@@ -58,9 +58,20 @@ def prefixes(clause: Clause) -> Iterator[tuple[Clause, str]]:
                 yield Clause(clause.head, body, tuple(stated)), f"{pair[0]} != {pair[1]} does not hold for any such row"
 
 
+def conditions(clause: Clause) -> tuple[list[tuple[Clause, str]], list[tuple[Clause, str]]]:
+    """The conditions on the example itself, each on its own, and those on joined rows, which each need all before them.
+
+    Each with what it says when it fails.
+    """
+    root, others = clause.body[0], clause.body[1:]
+    alone = (Clause(clause.head, (replace(root, tests=(test,)),)) for test in root.tests)
+    own = [list(prefixes(one))[-1] for one in alone]
+    return own, list(prefixes(replace(clause, body=(replace(root, tests=()), *others))))
+
+
 @dataclass(eq=False)
 class Steps:
-    """The rules and, where they are asked for, their prefixes, bound to a database together.
+    """The rules and, where they are asked for, their conditions, bound to a database together.
 
     One pass tells all of them.
     """
@@ -68,8 +79,11 @@ class Steps:
     rules: Sequence[Rule]
     coverage: Coverage
     columns: list[list[int]]
+    n_own: list[int]
+    """How many conditions of a rule are on the example itself; of the others, each needs all that come before it."""
+
     prefixes: list[list[tuple[Clause, str]]]
-    """What is left of a rule up to each condition, and what is said of that if it fails."""
+    """A clause for each condition of a rule, and what is said if it fails."""
 
     @classmethod
     def kept(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> Steps:
@@ -82,11 +96,12 @@ class Steps:
     @classmethod
     def of(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> Steps:
         clauses = [rule.clause.rooted(database.target.table) for rule in ensemble.rules]
-        steps = [list(prefixes(clause)) for clause in clauses] if with_prefixes else []
+        found = [conditions(clause) for clause in clauses] if with_prefixes else []
+        steps = [[*own, *joined] for own, joined in found]
         coverage = Coverage.of(database, [*clauses, *(clause for rule in steps for clause, _ in rule)])
         place = iter(coverage.of_clause[len(clauses) :])
         columns = [[next(place) for _ in rule] for rule in steps]
-        return cls(ensemble.rules, coverage, columns, steps)
+        return cls(ensemble.rules, coverage, columns, [len(own) for own, _ in found], steps)
 
     def nearest(
         self,
@@ -101,12 +116,14 @@ class Steps:
         found = []
         for r in np.flatnonzero(~fired).tolist():
             holds = trace.covered[e, self.columns[r]]
-            satisfied = int(np.argmin(holds)) if not holds.all() else len(holds)
-            found.append((-satisfied / max(len(holds), 1), -abs(votes[r]), r, satisfied))
+            joined = holds[self.n_own[r] :]
+            satisfied = int(holds[: self.n_own[r]].sum()) + (len(joined) if joined.all() else int(np.argmin(joined)))
+            first = len(holds) if holds.all() else int(np.argmin(holds))
+            found.append((-satisfied / max(len(holds), 1), -abs(votes[r]), r, satisfied, first))
         nearest = sorted(found)[:limit]
         return [
-            Missed(self.rules[r], otherwise[r], votes[r], k, len(self.columns[r]), self._failed(trace, e, r, k))
-            for _, _, r, k in nearest
+            Missed(self.rules[r], otherwise[r], votes[r], n, len(self.columns[r]), self._failed(trace, e, r, k))
+            for _, _, r, n, k in nearest
         ]
 
     def _failed(self, trace: Trace, e: int, r: int, k: int) -> str:
