@@ -221,3 +221,36 @@ def test_what_is_broken_off_leaves_nothing(
         with pytest.raises(raised):
             school.partition(tmp_path / "parts", 2)
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["bool", "int8", "int64", "float64", "Int64", "boolean", "object", "category", "missing"]
+)
+def test_classes_are_handed_out_as_the_numbers_or_booleans_that_they_were(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = pd.Series(rng.integers(0, 2, 60))
+    labels = labels.astype(float).where(labels.index != 3) if kind == "missing" else labels.astype(kind)
+    rows = pd.DataFrame({"k": range(60), "n": rng.random(60).round(2), "y": labels})
+    more = pd.DataFrame({"k": rng.integers(0, 60, 200), "v": rng.integers(0, 9, 200)})
+    whole = hb.Database.from_frames(
+        {"t": rows, "u": more}, target="t", key="k", label="y", foreign_keys=[("u.k", "t.k")]
+    )
+    saved = []
+    for number, db in enumerate((whole, whole.partition(tmp_path / "parts", 3, small_table=0))):
+        X, y = db.examples()
+        model = hb.C2RIBClassifier(db, rounds=3, max_depth=2, random_state=0).fit(X, y)
+        model.save(tmp_path / f"{number}.json")
+        saved.append((tmp_path / f"{number}.json").read_bytes())
+        assert np.mean(np.asarray(model.predict(X) == np.asarray(y), bool)) > 0.5
+        assert db.examples(labelled=None)[1].isna().sum() == (kind == "missing")
+    assert saved[0] == saved[1]
+
+
+def test_booleans_are_evaluated_as_the_positive_class_is_spelled(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"k": range(80), "n": rng.random(80).round(2)})
+    rows["y"] = rows["n"] > 0.5
+    whole = hb.Database.from_frames({"t": rows}, target="t", key="k", label="y", positive="true")
+    whole.partition(tmp_path / "parts", 2)
+    found = json.loads(run("evaluate", tmp_path / "parts", "--rounds", 3, "--cv", 2, "--json").out)
+    assert found["mean"]["auroc"] > 0.9

@@ -191,15 +191,17 @@ def _areas(fitted: Any, X: Any, y: Any, database: Database) -> dict[str, float]:
     """The areas under both curves for the positive class, where there are two classes."""
     from sklearn.metrics import roc_auc_score
 
+    from hornboost.estimators.examples import class_text
     from hornboost.metrics import aurpc
 
     if len(fitted.classes_) != 2:
         return {}
-    positive = database.target.positive if database.target.positive is not None else str(fitted.classes_[1])
-    truth = np.array([str(value) == positive for value in y])
+    last = class_text(fitted.classes_[1])
+    positive = database.target.positive if database.target.positive is not None else last
+    truth = np.array([class_text(value) == positive for value in y])
     if truth.all() or not truth.any():
         return {"auroc": float("nan"), "aurpc": float("nan")}
-    scores = fitted.decision_function(X) * (1.0 if str(fitted.classes_[1]) == positive else -1.0)
+    scores = fitted.decision_function(X) * (1.0 if last == positive else -1.0)
     return {"auroc": float(roc_auc_score(truth, scores)), "aurpc": float(aurpc(truth, scores))}
 
 

@@ -20,7 +20,7 @@ from hornboost.data.domain import Domain
 from hornboost.data.doubts import likely_identifiers
 from hornboost.data.frames import encode_rows, examples_frame, with_cutoff
 from hornboost.data.index import KeyIndex
-from hornboost.data.labels import LabelKind
+from hornboost.data.labels import LabelKind, number_type, of_number_type
 from hornboost.data.model_columns import ModelColumn, is_read_as, with_booleans
 from hornboost.data.partitionable import Partitionable
 from hornboost.data.readable import Readable
@@ -267,12 +267,23 @@ class Database(Partitionable, Readable, Splittable):
         if labelled in self._examples and as_of is None:
             return self._examples[labelled]
         chosen = self._built.chosen(labelled, self._schema.location, whatever_time=as_of is not None)
-        found = examples_frame(self._built, self._hidden, self._frame, *chosen)
+        rows, labels = chosen
+        if labels is not None and self._class_type is not None:
+            labels = of_number_type(labels, self._class_type)
+        found = examples_frame(self._built, self._hidden, self._frame, rows, labels)
         if as_of is not None:
             return with_cutoff(found[0], self._built.tables[self.target.table], as_of), found[1]
         if self._frame is not None:
             self._examples[labelled] = found
         return found
+
+    @property
+    def class_type(self) -> str | None:
+        """The NumPy type of classes that `examples` gives as numbers or booleans; None where it gives text."""
+        labelled = self._built.labelled
+        if self._frame is None or self.label_kind != "classes" or labelled.relabelled or not labelled.rows.size:
+            return self._class_type
+        return number_type(np.asarray(self.examples()[1]))
 
     def _held_out(self, name: str) -> Database:
         from hornboost.data.readers.folder import read_held_out

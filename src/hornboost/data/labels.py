@@ -77,6 +77,33 @@ def column_kind(values: pa.ChunkedArray) -> LabelKind:
     return label_kind(plain.drop_null().cast(pa.float64(), safe=False).to_numpy())
 
 
+def number_type(labels: NDArray[Any]) -> str | None:
+    """The NumPy type of classes that are numbers or booleans; None for text.
+
+    >>> number_type(np.array([True, False])), number_type(np.array([1, 2], object)), number_type(np.array(["1"]))
+    ('bool', 'int64', None)
+    """
+    plain = np.array(labels.tolist()) if labels.dtype == object else labels
+    return plain.dtype.name if plain.dtype.kind in "biuf" else None
+
+
+def of_number_type(texts: NDArray[np.object_], name: str) -> NDArray[Any]:
+    """Classes by their texts, as what they were; where some are missing, as what can hold that.
+
+    >>> of_number_type(np.array(["true", "false"], object), "bool").tolist()
+    [True, False]
+    >>> of_number_type(np.array(["2", None], object), "int64").tolist()
+    [2.0, nan]
+    """
+    if name == "bool":
+        found = np.array([None if text is None else text == "true" for text in texts.tolist()], object)
+        return found if None in texts.tolist() else found.astype(np.bool_)
+    if None in texts.tolist():
+        return np.array([np.nan if text is None else float(text) for text in texts.tolist()])
+    read = float if np.dtype(name).kind == "f" else int
+    return np.array([read(text) for text in texts.tolist()], np.dtype(name))
+
+
 def goes_by_text(kind: pa.DataType) -> bool:
     """Whether classes of this type are handed out as text, because classifiers take no values such as times of day."""
     import pyarrow as pa

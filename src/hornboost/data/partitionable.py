@@ -38,6 +38,7 @@ class Partitionable:
     _parts: Any = None
     _on: tuple[Any, Any] | None = None
     _memory_limit: int | str | None = None
+    _class_type: str | None = None
     _places: Callable[[Table], Places] | None = None
     _sharing: Mapping[str, SharedRows] | None = None
 

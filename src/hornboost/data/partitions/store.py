@@ -147,6 +147,7 @@ class PartitionStore:
             **{f"_{name}": tuple(said[name]) for name in ("inferred", "left_out", "warnings", "time_warnings")},
             "_links": tuple(Link(**link) for link in self.manifest.links),
             "_first_time": float(said["first_time"]),
+            "_class_type": self.manifest.target.get("class_type"),
         }
         return Database.stored_as(self, {**self._origin(), **state})
 

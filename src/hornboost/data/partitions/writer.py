@@ -151,7 +151,8 @@ class _Writer:
             "schema": plain_schema(database.schema),
             "task": asdict(database._task),
             "target": plain_target(database._built)
-            | {"hidden": sorted(database._hidden), "columns": list(database._target_columns)},
+            | {"hidden": sorted(database._hidden), "columns": list(database._target_columns)}
+            | {"class_type": database.class_type},
             "said": {
                 "inferred": list(database.inferred),
                 "left_out": list(database.left_out),
