@@ -71,3 +71,21 @@ def test_tuning_does_not_depend_on_the_unit_of_labels() -> None:
         rounds[factor] = tuning.drop(columns=["loss", "beside"])
     for found in rounds.values():
         pd.testing.assert_frame_equal(found, rounds[1.0])
+
+
+def test_joins_with_too_many_rows_to_look_for_names_behind_them_are_not_said_to_be_left_out() -> None:
+    rng = np.random.default_rng(0)
+
+    def three(n: int) -> np.ndarray:
+        return rng.integers(0, 3, n)
+
+    t = pd.DataFrame({"k": range(3000), "g": three(3000), "y": np.where(rng.random(3000) < 0.5, "a", "b")})
+    h = pd.DataFrame({"g": three(6000), "m": three(6000), "v": rng.integers(0, 50, 6000)})
+    q = pd.DataFrame({"m": three(6000), "c": rng.choice(list("abc"), 6000)})
+    ends = {"G": pd.DataFrame({"g": [0, 1, 2]}), "M": pd.DataFrame({"m": [0, 1, 2]})}
+    links = [("t.g", "G.g"), ("h.g", "G.g"), ("h.m", "M.m"), ("q.m", "M.m")]
+    db = hb.Database.from_frames({"t": t, "h": h, "q": q, **ends}, target="t", key="k", label="y", foreign_keys=links)
+    model = hb.HornBoostClassifier(
+        db, rounds=2, max_depth=2, max_literals=1, aggregates=False, memory_limit="40GB", random_state=0
+    )
+    assert model.fit(*db.examples()).refused_ == {}

@@ -101,6 +101,18 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path):
     assert Database.from_folder(tmp_path).tables["account"].n_rows == 2
 
 
+def test_files_in_folders_of_a_folder_are_read_and_columns_in_their_names_refused(tmp_path):
+    folder_of(tmp_path, SCHEMA.replace("account.csv", "account"), account__csv=None)
+    for part in (1, 2):
+        place = tmp_path / "account" / f"batch{part}"
+        place.mkdir(parents=True)
+        pq.write_table(pa.table({"account": [part], "the town": [f"t{part}"]}), place / "part-0.parquet")
+    assert Database.from_folder(tmp_path).tables["account"].n_rows == 2
+    (tmp_path / "account" / "batch2").rename(tmp_path / "account" / "year=2020")
+    with pytest.raises(DataError, match=r"'year=2020' holds a value of the column 'year', .*write it into the files"):
+        Database.from_folder(tmp_path)
+
+
 def test_a_file_may_be_found_by_the_name_of_its_table(tmp_path):
     db = Database.from_folder(folder_of(tmp_path, SCHEMA.replace('file = "loan.csv"\n', "")))
     assert db.tables["loan"].n_rows == 2

@@ -64,9 +64,12 @@ def _recurring_of(engine: Engine, chain: Chain) -> list[str]:
     named = [column for column in table.keys if column.domain in engine.constants]
     if not named:
         return []
+    refused = dict(engine.refused)
     try:
         counts = sharers(engine, chain, [column.name for column in named])
     except LimitError:
+        engine.refused.clear()  # rules may follow the joins all the same, where not all rows are held at once
+        engine.refused.update(refused)
         return []
     pairs = zip(named, counts, strict=True)
     return [column.name for column, by_key in pairs if int((by_key * by_key).sum()) >= LEAST * int(by_key.sum()) > 0]

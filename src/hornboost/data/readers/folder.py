@@ -32,10 +32,16 @@ class ParquetSource:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
         if not paths:
             raise DataError(
                 f"{path.name}: the folder holds no .parquet file; put the parts of the table into it, or remove it"
+            )
+        named = [name for part in paths for name in part.relative_to(path).parts[:-1] if "=" in name]
+        if named:
+            raise DataError(
+                f"{path.name}: the name of the folder '{named[0]}' holds a value of the column "
+                f"'{named[0].partition('=')[0]}', and columns are read from files only; write it into the files"
             )
         self.name = name
         self.whole = True
