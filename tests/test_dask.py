@@ -22,7 +22,7 @@ from sklearn.base import clone
 import hornboost as hb
 from hornboost import stopping
 from hornboost.cli.cluster import local_client
-from hornboost.engine.dask_call import FAN, Asked, shared_out
+from hornboost.engine.dask_call import FAN, Called, shared_out
 from hornboost.engine.dask_parts import DaskParts
 from hornboost.engine.part import Part
 from hornboost.engine.parts import LocalParts, PerPart
@@ -265,15 +265,15 @@ def test_sums_are_added_as_a_tree_by_calls_and_by_tasks() -> None:
 
 
 def test_no_caller_in_a_tree_calls_more_than_a_few() -> None:
-    def deepest(asked: tuple[Asked, ...]) -> int:
+    def deepest(asked: tuple[Called, ...]) -> int:
         assert len(asked) <= FAN
         return 1 + max((deepest(one.others) for one in asked), default=0)
 
-    def in_order(asked: tuple[Asked, ...]) -> list[str]:
+    def in_order(asked: tuple[Called, ...]) -> list[str]:
         return [at for one in asked for at in (one.at, *in_order(one.others))]
 
     for n in (0, 1, FAN, FAN + 1, 100, 1000):
-        groups = [Asked(str(k), k, ()) for k in range(n)]
+        groups = [Called(str(k), k, ()) for k in range(n)]
         tree = shared_out(groups)
         assert in_order(tree) == [one.at for one in groups]
         assert deepest(tree) <= 5
@@ -395,6 +395,7 @@ def test_what_cannot_work_is_refused_in_a_sentence(
 def test_the_command_line_works_on_a_cluster_or_on_processes_of_its_own(
     run: Any, client: Any, folder: Path, tmp_path: Path
 ) -> None:
+    client.wait_for_workers(2, timeout=60)
     options = ["--estimator", "c2rib", "--rounds", 3]
     assert run("fit", folder, "-o", tmp_path / "local.json", *options)[0] == 0
     code, _, err = run("fit", folder, "-o", tmp_path / "dask.json", *options, "--dask", client.scheduler.address)

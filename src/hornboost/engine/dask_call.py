@@ -57,13 +57,13 @@ class _Marked(NamedTuple):
     value: tuple[Any] | None
 
 
-class Asked(NamedTuple):
+class Called(NamedTuple):
     """What a group is asked at its worker, and those after it, which that worker asks."""
 
     at: str
     key: Any
     arguments: Sequence[Any]
-    others: tuple[Asked, ...] = ()
+    others: tuple[Called, ...] = ()
 
 
 class Caller:
@@ -81,10 +81,10 @@ class Caller:
         )
         return Call(self, coming, frozenset(one.mark for one in arguments if one.mark is not None))
 
-    def asked(self, groups: Sequence[Future], arguments: Sequence[Argument]) -> tuple[Asked, ...]:
+    def asked(self, groups: Sequence[Future], arguments: Sequence[Argument]) -> tuple[Called, ...]:
         """Whom this process calls, and what it sends. What all workers had in the last call is not sent again."""
         asked = [
-            Asked(at, group.key, [self.sent(one, k) for one in arguments])
+            Called(at, group.key, [self.sent(one, k) for one in arguments])
             for k, (at, group) in enumerate(zip(self.at, groups, strict=True))
         ]
         return shared_out(asked)
@@ -97,7 +97,7 @@ class Caller:
         return _Beside(value.key) if argument.is_task else value
 
 
-def shared_out(groups: Sequence[Asked]) -> tuple[Asked, ...]:
+def shared_out(groups: Sequence[Called]) -> tuple[Called, ...]:
     """Neighbours in few shares, of which the first group is called, and calls the others in the same way."""
     n = min(len(groups), FAN)
     cuts = [k * len(groups) // n for k in range(n + 1)] if n else []
@@ -133,7 +133,7 @@ def can_call(groups: Sequence[Future], arguments: Sequence[Argument]) -> bool:
     return all(future.status == "finished" for future in needed)
 
 
-async def _called(client: Client, asked: Sequence[Asked], work: Callable[..., Any], add: Add) -> Answers | None:
+async def _called(client: Client, asked: Sequence[Called], work: Callable[..., Any], add: Add) -> Answers | None:
     calls = [client.run(answered_here, one, work, add, workers=[one.at], on_error="ignore") for one in asked]
     try:
         found = [told.get(one.at) for one, told in zip(asked, await asyncio.gather(*calls), strict=True)]
@@ -142,7 +142,7 @@ async def _called(client: Client, asked: Sequence[Asked], work: Callable[..., An
     return None if any(one is None for one in found) else [answer for (answer,) in found]
 
 
-async def answered_here(asked: Asked, work: Callable[..., Any], add: Add, dask_worker: Any) -> tuple[Any] | None:
+async def answered_here(asked: Called, work: Callable[..., Any], add: Add, dask_worker: Any) -> tuple[Any] | None:
     """The sum of what groups answer, in a tuple; None where something is not where it should be, or goes wrong."""
     try:
         others = [_answered_there(one, work, add, dask_worker) for one in asked.others]
@@ -152,7 +152,7 @@ async def answered_here(asked: Asked, work: Callable[..., Any], add: Add, dask_w
         return None
 
 
-async def _own_answer(asked: Asked, work: Callable[..., Any], worker: Any) -> Any:
+async def _own_answer(asked: Called, work: Callable[..., Any], worker: Any) -> Any:
     group = worker.data[asked.key]
     return await _run(worker, work, group, *_recalled(worker, group, asked.arguments))
 
@@ -162,7 +162,7 @@ async def _run(worker: Any, function: Callable[..., Any], *arguments: Any) -> An
     return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
 
 
-async def _answered_there(asked: Asked, work: Callable[..., Any], add: Add, worker: Any) -> Any:
+async def _answered_there(asked: Called, work: Callable[..., Any], add: Add, worker: Any) -> Any:
     """What another worker answers, called as a client would call it."""
     from distributed.protocol.pickle import dumps
 

@@ -45,8 +45,9 @@ def warn_if_empty(ensemble: Ensemble, problem: Problem, limit: str | None = None
     `limit` is the parameter that ended the search, if one did; `why` the reason, if it is known.
     """
     if not ensemble.rules:
-        found = f"the search reached its {limit}; allow more" if limit is not None else why
-        reason = "; ".join(diagnose(problem)) if found is None else found
+        known = [] if why is None else [why, *_about_limits(problem)]
+        found = [f"the search reached its {limit}; allow more"] if limit is not None else known or diagnose(problem)
+        reason = "; ".join(found)
         warnings.warn(f"no rule was learned: {reason}", NothingLearnedWarning, stacklevel=5)
 
 
