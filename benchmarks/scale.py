@@ -1,12 +1,12 @@
 """Partitions on worker processes: the same models, workers that are killed, and what a step costs.
 
     python -m benchmarks.scale same [--loans 500] [--only NAME ...]
-    python -m benchmarks.scale kills [--times 10] [--loans 500] [--only NAME ...]
+    python -m benchmarks.scale kills [--times 10] [--loans 500] [--workers 2] [--only NAME ...]
     python -m benchmarks.scale steps [--loans 20000]
     python -m benchmarks.scale overhead [--loans 100000]
 
 `same` fits every estimator from the whole database, from 1, 2, 7 and 16 partitions in this process and on 1, 2 and 4
-worker processes, and compares the bytes of the models. `kills` sends SIGKILL to one of two workers, or to both, at
+worker processes, and compares the bytes of the models. `kills` sends SIGKILL to one of the workers, or to all, at
 random moments of fits and compares as well. `steps` gives the time and the bytes of a step for 1 to 16 partitions: a
 step is a question to all partitions (take a refinement, which ones there are then, and what they weigh) and the
 answer; `processor here` is what the main process, with Dask's scheduler in it, computes for it in all of its threads.
@@ -71,6 +71,7 @@ def main() -> None:
     parser.add_argument("--loans", type=int, help="Examples; each has --transactions of the rows.")
     parser.add_argument("--transactions", type=int, default=10)
     parser.add_argument("--times", type=int, default=10, help="Workers to kill.")
+    parser.add_argument("--workers", type=int, default=2, help="Workers of which some are killed.")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--only", nargs="+", help="The estimators whose names begin so.")
     parser.add_argument("--dir", type=Path, help="Where partitions are kept, for another run with the same sizes.")
@@ -145,11 +146,11 @@ def _told(what: str, expected: bytes, fit: Callable[[], Any], place: Path) -> st
 
 def kills(place: Path, asked: argparse.Namespace) -> None:
     """Fits whose workers are killed at random."""
-    sources, rng = _sources(asked), random.Random(asked.seed)
-    with local_client(2) as client:
+    sources, rng, n = _sources(asked), random.Random(asked.seed), max(4, asked.workers)
+    with local_client(asked.workers) as client:
         for name, estimator in _named(asked):
             whole = sources[is_regressor(estimator)]
-            parts = divided(whole, place / f"{whole.target.table}-4", 4)
+            parts = divided(whole, place / f"{whole.target.table}-{n}", n)
             longer = clone(estimator).set_params(**LONGER.get(name, {}))
             if asked.rounds is not None and "rounds" in longer.get_params():
                 longer.set_params(rounds=asked.rounds)
@@ -172,9 +173,9 @@ def _killed(client: Any, fit: Callable[[], bytes], times: int, rng: random.Rando
 
     def kill() -> None:
         while killed[0] < times and not done.wait(rng.uniform(0.1, 3.0)):
-            client.wait_for_workers(2, timeout=300)
+            client.wait_for_workers(len(client.cluster.workers), timeout=300)
             pids = [nanny.pid for nanny in client.cluster.workers.values() if nanny.pid is not None]
-            for pid in pids if rng.random() < 0.2 else pids[:1] if rng.random() < 0.5 else pids[-1:]:
+            for pid in pids if rng.random() < 0.2 else [rng.choice(pids)]:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     killed[0] += 1
