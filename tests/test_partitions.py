@@ -140,6 +140,12 @@ def test_small_tables_are_whole_and_the_manifest_says_so(school: hb.Database, tm
     assert made.stored.open(2).tables["course"].n_rows == 19
 
 
+def test_sizes_may_be_integers_of_numpy(school: hb.Database, tmp_path: Path) -> None:
+    stored = school.partition(tmp_path / "parts", np.int64(2), depth=np.int32(1)).stored
+    assert stored is not None
+    assert (stored.n, stored.depth) == (2, 1)
+
+
 def test_a_target_without_keys_is_dealt_out(tmp_path: Path) -> None:
     one = hb.Database.from_frames(
         {"t": pd.DataFrame({"x": [1.5, -0.0, 0.0, None], "y": ["a", "b", "a", "b"]})}, "t", label="y"
