@@ -135,7 +135,12 @@ class Partitionable:
         """
         from hornboost.data.partitions.loaded import partition_loaded
 
-        asked = {"partitions": partitions, "depth": depth, "small_table": small_table, "max_bins": max_bins}
+        asked: dict[str, Any] = {
+            "partitions": partitions,
+            "depth": depth,
+            "small_table": small_table,
+            "max_bins": max_bins,
+        }
         sizes = {name: int(size) if isinstance(size, np.integer) else size for name, size in asked.items()}
         partition_loaded(cast("Database", self), Path(folder), overwrite=overwrite, **sizes)
         return type(self).from_partitions(folder)
