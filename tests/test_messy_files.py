@@ -325,6 +325,20 @@ def test_a_row_number_is_an_identifier_in_disguise(run: Any, people: Path) -> No
         assert "visits.place" not in said
 
 
+def test_a_folder_of_parquet_files_is_a_table_if_it_is_called_so_and_else_named(run: Any, people: Path) -> None:
+    part = people / "calls" / "first" / "part-0.parquet"
+    part.parent.mkdir(parents=True)
+    pd.DataFrame({"call": range(5), "minutes": [1.0, 2.0, 3.0, 4.0, 5.0]}).to_parquet(part)
+    (people / "notes").mkdir()
+    told = run("inspect", people, *TASK).out
+    assert "the folder calls holds Parquet files and is not read; if they are a table, call it calls.parquet" in told
+    assert "notes" not in told
+    (people / "calls").rename(people / "calls.parquet")
+    told = run("inspect", people, *TASK).out
+    assert "calls (5 rows)" in told
+    assert "is not read" not in told
+
+
 def test_a_spreadsheet_in_the_folder_is_named_and_so_is_the_folder_itself(
     run: Any, people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -213,9 +213,23 @@ def named(folder: Path) -> Path:
     return folder if folder.name not in ("", "..") else folder.resolve()
 
 
-def unread_files(folder: Path) -> list[str]:
-    """Spreadsheets in a folder, which may be meant to be tables and are not read."""
-    return sorted(path.name for path in folder.iterdir() if path.suffix.lower() in SPREADSHEETS)
+def about_unread(folder: Path) -> list[str]:
+    """What in a folder may be meant to be a table and is not read: spreadsheets, and folders of Parquet files."""
+    paths = sorted(folder.iterdir())
+    return [
+        *(
+            f"{path.name} is not read; save each of its sheets as a CSV file"
+            for path in paths
+            if path.suffix.lower() in SPREADSHEETS
+        ),
+        *(
+            f"the folder {path.name} holds Parquet files and is not read; if they are a table, call it "
+            f"{path.name}.parquet"
+            for path in paths
+            if path.is_dir() and not path.name.startswith(".") and not path.name.endswith(SUFFIXES)
+            if next(path.rglob("*.parquet"), None) is not None
+        ),
+    ]
 
 
 def table_files(folder: Path) -> Sequence[Path]:

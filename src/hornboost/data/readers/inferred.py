@@ -205,7 +205,7 @@ def infer_folder(
     folder: Path, task: str | None, options: Mapping[str, Any], spool: Spool | None = None
 ) -> dict[str, Any]:
     """The arguments of `Database` for a folder without a schema."""
-    from hornboost.data.readers.folder import table_files, unread_files
+    from hornboost.data.readers.folder import about_unread, table_files
 
     if task is not None:
         raise DataError(
@@ -217,11 +217,10 @@ def infer_folder(
             f"{folder.name}: the folder has no .csv, .csv.gz or .parquet file; give the folder that holds the tables"
         )
     arguments = infer_files(files, folder.name, options, spool=spool)
-    unread = [f"{name} is not read; save each of its sheets as a CSV file" for name in unread_files(folder)]
     return arguments | {
         "schema": replace(arguments["schema"], name=folder.name),
         "folder": folder,
-        "warnings": [*arguments.get("warnings", ()), *unread],
+        "warnings": [*arguments.get("warnings", ()), *about_unread(folder)],
     }
 
 
