@@ -235,6 +235,12 @@ def test_settings_without_effect_or_of_the_other_task_are_refused(run: Any, tmp_
     assert "--set: 'quantile' has no effect" in run(*fit, "amount", "--set", "quantile=0.9").err
     both = run(*fit, "amount", "--rounds", "3", "--set", "rounds=5").err
     assert "--rounds and --set rounds both give 'rounds'; leave one of them out" in both
+    seeds = run(*fit, "amount", "--seed", "0", "--set", "random_state=5").err
+    assert "--seed and --set random_state both give 'random_state'; leave one of them out" in seeds
+    c2rib = ("count", "--exclude", "amount", "--estimator", "c2rib", "--features", "none", "--set", "features=margin")
+    assert "--features and --set features both give 'features'; leave one of them out" in run(*fit, *c2rib).err
+    twice = run(*fit, "amount", "--set", "rounds=2", "--set", "rounds=3").err
+    assert "--set gives 'rounds' twice; leave one of them out" in twice
     assert run(*fit, "amount", "--rounds", "2", "--set", "loss=quantile", "--set", "quantile=0.9").code == 0
     assert not list(tmp_path.glob("*.tmp"))
 

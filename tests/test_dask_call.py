@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import operator
 import os
@@ -19,7 +20,7 @@ from hornboost import stopping
 from hornboost.cli.cluster import local_client
 from hornboost.engine import dask_call
 from hornboost.engine.dask_call import Caller
-from hornboost.engine.dask_parts import TINY, DaskParts
+from hornboost.engine.dask_parts import SOON, TINY, DaskParts
 from hornboost.engine.part import Part
 from hornboost.engine.parts import PerPart
 from hornboost.errors import DataError
@@ -194,3 +195,26 @@ def test_calls_are_no_lines_of_the_log() -> None:
         if logger.filter(record):
             seen.append(name)
     assert seen == ["another"]
+
+
+def test_calls_rest_where_workers_do_not_reach_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=8, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        parts = DaskParts(client, [Numbers(k) for k in range(1, 17)])
+        assert parts.value(parts.total(operator.add, times, 1)) == 136
+
+        async def lost(*asked: Any) -> Any:
+            await asyncio.sleep(2 * SOON)
+            raise OSError("timed out")
+
+        monkeypatch.setattr(dask_call, "_answered_there", lost)
+        questions = []
+        for _ in range(4):
+            handle = parts.total(operator.add, times, 1)
+            assert parts.value(handle) == 136
+            questions.append(handle.question.call)
+        assert questions[0] is not None
+        assert questions[1:] == [None] * 3
+        parts._calls_again = 0.0
+        assert parts.value(parts.total(operator.add, times, 1)) == 136
+        assert parts._caller is not None

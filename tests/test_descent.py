@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import hornboost as hb
-from hornboost.boosting import descent
+from hornboost.boosting import descent, tuning
 
 FIXED = {
     "random_state": 0,
@@ -47,6 +48,33 @@ def test_a_sample_of_the_rows_fades_as_all_of_them_do(seed: int, monkeypatch: py
     monkeypatch.setattr(descent, "FADES", 0.0)
     unfaded = hb.HornBoostClassifier(**sampled).fit(X, y).decision_function(X)
     assert np.abs(faded).mean() > 1.05 * np.abs(unfaded).mean()
+
+
+def test_a_first_sample_without_rows_does_not_keep_l2_from_fading() -> None:
+    X, y = np.arange(20.0)[:, None], np.arange(20) >= 10
+    scores = [
+        np.abs(hb.HornBoostClassifier(**sampled).fit(X, y).decision_function(X)).mean()
+        for sampled in ({**FIXED, "random_state": seed, "rounds": 150, "subsample": 0.1} for seed in range(6))
+    ]
+    assert min(scores) > 0.9 * max(scores)  # seeds 1 and 4 draw no row in the first round
+
+
+def test_what_goes_on_from_other_scores_fades_as_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts, goes_further = [], tuning._goes_further
+
+    def recorded(training: Any, setting: Any, descend: Any, *further: Any) -> bool:
+        def descended(*arguments: Any) -> descent.Descent:
+            starts.append(descend(*arguments))
+            return starts[-1]
+
+        return goes_further(training, setting, descended, *further)
+
+    monkeypatch.setattr(tuning, "_goes_further", recorded)
+    database = hb.datasets.molecules(200, seed=0).database()
+    hb.HornBoostClassifier(database, random_state=0, aggregates=False).fit(*database.examples())
+    assert starts
+    assert min(one.first_curvature for one in starts) > 0.2
+    assert max(float(np.abs(one.scores).max()) for one in starts) > 1.0
 
 
 def saved(model: hb.HornBoostClassifier | hb.HornBoostRegressor, folder: Path) -> bytes:

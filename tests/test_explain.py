@@ -289,3 +289,21 @@ def test_conditions_on_the_example_itself_count_one_by_one() -> None:
         "no such row of table 'more' has kind=\"u\"",
         "a=\"x\" does not hold in table 't'",
     ]
+
+
+def test_a_condition_that_holds_is_not_blamed_for_keys_that_differ() -> None:
+    rows = pd.DataFrame({"i": range(3), "p": [0, 0, 1], "q": [0, 1, 1], "x": [5, 5, 0], "lab": ["a", "b", "b"]})
+    db = hb.Database.from_frames(
+        {"t": rows, "per": pd.DataFrame({"p": [0, 1]})},
+        target="t",
+        key="i",
+        label="lab",
+        foreign_keys=[("t.p", "per.p"), ("t.q", "per.p")],
+    )
+    model = Ensemble(("a", "b"), (Rule(hb.Clause.parse('lab="a" :- t(i=I, p=P, q=P, x>=1).'), (1.0,)),), (0.0,))
+    fired, keys, x = explain(model, db, db.encode(db.examples()[0]))
+    assert not fired.missed
+    assert [(one.satisfied, one.conditions, one.failed) for one in (*keys.missed, *x.missed)] == [
+        (1, 2, "two key columns of table 't' differ"),
+        (1, 2, "x>=1 does not hold in table 't'"),
+    ]

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
+from hornboost.boosting.folds import group_values
 from hornboost.boosting.tuning import _standard_error
 from hornboost.engine.sampling import column_bits
 
@@ -49,6 +50,39 @@ def test_examples_with_large_ids_are_told_apart(offset: int) -> None:
         for order in (np.arange(len(X)), mixed)
     ]
     assert str(fits[0].rules_) == str(fits[1].rules_)
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_a_thing_is_the_same_group_beside_missing_ones(offset: int) -> None:
+    rng = np.random.default_rng(0)
+    ids = offset + 200 * np.arange(40) + 1
+    pairs = pd.DataFrame({"k": range(300), "one": rng.choice(ids, 300), "other": rng.choice(ids, 300)})
+    pairs["other"] = pairs["other"].astype("Int64").where(pairs["k"] != 3)
+    pairs["y"] = rng.choice(["p", "n"], 300)
+    things = pd.DataFrame({"thing": ids, "w": rng.random(40)})
+    links = [("pair.one", "thing.thing"), ("pair.other", "thing.thing")]
+    db = hb.Database.from_frames({"pair": pairs, "thing": things}, "pair", key="k", label="y", foreign_keys=links)
+    X, y = db.examples()
+    training = hb.HornBoostClassifier(db, random_state=0)._training(X, y, None)
+    one, other = group_values(training, ["one", "other"])
+    known = {int(value): code for value, code in zip(X["one"], one, strict=True)}
+    assert all(known[int(v)] == code for v, code in zip(X["other"], other, strict=True) if not pd.isna(v))
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_examples_with_large_ids_are_told_apart_beside_missing_ones(offset: int) -> None:
+    rng = np.random.default_rng(0)
+    ids = offset + np.arange(200)
+    visits = pd.DataFrame({"id": rng.choice(ids, 800), "v": rng.normal(size=800)})
+    rows = pd.DataFrame({"id": pd.Series(ids).astype("Int64").where(np.arange(200) != 7), "y": ["p", "n"] * 100})
+    db = hb.Database.from_frames(
+        {"row": rows, "person": pd.DataFrame({"id": ids}), "visit": visits},
+        target="row",
+        label="y",
+        foreign_keys=[("row.id", "person.id"), ("visit.id", "person.id")],
+    )
+    X, y = db.examples()
+    assert hb.HornBoostClassifier(db, random_state=0).fit(X, y).tuning_.attrs["folds"] == 5
 
 
 def test_standard_errors_do_not_depend_on_the_unit() -> None:

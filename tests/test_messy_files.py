@@ -339,6 +339,13 @@ def test_a_folder_of_parquet_files_is_a_table_if_it_is_called_so_and_else_named(
     assert "is not read" not in told
 
 
+def test_partitions_in_the_folder_are_not_taken_for_a_table(run: Any, people: Path) -> None:
+    (people / "parts").mkdir()
+    (people / "parts" / "manifest.json").write_text("{}")
+    pd.DataFrame({"call": range(5)}).to_parquet(people / "parts" / "target.parquet")
+    assert "is not read" not in run("inspect", people, *TASK).out
+
+
 def test_a_spreadsheet_in_the_folder_is_named_and_so_is_the_folder_itself(
     run: Any, people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

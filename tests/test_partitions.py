@@ -230,12 +230,18 @@ def test_what_is_broken_off_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "kind", ["bool", "int8", "int64", "float64", "Int64", "boolean", "object", "category", "missing"]
+    "kind",
+    ["bool", "int8", "int64", "float64", "Int64", "boolean", "object", "category", "category of booleans", "missing"],
 )
 def test_classes_are_handed_out_as_the_numbers_or_booleans_that_they_were(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     labels = pd.Series(rng.integers(0, 2, 60))
-    labels = labels.astype(float).where(labels.index != 3) if kind == "missing" else labels.astype(kind)
+    if kind == "missing":
+        labels = labels.astype(float).where(labels.index != 3)
+    elif kind == "category of booleans":
+        labels = labels.astype(bool).astype("category")
+    else:
+        labels = labels.astype(kind)
     rows = pd.DataFrame({"k": range(60), "n": rng.random(60).round(2), "y": labels})
     more = pd.DataFrame({"k": rng.integers(0, 60, 200), "v": rng.integers(0, 9, 200)})
     whole = hb.Database.from_frames(

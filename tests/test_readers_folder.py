@@ -113,6 +113,24 @@ def test_files_in_folders_of_a_folder_are_read_and_columns_in_their_names_refuse
         Database.from_folder(tmp_path)
 
 
+@pytest.mark.parametrize("beside", [".ipynb_checkpoints", "_temporary/0", ".backup"])
+def test_what_tools_keep_beside_the_files_of_a_table_is_not_read(tmp_path, beside):
+    folder_of(tmp_path, SCHEMA.replace("account.csv", "account"), account__csv=None)
+    for place in ("", "batch", beside):
+        (tmp_path / "account" / place).mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"account": [1], "the town": ["t"]}), tmp_path / "account" / place / "part.parquet")
+    (tmp_path / "account" / "empty.parquet").mkdir()
+    assert Database.from_folder(tmp_path).tables["account"].n_rows == 2
+
+
+def test_a_delta_table_is_refused_as_its_files_hold_deleted_rows(tmp_path):
+    folder_of(tmp_path, SCHEMA.replace("account.csv", "account"), account__csv=None)
+    (tmp_path / "account" / "_delta_log").mkdir(parents=True)
+    pq.write_table(pa.table({"account": [1], "the town": ["t"]}), tmp_path / "account" / "part.parquet")
+    with pytest.raises(DataError, match=r"account: the folder is a Delta table, whose files hold rows that were dele"):
+        Database.from_folder(tmp_path)
+
+
 def test_a_file_may_be_found_by_the_name_of_its_table(tmp_path):
     db = Database.from_folder(folder_of(tmp_path, SCHEMA.replace('file = "loan.csv"\n', "")))
     assert db.tables["loan"].n_rows == 2

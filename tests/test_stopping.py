@@ -413,3 +413,14 @@ def test_tuning_that_the_time_limit_cut_short_is_told(monkeypatch: Any) -> None:
     assert "before they were tried" in cut.left_out_["further settings"]
     whole = hb.HornBoostClassifier(random_state=0, rounds=2, time_limit=1e9).fit(X, y)
     assert "further settings" not in whole.left_out_
+
+
+def test_a_callback_that_ends_a_fit_is_the_reason_even_where_no_rule_is_kept() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((400, 3)), rng.integers(0, 2, 400)
+    model = hb.HornBoostClassifier(
+        rounds=20, max_literals=2, early_stopping=50, random_state=1, callbacks=[lambda row: True]
+    )
+    with pytest.warns(NothingLearnedWarning):
+        model.fit(X, y)
+    assert model.stopped_ == "a callback asked for the end"

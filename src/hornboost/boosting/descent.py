@@ -54,7 +54,9 @@ class Descent:
         self.seed, self.max_rules = seed, max_rules
         self.scores = np.tile(in_steps(loss.start(y, weights)), (len(y), 1))
         self.mass = exact.total(weights)
-        self.first_curvature: float | None = None
+        self.first_curvature = 0.0
+        if loss.curvature_vanishes:
+            self.first_curvature = self._mean_curvature(self._derivatives(weights), weights)
         self.number = 0
         self.known: set[tuple[Spec, ...]] = set()
         self.ended = ""
@@ -98,12 +100,13 @@ class Descent:
         """The λ of a round, which fades where next to no curvature is left."""
         if not self.loss.curvature_vanishes:
             return self.l2
-        mass = self.mass if weights is self.weights else exact.total(weights)
-        mean = derivatives.curvature / mass if mass > 0.0 else 0.0
-        if self.first_curvature is None:
-            self.first_curvature = mean
+        mean = self._mean_curvature(derivatives, weights)
         fades_below = FADES * self.first_curvature
         return self.l2 * (mean / fades_below) if mean < fades_below else self.l2
+
+    def _mean_curvature(self, derivatives: Derivatives, weights: Floats) -> float:
+        mass = self.mass if weights is self.weights else exact.total(weights)
+        return derivatives.curvature / mass if mass > 0.0 else 0.0
 
     def _steps(self, covered: NDArray[np.bool_], derivatives: Derivatives, weights: Floats, l2: float) -> Floats:
         """What is best for the cells {not covered, covered}, a row a cell; less where there are few examples."""

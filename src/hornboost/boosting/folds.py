@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hornboost.data.convert import distinct_integers
 from hornboost.data.frames import arrow_columns
-from hornboost.engine.sampling import column_bits, example_hash
+from hornboost.engine.sampling import arrow_bits, example_hash
 from hornboost.errors import DataError, did_you_mean
 from hornboost.estimators.examples import Training
 
@@ -92,7 +92,7 @@ def group_values(training: Training, groups: Sequence[str]) -> NDArray[np.uint64
     for name in groups:
         if name not in columns:
             raise DataError(f"groups: X has no column '{name}'{did_you_mean(name, columns)}")
-    found = np.stack([column_bits(columns[name].to_numpy()) for name in groups])
+    found = np.stack([arrow_bits(columns[name]) for name in groups])
     is_missing = np.stack([columns[name].is_null(nan_is_null=True).to_numpy() for name in groups])
     found = np.where(is_missing, training.content, found)
     if np.unique(found).size == 1:

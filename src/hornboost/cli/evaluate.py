@@ -52,7 +52,7 @@ def evaluate(
     with working_on(open_task(source, options), cluster) as database:
         X, y, behind = examples(database)
         learner = make_estimator(wanted, behind)
-        asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, wanted.seed)
+        asked = asked_folds(database, y, cv, folds, groups, split, rolling, horizon, wanted.seed or 0)
         evaluated = [
             _Evaluated(of, learner, _all_results(learner, X, y, of, database), np.asarray(y)[of.tested]) for of in asked
         ]

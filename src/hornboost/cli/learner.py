@@ -30,6 +30,9 @@ REGRESSORS = {"hornboost": "HornBoostRegressor"}
 NOT_SETTABLE = ("database", "callbacks", "client")
 """Parameters that hold objects, which no text states."""
 
+OPTIONS = {"memory_limit": "memory", "random_state": "seed"}
+"""Parameters whose options have other names."""
+
 PYTHON_VALUES = {"True": True, "False": False, "None": None}
 """Values that Python spells otherwise than JSON."""
 
@@ -45,7 +48,7 @@ class Learner(NamedTuple):
     max_bins: int | None = None
     memory: str | None = None
     time_limit: float | None = None
-    seed: int = 0
+    seed: int | None = None
     settings: Sequence[str] = ()
 
 
@@ -62,7 +65,7 @@ def make_estimator(learner: Learner, database: Database | None, checkpoint: Path
     except AttributeError:
         raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
     known = estimator.get_params(deep=False)
-    wanted: dict[str, Any] = {**fixed, "database": database, "random_state": learner.seed}
+    wanted: dict[str, Any] = {**fixed, "database": database, "random_state": learner.seed or 0}
     asked = {
         "rounds": learner.rounds,
         "features": None if learner.features == "none" else learner.features,
@@ -81,6 +84,8 @@ def make_estimator(learner: Learner, database: Database | None, checkpoint: Path
                 _of_the_other_task(name, parameter, database)
                 or f"the estimator '{name}' has no parameter '{parameter}'; {way_out}"
             )
+    options = {**asked, "features": learner.features, "random_state": learner.seed}
+    is_set: set[str] = set()
     for text in learner.settings:
         parameter, equals, value = text.partition("=")
         if not equals:
@@ -90,9 +95,12 @@ def make_estimator(learner: Learner, database: Database | None, checkpoint: Path
                 _of_the_other_task(name, parameter, database)
                 or f"the estimator '{name}' has no parameter '{parameter}'{did_you_mean(parameter, known)}"
             )
-        if asked.get(parameter) is not None:
-            option = "memory" if parameter == "memory_limit" else parameter.replace("_", "-")
+        if options.get(parameter) is not None:
+            option = OPTIONS.get(parameter, parameter.replace("_", "-"))
             raise DataError(f"--{option} and --set {parameter} both give '{parameter}'; leave one of them out")
+        if parameter in is_set:
+            raise DataError(f"--set gives '{parameter}' twice; leave one of them out")
+        is_set.add(parameter)
         if parameter in NOT_SETTABLE:
             raise DataError(f"--set: the parameter '{parameter}' has no value that can be written; leave it out")
         wanted[parameter] = _value(value)

@@ -166,7 +166,7 @@ DaskAddress = Annotated[
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes of this machine that work on the partitions, by Dask.")
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.")]
+Seed = Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices, else 0.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any other parameter of the estimator, as name=value.")]
 Split = Annotated[
     list[str] | None,
@@ -278,7 +278,7 @@ def learner_options(
     max_bins: MaxBins = None,
     memory: Memory = None,
     time_limit: TimeLimit = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     settings: Set = None,
 ) -> Learner:
     """The estimator that a verb learns with."""

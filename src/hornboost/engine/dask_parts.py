@@ -113,6 +113,11 @@ class DaskParts:
         self._groups: list[Future] | None = None
         self._coming: dict[int, tuple[str, Future]] = {}
         self._caller: Caller | None = None
+        self._calls_again = 0.0
+        """When to call again: not soon after a call that was waited for in vain with all workers there.
+
+        They may not reach each other.
+        """
         self._marks = itertools.count()
         self._looked = self._evened = time.monotonic()
         self._spent: list[Future] = []
@@ -145,14 +150,19 @@ class DaskParts:
         return [handle.value(found[handle.question]) for handle in handles]
 
     def _answers(self, question: _Question) -> Answers:
+        waited = 0.0
         if question.answers is None and question.call is not None:
+            started = time.monotonic()
             question.answers = self._heard(question.call, question.groups)
+            waited = time.monotonic() - started
         if question.answers is None:
             if question.tasks is None:
                 self._caller = None
                 question.tasks = self._ask_by_tasks(question)
             found = self._gathered(question.tasks)
             question.answers = [found[future] for future in question.tasks]
+            if question.call is not None and waited > SOON and self._are_at(question.groups, question.call.caller.at):
+                self._calls_again = time.monotonic() + PATIENCE
             self._caller = self._caller or self._found_caller(self._opened())
         return question.answers
 
@@ -231,7 +241,9 @@ class DaskParts:
         return [found[future.key] for future in groups]
 
     def _found_caller(self, groups: Sequence[Future]) -> Caller | None:
-        """Who calls the worker of each group; None while one of them is opened."""
+        """Who calls the worker of each group; None while one of them is opened, or calls are of no use."""
+        if time.monotonic() < self._calls_again:
+            return None
         at = [worker for worker in self._holders(groups) if worker is not None]
         return Caller(self.client, at) if len(at) == len(groups) else None
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.engine import sampling_kernels as kernels
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 GAMMA, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _GAMMA, _MIX_1, _MIX_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
@@ -119,6 +122,23 @@ def column_bits(column: NDArray[Any]) -> NDArray[np.uint64]:
         sizes = np.abs(numbers).astype(np.uint64)
         no_float = sizes // (sizes & (~sizes + np.uint64(1))) >= np.uint64(2**53)  # too many digits, but for zeros
         bits[large[no_float]] = splitmix64(numbers[no_float].astype(np.uint64))
+    return bits
+
+
+def arrow_bits(values: pa.ChunkedArray) -> NDArray[np.uint64]:
+    """The bits of the values of a column, the same for an integer whether others are missing or not.
+
+    >>> import pyarrow as pa
+    >>> whole, holed = pa.chunked_array([[2**62 + 1]]), pa.chunked_array([[2**62 + 1, None]])
+    >>> arrow_bits(whole)[0] == arrow_bits(holed)[0], arrow_bits(holed)[1] == column_bits(np.array([np.nan]))[0]
+    (np.True_, np.True_)
+    """
+    import pyarrow as pa
+
+    if not values.null_count or not pa.types.is_integer(values.type):
+        return column_bits(values.to_numpy())
+    bits = column_bits(values.fill_null(0).to_numpy())
+    bits[values.is_null().to_numpy()] = _NAN
     return bits
 
 

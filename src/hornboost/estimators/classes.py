@@ -52,7 +52,7 @@ def check_no_bytes(y: Any) -> None:
 
 
 def plain_labels(y: Any) -> Any:
-    """Labels as they came, but booleans and integers of pandas' nullable types as NumPy's.
+    """Labels as they came, but booleans and integers of pandas' nullable types, and its categories, as NumPy's.
 
     Scikit-learn would make floats of them.
 
@@ -61,10 +61,10 @@ def plain_labels(y: Any) -> Any:
     ([True, False], ['a'])
     """
     dtype = getattr(y, "dtype", None)
-    is_nullable = (
-        dtype is not None and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") in ("b", "i", "u")
-    )
-    return np.asarray(y) if is_nullable else y
+    if dtype is None or isinstance(dtype, np.dtype):
+        return y
+    is_of_pandas = getattr(dtype, "kind", "") in ("b", "i", "u") or getattr(dtype, "name", "") == "category"
+    return np.asarray(y) if is_of_pandas else y
 
 
 def class_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

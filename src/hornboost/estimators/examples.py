@@ -22,6 +22,7 @@ from hornboost.data.table import Table
 from hornboost.engine import make_engine
 from hornboost.engine.make import rows_reached
 from hornboost.engine.sampling import (
+    arrow_bits,
     category_bits,
     column_bits,
     content_hash,
@@ -235,7 +236,7 @@ def row_content(columns: Mapping[str, Any], examples: Table) -> NDArray[np.uint6
         is_cutoff = examples.times is not None and name == examples.times.name
         column = examples.times if is_cutoff else examples.columns.get(name)
         if column is None or column.kind == "key":
-            bits.append(column_bits(values.to_numpy()))
+            bits.append(arrow_bits(values))
         elif column.is_date and name not in examples.late:  # whether it came as dates, as times or as text
             bits.append(column_bits(moments_of_numbers(column.numbers)))
         elif column.kind == "numeric":

@@ -27,6 +27,8 @@ Callback = Callable[[dict[str, Any]], object]
 Measure = Callable[[Floats, Targets, Floats], dict[str, float]]
 """Scores, labels and weights of examples → named figures, the first of which is a loss."""
 
+ASKED = "a callback asked for the end"
+
 Loop = Generator[Round, None, str]
 """A boosting loop: it yields a round at a time, for as long as it is asked, and returns why it ended by itself."""
 
@@ -108,7 +110,7 @@ class Run:
             _log.info("%s", _line(row), extra={"is_round": True})
         answers = [callback(row) for callback in callbacks]
         if any(answer is True for answer in answers):
-            self.stopped = "a callback asked for the end"
+            self.stopped = ASKED
         elif self.held_out is not None and len(self.rounds) - self.best >= self.patience:
             self.stopped = f"the loss on held-out examples did not fall for {self.patience} rounds"
 
@@ -117,7 +119,7 @@ class Run:
         if self.held_out is None:
             self._keep()
         else:
-            if self.rounds and not self.best:
+            if self.rounds and not self.best and self.stopped != ASKED:
                 self.stopped = NONE_BETTER
             del self.rounds[self.best :]
             self.n_learned = sum(found.is_learned for found in self.rounds)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hornboost.engine import Engine
     from hornboost.learners.problem import Problem
 
-VERSION = 2
+VERSION = 3
 _ANEW = "name another file, or delete this one to begin anew"
 OPS: dict[str, Op] = {"=": "=", "!=": "!=", ">=": ">=", "<=": "<=", "missing": "missing"}
 SECONDS, SHARE = 2.0, 0.05

@@ -64,7 +64,7 @@ def conditions(clause: Clause) -> tuple[list[tuple[Clause, str]], list[tuple[Cla
     Each with what it says when it fails.
     """
     root, others = clause.body[0], clause.body[1:]
-    alone = (Clause(clause.head, (replace(root, tests=(test,)),)) for test in root.tests)
+    alone = (Clause(clause.head, (replace(root, bindings=(), tests=(test,)),)) for test in root.tests)
     own = [list(prefixes(one))[-1] for one in alone]
     return own, list(prefixes(replace(clause, body=(replace(root, tests=()), *others))))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hornboost.data.partitions.manifest import NAME as MANIFEST
 from hornboost.data.readers.csv import csv_header, has_decimal_commas, read_csv, table_name
 from hornboost.data.readers.inside import inside
 from hornboost.data.readers.options import task_from_options, with_times, with_types
@@ -32,7 +33,7 @@ class ParquetSource:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+        paths = sorted(_parts(path)) if path.is_dir() else [path]
         if not paths:
             raise DataError(
                 f"{path.name}: the folder holds no .parquet file; put the parts of the table into it, or remove it"
@@ -80,6 +81,19 @@ class ParquetSource:
 
     def drop(self, column: str) -> None:
         pass
+
+
+def _parts(folder: Path) -> Iterator[Path]:
+    """The Parquet files in a folder and in folders there, but for what tools keep beside them, such as `_temporary`."""
+    if (folder / "_delta_log").exists():
+        raise DataError(
+            f"{folder.name}: the folder is a Delta table, whose files hold rows that were deleted, too; write the rows "
+            "that it has now as Parquet files into another folder"
+        )
+    for path in folder.rglob("*.parquet"):
+        behind = path.relative_to(folder).parts[:-1]
+        if path.is_file() and not any(name.startswith((".", "_")) for name in behind):
+            yield path
 
 
 def _no_parquet(place: str, error: Exception) -> DataError:
@@ -227,9 +241,14 @@ def about_unread(folder: Path) -> list[str]:
             f"{path.name}.parquet"
             for path in paths
             if path.is_dir() and not path.name.startswith(".") and not path.name.endswith(SUFFIXES)
-            if next(path.rglob("*.parquet"), None) is not None
+            if not (path / MANIFEST).exists() and _holds_parquet(path)
         ),
     ]
+
+
+def _holds_parquet(folder: Path) -> bool:
+    """Whether there are Parquet files in a folder or in one right there; further down would take long to look."""
+    return any(next(folder.glob(pattern), None) is not None for pattern in ("*.parquet", "*/*.parquet"))
 
 
 def table_files(folder: Path) -> Sequence[Path]:
