@@ -6,6 +6,8 @@
     python -m benchmarks.worth --data DATA --fewer 0 0.001 0.02
     python -m benchmarks.worth --data DATA --onwards 0 1
     python -m benchmarks.worth --data DATA --fades 0 0.05 0.1 0.2 1
+    python -m benchmarks.worth --said never 0.5
+    python -m benchmarks.worth --data DATA --stake loss saved
     python -m benchmarks.worth --sights 1 2 [--aggregates]
     python -m benchmarks.worth --data DATA --negations never auto always
 
@@ -14,7 +16,10 @@ is that of standard errors by which another setting must be better to be taken; 
 the loss of another setting must be smaller in all rounds but the first ones, or it is given up; with `--fewer` it is
 the share of the loss that half as many rounds with corrected votes may lose; with `--onwards` it is 1 if settings that
 may say more are also tried from where the best one ended, also on sets with small effects; with `--fades` it is the
-share of the curvature at the start below which λ falls with what is left, also on sets without noise. With `--sights`
+share of the curvature at the start below which λ falls with what is left, also on sets without noise. With `--said` it
+is the share of what names save that rules without them must save to replace them, on products with effects of their
+own; with `--stake` it is what the shares of tuning refer to, the loss or what is saved of it, also on sets with small
+effects and on noisy ones. With `--sights`
 it is the number of clauses that are grown in a round: one that may look at aggregates, and one that may not; on
 generated sets of several tables, with `--aggregates` without the choice of leaving these out. With `--negations` rules
 may never, if tuning finds that it helps, or always exclude single values; on tables with nominal columns. Nothing else
@@ -38,6 +43,7 @@ from sklearn.model_selection import StratifiedKFold
 import hornboost as hb
 from benchmarks import flagship
 from benchmarks.mixed import mixed_bank
+from benchmarks.named import named_products
 from benchmarks.papers.markdown import markdown_table
 from benchmarks.subtle import friends, star
 from hornboost.boosting import descent, tuning
@@ -82,7 +88,45 @@ SEPARATED: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Further sets for `--fades`, and single tables: labels without noise, or with little."""
 NEARLY_SEPARATED = ("mushroom", "hypothyroid", "splice-junction, boundary_vs_none", "splice-junction")
-OURS: dict[str, Callable[..., Any]] = {"mixed_bank": mixed_bank, "friends": friends, "star": star}
+NAMED: dict[str, tuple[str, dict[str, Any]]] = {
+    f"{products} products, own {own:g}, described {described:g}": (
+        "named_products",
+        {"n": n, "products": products, "own": own, "described": described},
+    )
+    for n, products, own, described in (
+        (4_000, 40, 0.3, 0.0),
+        (6_000, 200, 0.5, 0.0),
+        (1_600, 60, 0.5, 0.0),
+        (4_000, 60, 0.3, 1.5),
+        (6_000, 300, 0.3, 1.5),
+        (4_000, 100, 0.0, 1.0),
+        (16_000, 100, 0.2, 0.7),
+    )
+}
+"""Sets for `--said` and `--stake`."""
+NOISY: dict[str, tuple[str, dict[str, Any]]] = {
+    "bank, 30 % noise": ("bank", {"n": 1_600, "noise": 0.3}),
+    "trains, 30 % noise": ("trains", {"n": 1_600, "noise": 0.3}),
+    "molecules, 25 % noise": ("molecules", {"n": 1_600, "noise": 0.25}),
+    "shop, 100 products, 25 % noise": ("shop", {"n": 2_000, "products": 100, "noise": 0.25}),
+    "bank, 40 % noise, 8,000 loans": ("bank", {"n": 16_000, "noise": 0.4}),
+}
+"""Further sets for `--stake`."""
+FURTHER = {
+    "sights": {**GENERATED, **MIXED},
+    "onwards": {**GENERATED, **SUBTLE},
+    "fades": {**GENERATED, **SEPARATED},
+    "said": NAMED,
+    "stake": {**GENERATED, **SUBTLE, **NAMED, **NOISY},
+    "negations": {},
+}
+"""The generated sets for an option, where these are not the usual ones."""
+OURS: dict[str, Callable[..., Any]] = {
+    "mixed_bank": mixed_bank,
+    "friends": friends,
+    "star": star,
+    "named_products": named_products,
+}
 
 
 def parts(
@@ -113,17 +157,18 @@ def main() -> None:
     parser.add_argument("--fewer", type=float, nargs="+")
     parser.add_argument("--onwards", type=int, nargs="+", choices=(0, 1))
     parser.add_argument("--fades", type=float, nargs="+")
+    parser.add_argument("--said", type=lambda text: -1e9 if text == "never" else float(text), nargs="+")
+    parser.add_argument("--stake", nargs="+", choices=("loss", "saved"))
     parser.add_argument("--sights", type=int, nargs="+", choices=(1, 2))
     parser.add_argument("--aggregates", action="store_true")
     parser.add_argument("--negations", nargs="+", choices=NEGATIONS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    asked = arguments.negations or arguments.sights or arguments.onwards or arguments.fewer or arguments.ahead
-    numbers = asked or arguments.fades or arguments.errors or arguments.worth
-    further = MIXED if arguments.sights else SUBTLE if arguments.onwards else SEPARATED if arguments.fades else {}
-    generated = {} if arguments.negations else {**GENERATED, **further}
-    tables = NOMINAL if arguments.negations else (*TABLES, *NEARLY_SEPARATED) if arguments.fades else TABLES
-    sights, goes_further = GradientBooster._sights, tuning._goes_further
+    option = next((name for name in (*FURTHER, "fewer", "ahead", "errors") if getattr(arguments, name)), "worth")
+    numbers = getattr(arguments, option)
+    generated = FURTHER.get(option, GENERATED)
+    tables = NOMINAL if option == "negations" else (*TABLES, *NEARLY_SEPARATED) if option == "fades" else TABLES
+    sights, goes_further, stake = GradientBooster._sights, tuning._goes_further, tuning.Trial.stake
     found: dict[str, dict[Any, list[tuple[float, ...]]]] = {}
     for name, database, X, y, train, test in parts(arguments.data, tables, generated):
         for number in numbers:
@@ -140,6 +185,10 @@ def main() -> None:
                 tuning.AHEAD = number
             elif arguments.fades:
                 descent.FADES = number
+            elif arguments.said:
+                tuning.SAID = number
+            elif arguments.stake:
+                tuning.Trial.stake = stake if number == "saved" else lambda _, loss: loss  # type: ignore[method-assign]
             elif arguments.errors:
                 tuning.BY_CHANCE = number
             else:

@@ -349,6 +349,18 @@ def test_names_must_save_a_tenth_of_the_loss_of_rules_that_reach_further(describ
     assert best.setting.constants is chosen
 
 
+@pytest.mark.parametrize(("described", "chosen"), [(0.1019, False), (0.1021, True)])
+def test_rules_that_reach_further_must_save_half_of_what_names_save(described: float, chosen: bool):
+    losses = {(2, False): 0.104, (2, True): 0.1, (3, True): 0.2, (3, False): described}
+
+    def attempt(setting: Setting, best: Trial | None, others: object) -> Trial:
+        return Trial(setting, 1, (losses[setting.max_depth, setting.constants],))
+
+    _, best = tuning.search({"constants": (False, True), "max_depth": (2, 3), "max_literals": (3,)}, attempt)
+    assert best is not None
+    assert best.setting.constants is chosen
+
+
 @pytest.mark.parametrize(("folds", "rows", "chosen"), [(1, 0.2015, False), (1, 0.203, True), (5, 0.199, True)])
 def test_of_many_examples_aggregates_must_save_a_hundredth_of_the_loss(folds: int, rows: float, chosen: bool):
     def attempt(setting: Setting, best: Trial | None, others: object) -> Trial:

@@ -27,9 +27,9 @@ Where all votes are fitted again with each round, it counts for several, and the
 
 EARLY = 20
 AHEAD = 0.01
-"""After so many rounds on one fold, a setting is given up unless its loss is smaller by this share than the best one's.
+"""After so many rounds on one fold, a setting is given up unless it saves this share of what is at stake.
 
-That is the loss of the best setting so far after as many rounds. It goes on like this in all later rounds, on all
+It is compared with the best setting so far after as many rounds, and goes on like this in all later rounds, on all
 folds: what clearly helps does so from the start.
 """
 
@@ -38,19 +38,22 @@ SIGNIFICANT = 4.0
 
 MARGIN = 0.03
 PLAIN = {"min_gain": SIGNIFICANT, "aggregates": True, "constants": False, "negations": False, "corrective": False}
-"""Plain boosting, and the share of its held-out loss that another kind must save: less is not worth it."""
+"""Plain boosting, and the share of what is at stake that another kind must save: less is not worth it."""
 
 BY_CHANCE = 2.0
 """Standard errors that settings which are equally good differ by, but for one case in twenty."""
 
 FEWER = 1e-3
-"""The share of the held-out loss that half as many rounds with corrected votes may lose: next to nothing."""
+"""The share of what is at stake that half as many rounds with corrected votes may lose: next to nothing."""
 
 NAMES = 0.1
-"""The share of the held-out loss that names must save where rules that reach further can say what is named.
+"""The share of what is at stake that names must save where rules that reach further can say what is named.
 
 A name says nothing about one that was not seen.
 """
+
+SAID = 0.5
+"""The share of what names save that rules without them must save, too, or they do not say what is named."""
 
 WORTH = 1e-3
 """The share of the loss before the first round that is too little to be worth further ones.
@@ -142,6 +145,13 @@ class Trial:
         """Whether next to nothing of the loss is left."""
         return self.loss <= DONE * self.start
 
+    def stake(self, loss: float) -> float:
+        """What shares of a loss refer to: the loss, or what rules have saved of it so far if that is less.
+
+        Of noisy labels most of the loss cannot be saved, and a small part of it is much of what can.
+        """
+        return max(0.0, min(loss, self.start - self.loss))
+
     def saves(self, other: Trial, share: float) -> bool:
         """Whether it saves so much of another's held-out loss, and more than chance does.
 
@@ -150,7 +160,7 @@ class Trial:
         if self.is_given_up:
             return False
         error = _standard_error(np.subtract(other.of_folds, self.of_folds))
-        return other.loss - self.loss > max(share * abs(other.loss), BY_CHANCE * error)
+        return other.loss - self.loss > max(share * other.stake(other.loss), BY_CHANCE * error)
 
     def loss_at(self, rounds: int) -> float:
         """The held-out loss after some rounds, or at the end."""
@@ -220,11 +230,19 @@ class _Found:
         if trial is None:
             self.is_over = True
             return False
+        is_as_good = _is_as_good_with_less(trial, self.best) and self._says_what_is_named(trial)
         self.trials.append(trial)
-        if not _is_as_good_with_less(trial, self.best) and not trial.saves(self.best, share):
+        if not is_as_good and not trial.saves(self.best, share):
             return False
         self.best = trial
         return True
+
+    def _says_what_is_named(self, trial: Trial) -> bool:
+        """Whether rules that go without the names of the best ones save most of what these save, if there are any."""
+        if trial.setting.constants or not self.best.setting.constants:
+            return True
+        before = [one.loss for one in self.trials if not one.setting.constants and not one.is_given_up]
+        return trial.loss <= SAID * self.best.loss + (1.0 - SAID) * min(before, default=math.inf)
 
 
 def _is_as_good_with_less(trial: Trial, best: Trial) -> bool:
@@ -235,7 +253,7 @@ def _is_as_good_with_less(trial: Trial, best: Trial) -> bool:
     lost = _loss_for_less(trial.setting, best)
     is_shorter = trial.rounds <= 0.5 * best.rounds and trial.setting.constants <= best.setting.constants
     is_less = is_shorter or (lost > 0.0 and trial.setting.corrective == best.setting.corrective)
-    return is_less and not trial.is_given_up and trial.loss <= (1.0 + lost) * best.loss
+    return is_less and not trial.is_given_up and trial.loss <= best.loss + lost * best.stake(best.loss)
 
 
 def _loss_for_less(setting: Setting, best: Trial) -> float:
@@ -437,7 +455,7 @@ def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
 def _is_ahead(loss: float, other: float, setting: Setting, best: Trial) -> bool:
     """Whether the loss of a setting is so far below the other one, of the best setting, that it may be tried on."""
     lead = -_loss_for_less(setting, best) or AHEAD
-    return loss < other - lead * abs(other)
+    return loss < other - lead * best.stake(other)
 
 
 def _best(losses: Sequence[float], start: float, worth: float = WORTH) -> int:
