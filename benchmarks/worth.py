@@ -60,6 +60,7 @@ NOMINAL = (
     "adult",
 )
 """Single tables that have nominal columns with three values or more, or tasks of such, for `--negations`."""
+STAKES: dict[str, Callable[..., float]] = {"loss": lambda _, loss: loss, "saved": tuning.Trial.stake}
 NEGATIONS: dict[str, bool | str] = {"never": False, "auto": "auto", "always": True}
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
     "shop, 100 products": ("shop", {"n": 1_000, "products": 100, "noise": 0.02}),
@@ -103,7 +104,20 @@ NAMED: dict[str, tuple[str, dict[str, Any]]] = {
         (16_000, 100, 0.2, 0.7),
     )
 }
-"""Sets for `--said` and `--stake`."""
+"""Sets for `--said` and `--stake`, in which most of the loss cannot be saved."""
+AGED: dict[str, tuple[str, dict[str, Any]]] = {
+    f"{products} products, own {own:g}, aged {aged:g}": (
+        "named_products",
+        {"n": n, "products": products, "own": own, "described": 0.0, "aged": aged},
+    )
+    for n, products, own, aged in (
+        (4_000, 40, 0.5, 0.15),
+        (4_000, 40, 0.3, 0.15),
+        (6_000, 200, 0.5, 0.3),
+        (8_000, 100, 0.4, 0.2),
+    )
+}
+"""Further sets for `--said`, in which most of it can."""
 NOISY: dict[str, tuple[str, dict[str, Any]]] = {
     "bank, 30 % noise": ("bank", {"n": 1_600, "noise": 0.3}),
     "trains, 30 % noise": ("trains", {"n": 1_600, "noise": 0.3}),
@@ -116,7 +130,7 @@ FURTHER = {
     "sights": {**GENERATED, **MIXED},
     "onwards": {**GENERATED, **SUBTLE},
     "fades": {**GENERATED, **SEPARATED},
-    "said": NAMED,
+    "said": {**AGED, **NAMED},
     "stake": {**GENERATED, **SUBTLE, **NAMED, **NOISY},
     "negations": {},
 }
@@ -158,7 +172,7 @@ def main() -> None:
     parser.add_argument("--onwards", type=int, nargs="+", choices=(0, 1))
     parser.add_argument("--fades", type=float, nargs="+")
     parser.add_argument("--said", type=lambda text: -1e9 if text == "never" else float(text), nargs="+")
-    parser.add_argument("--stake", nargs="+", choices=("loss", "saved"))
+    parser.add_argument("--stake", nargs="+", choices=STAKES)
     parser.add_argument("--sights", type=int, nargs="+", choices=(1, 2))
     parser.add_argument("--aggregates", action="store_true")
     parser.add_argument("--negations", nargs="+", choices=NEGATIONS)
@@ -168,7 +182,7 @@ def main() -> None:
     numbers = getattr(arguments, option)
     generated = FURTHER.get(option, GENERATED)
     tables = NOMINAL if option == "negations" else (*TABLES, *NEARLY_SEPARATED) if option == "fades" else TABLES
-    sights, goes_further, stake = GradientBooster._sights, tuning._goes_further, tuning.Trial.stake
+    sights, goes_further = GradientBooster._sights, tuning._goes_further
     found: dict[str, dict[Any, list[tuple[float, ...]]]] = {}
     for name, database, X, y, train, test in parts(arguments.data, tables, generated):
         for number in numbers:
@@ -188,7 +202,7 @@ def main() -> None:
             elif arguments.said:
                 tuning.SAID = number
             elif arguments.stake:
-                tuning.Trial.stake = stake if number == "saved" else lambda _, loss: loss  # type: ignore[method-assign]
+                tuning.Trial.stake = STAKES[number]  # type: ignore[method-assign]
             elif arguments.errors:
                 tuning.BY_CHANCE = number
             else:

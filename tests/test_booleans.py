@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
+from hornboost.errors import DataError
 
 TASK: dict[str, Any] = {"target": "t", "key": "id", "label": "y"}
 
@@ -96,3 +97,37 @@ def test_the_positive_class_of_a_nullable_label_is_the_one_asked_for() -> None:
     db = hb.Database.from_frames({"t": frame}, **TASK, positive="false")
     fitted = hb.HornBoostClassifier(db, rounds=2, random_state=0).fit(*db.examples())
     assert not fitted.positive_
+
+
+@pytest.mark.parametrize("words", [("False", "True"), ("f", "t"), ("0", "1")])
+def test_a_model_of_booleans_reads_them_from_partitions(
+    words: tuple[str, str], table: pd.DataFrame, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    visits = pd.DataFrame({"id": rng.integers(0, 60, 150), "paid": rng.random(150) < 0.5})
+    links = [("visit.id", "t.id")]
+    labels = np.where(table["active"] & ~table["id"].isin(visits["id"][visits["paid"]]), "yes", "no")
+    tables = {"t": table.assign(y=labels), "visit": visits}
+    whole = hb.Database.from_frames(tables, **TASK, positive="yes", foreign_keys=links)
+    X, y = whole.examples()
+    model = hb.HornBoostClassifier(whole, rounds=9, aggregates=False, random_state=0).fit(X, y)
+    model.save(tmp_path / "model.json")
+    said = {"t": "active", "visit": "paid"}
+    spelled = {
+        name: rows.assign(**{said[name]: np.where(rows[said[name]], words[1], words[0])})
+        for name, rows in tables.items()
+    }
+    other = hb.Database.from_frames(spelled, **TASK, foreign_keys=links)
+    parts = other.partition(tmp_path / "parts", 3, small_table=0)
+    loaded = hb.load(tmp_path / "model.json", parts)
+    np.testing.assert_array_equal(loaded.decision_function(loaded.database.examples()[0]), model.decision_function(X))
+    np.testing.assert_array_equal(loaded.decision_function(parts.examples()[0]), model.decision_function(X))
+
+
+def test_partitions_that_write_a_boolean_in_several_ways_are_refused(
+    table: pd.DataFrame, model: Path, tmp_path: Path
+) -> None:
+    words = np.where(table["active"], np.where(table["id"] % 2, "1", "true"), "0")
+    parts = hb.Database.from_frames({"t": table.assign(active=words)}, **TASK).partition(tmp_path / "parts", 2)
+    with pytest.raises(DataError, match=r"parts: the column 'active' of table 't' writes a boolean in several ways"):
+        hb.load(model, parts)

@@ -8,7 +8,9 @@ import os
 import pickle
 import random
 import signal
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from sklearn.base import clone
 
 import hornboost as hb
 from hornboost import stopping
-from hornboost.cli.cluster import local_client
+from hornboost.cli.cluster import _undisturbed, local_client
 from hornboost.engine.dask_call import FAN, Called, shared_out
 from hornboost.engine.dask_parts import DaskParts
 from hornboost.engine.part import Part
@@ -428,3 +430,38 @@ def test_the_command_line_refuses_what_it_cannot_reach(
     assert "the source is not in partitions" in err
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert "pip install 'hornboost[dask]'" in run("fit", folder, *output, "--workers", 2)[2]
+
+
+def test_a_closed_client_is_refused_and_told_of(divided: hb.Database) -> None:
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    with cluster:
+        client = distributed.Client(cluster)
+        parts = DaskParts(client, [Toys(1)])
+        assert parts.value(parts.total(operator.add, times, 1)) == 1
+        client.close()
+        with pytest.raises(DataError, match="the client is closed; pass one that is connected"):
+            fitted(ESTIMATORS[0], divided, client=client)
+        with pytest.raises(DataError, match=r"the connection to the Dask cluster is lost .* fit with a checkpoint"):
+            parts.value(parts.total(operator.add, times, 2))
+
+
+def test_ctrl_c_while_workers_start_is_left_until_they_have() -> None:
+    blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    heard = []
+
+    def start() -> None:
+        command = [sys.executable, "-c", blocked]
+        heard.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+
+    def undisturbed() -> None:
+        with _undisturbed():
+            process = threading.Thread(target=start)
+            process.start()
+            os.kill(os.getpid(), signal.SIGINT)
+            process.join()
+
+    with pytest.raises(KeyboardInterrupt):
+        undisturbed()
+    assert heard == ["True"]
+    start()
+    assert heard == ["True", "False"]

@@ -18,7 +18,7 @@ import pytest
 import hornboost as hb
 from hornboost.data.partitions.streamed import partition_streamed
 from hornboost.data.readers.folder import read_folder
-from hornboost.errors import DataError
+from hornboost.errors import DataError, ReadingWarning
 
 
 @pytest.fixture
@@ -427,3 +427,25 @@ def test_a_bad_cell_among_decimal_commas_is_named_and_may_be_missing(tmp_path: P
     db = hb.Database.from_folder(tmp_path, target="t", types={"t.price": "numeric"})
     assert db.tables["t"].columns["price"].numbers[:2].tolist() == [1.5, 2.5]
     assert "1 of 20 values is no number and counts as missing, such as 'ask' in row 20" in db.warnings[0]
+
+
+def test_a_column_of_few_values_is_no_spoilt_key_for_being_called_as_its_table_is() -> None:
+    users = pd.DataFrame({"user_id": range(600), "y": list("ababab") * 100})
+    ratings = pd.DataFrame({"user_id": np.arange(3000) % 600, "rating": np.arange(3000) % 5 + 1})
+    assert hb.Database.from_frames({"users": users, "ratings": ratings}, target="users", label="y").warnings == ()
+
+
+def test_a_fit_warns_of_numbers_that_are_read_as_text_and_the_command_tells_it_once(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"id": range(300), "y": ["n", "y"] * 150})
+    visits = pd.DataFrame({"id": np.arange(1200) % 300, "w": [*(f"{x:.2f}" for x in rng.normal(size=1199)), "-"]})
+    for name, table in (("t", rows), ("visit", visits)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    db = hb.Database.from_frames(
+        {"t": rows, "visit": visits}, target="t", key="id", label="y", foreign_keys=[("visit.id", "t.id")]
+    )
+    message = "visit.w is read as text, because row 1200 holds '-', where 1,199 of 1,200 values are numbers"
+    with pytest.warns(ReadingWarning, match=message):
+        hb.C2RIBClassifier(db, rounds=1).fit(*db.examples())
+    told = run("fit", tmp_path, "--target", "t", "--label", "y", "--rounds", "2", "-o", tmp_path / "m.json").err
+    assert told.count(message) == 1

@@ -38,6 +38,10 @@ class ModelError(HornBoostError, ValueError):
     """A model file cannot be read, or does not fit the database."""
 
 
+class ReadingWarning(UserWarning):
+    """Something in the data was read in a way that may not be meant, such as numbers as text for a single cell."""
+
+
 class LimitError(HornBoostError):
     """A refinement or query would exceed a limit that protects the user's machine."""
 

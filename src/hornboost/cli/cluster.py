@@ -7,6 +7,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import resource_tracker
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hornboost.cli.output import note
@@ -60,8 +62,9 @@ def working_on(database: Database, cluster: Cluster) -> Iterator[Database]:
         n = len(client.scheduler_info(n_workers=-1)["workers"])
         note(f"{'1 worker' if n == 1 else f'{n} workers'}; dashboard: {client.dashboard_link}")
         there = database.on(client)
-        with count_progress("opening partitions", there.parts.n) as opened:
-            there.parts.open(opened)
+        if n:  # else they are waited for within the time limit
+            with count_progress("opening partitions", there.parts.n) as opened:
+                there.parts.open(opened)
         yield there
 
 
@@ -70,12 +73,14 @@ def _client(cluster: Cluster) -> Iterator[Any]:
     """A client, closed at the end, and with it the processes that were started for it."""
     try:
         from distributed import Client
+        from distributed.utils import silence_logging_cmgr
     except ImportError:
         raise DataError(
             "work on a Dask cluster needs the package distributed; install it with: pip install 'hornboost[dask]'"
         ) from None
     with ExitStack() as stack:
         if cluster.workers is None:
+            stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # what goes wrong is told in a sentence
             try:
                 client = stack.enter_context(Client(cluster.address, timeout=PATIENCE))
             except (OSError, ValueError) as error:
@@ -104,19 +109,21 @@ def local_client(n: int) -> Iterator[Any]:
         while not done.wait(AGAIN):
             cluster.scale(n)
 
-    with (
-        dask.config.set(SETTINGS),  # also for workers that are started later
-        _local_cluster()(
-            n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        client.register_plugin(_deaf())
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(SETTINGS))  # also for workers that are started later
+        with _undisturbed():
+            start = _local_cluster()
+            cluster = stack.enter_context(
+                start(n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
+            )
+            client = stack.enter_context(Client(cluster))
         threading.Thread(target=refill, daemon=True).start()
         try:
             yield client
         finally:
             done.set()
+            with _undisturbed():
+                stack.close()
 
 
 def _reason(error: Exception) -> str:
@@ -138,15 +145,29 @@ def _local_cluster() -> Any:
     return Watchful
 
 
-def _deaf() -> Any:
-    """A worker that leaves Ctrl-C to the command: a terminal tells all of its processes."""
-    from distributed import WorkerPlugin
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Leave Ctrl-C until the block ends: in the middle, Dask ends in errors of its own.
 
-    class Deaf(WorkerPlugin):  # type: ignore[misc]
-        name = "deaf to Ctrl-C"
+    Processes that are started by threads of the block, now or later, never hear it: a terminal tells all processes of
+    a command.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed = False
 
-        def setup(self, worker: Any) -> None:
-            with suppress(ValueError):  # not the main thread, which hears no signals either
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
+    def note_it(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
 
-    return Deaf()
+    resource_tracker.ensure_running()  # whoever starts it lets its thread hear signals again
+    before = signal.signal(signal.SIGINT, note_it)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)

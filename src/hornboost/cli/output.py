@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hornboost.errors import DataError, ModelError
+from hornboost.errors import DataError, ModelError, ReadingWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,6 +61,7 @@ def show_log() -> None:
     logger.setLevel(logging.INFO)
     logger.addHandler(_Notes())
     warnings.showwarning = lambda message, *_: note(f"hornboost: {message}")
+    warnings.filterwarnings("ignore", category=ReadingWarning)  # told when the source was read
 
 
 def show_rounds(wanted: bool) -> None:

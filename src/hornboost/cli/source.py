@@ -23,6 +23,8 @@ OPTION_NAMES = {
     "exclude_columns": "exclude",
     "exclude_tables": "exclude-table",
     "types": "type",
+    "times": "time",
+    "known_later": "known-later",
 }
 """What options of the readers are called on the command line, where it is something else."""
 

@@ -124,10 +124,13 @@ class Database(Partitionable, Readable, Splittable):
         """Give this database with a model's columns in the types that the model knows, keys joined as there, where
         those here were inferred.
         """
+        if self.stored is not None:
+            store = self.stored.with_booleans(columns)
+            return self if store is None else self.stored_in(store)
         found = self
         if self._again is not None and not is_read_as(self._built.tables, columns):
             found = type(self)(**self._again(model=columns))
-        tables = None if self.stored is not None else with_booleans(found.tables, columns)
+        tables = with_booleans(found.tables, columns)
         if tables is None:
             return found
         spelled = object.__new__(type(self))

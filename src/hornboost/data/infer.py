@@ -255,7 +255,7 @@ class _Inference:
                 profile = self.profiles.get((name, column))
                 if (name, column) in linked or profile is None or not self._free((name, column)):
                     continue
-                if 0 < profile.repeated + profile.missing <= SPOILT * source.n_rows and len(profile.values) > 1:
+                if 0 < source.n_rows - len(profile.values) <= SPOILT * source.n_rows and len(profile.values) > 1:
                     found[name, column] = _spoilt((name, column), profile, source.n_rows)
                     break
         return found

@@ -162,6 +162,13 @@ class Partitionable:
         assert self.stored is not None
         return Places(*self.stored.locate(cast("Database", self), examples))
 
+    def stored_in(self, store: PartitionStore) -> Database:
+        """The same partitions as another reading of their folder has them, with the same workers at work on them."""
+        made = store.driver()
+        made._memory_limit = self._memory_limit
+        client = getattr(self._parts, "client", None)
+        return made if client is None else made.on(client)
+
     def in_parts(self, parts: Any, places: Callable[[Table], Places] | None = None) -> Self:
         """The same database with its rows in partitions, which `parts` work on and `places` finds examples in.
 
@@ -194,6 +201,9 @@ class Partitionable:
 
     def share_out(self, client: Any) -> None:
         """Divide the partitions among the workers of a client anew where there are more of them, or others, by now."""
+        from hornboost.engine.dask_parts import check_open
+
+        check_open(client)
         with self._lock:
             if self._on is not None and self._on[0] is client and not self._on[1].parts.is_even():
                 self._on = None

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 
 from hornboost.engine.dask_call import FAN, Add, Answers, Argument, Call, Caller, can_call
 from hornboost.engine.parts import Handle, LocalParts, Opener, PerPart
-from hornboost.errors import DataError
+from hornboost.errors import DataError, counted
 from hornboost.stopping import check
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ partitions are. The next question is asked by tasks: a cluster that has had none
 
 PATIENCE = 60.0
 """Seconds without any worker after which work is given up."""
+
+CLOSED = "closing", "closed"
+"""States of a client that comes back no more."""
 
 SOON = 0.2
 """Seconds between two looks at Ctrl-C and the time limit while results are waited for."""
@@ -309,7 +312,7 @@ class DaskParts:
             self._cuts = [k * self.n // n_groups for k in range(n_groups + 1)]
             openers = [self.openers[lo:hi] for lo, hi in itertools.pairwise(self._cuts)]
             self._groups = self._tasks(_open, "open", openers, retries=1)
-            _log.info("opening %d partitions on %d workers", self.n, len(self._workers()))
+            _log.info("opening %s on %s", counted(self.n, "partition"), counted(len(self._workers()), "worker"))
         elif time.monotonic() - self._evened > LOOK:
             self._even_out()
             self._caller = None
@@ -347,7 +350,11 @@ class DaskParts:
 
     def _workers(self) -> dict[str, int]:
         """The workers, and how many threads each has."""
-        return {name: one["nthreads"] for name, one in self.client.scheduler_info(n_workers=-1)["workers"].items()}
+        if self.client.status in CLOSED:
+            raise _lost("closed")
+        with _told():
+            known = self.client.scheduler_info(n_workers=-1)
+        return {name: one["nthreads"] for name, one in known.get("workers", {}).items()}
 
     def _wait_for_workers(self) -> dict[str, int]:
         started = time.monotonic()
@@ -408,6 +415,12 @@ def checked_client(client: Any) -> Client:
     return client
 
 
+def check_open(client: Any) -> None:
+    """Refuse a client that is closed, which what was learned with it may still hold."""
+    if checked_client(client).status in CLOSED:
+        raise DataError("the client is closed; pass one that is connected")
+
+
 @contextmanager
 def _told() -> Iterator[None]:
     """What goes wrong in the cluster itself, as a sentence."""
@@ -415,6 +428,7 @@ def _told() -> Iterator[None]:
 
     import dask
     from distributed import KilledWorker
+    from distributed.client import ClosedClientError
     from distributed.comm import CommClosedError
 
     try:
@@ -426,11 +440,15 @@ def _told() -> Iterator[None]:
             f"{error.allowed_failures + 1} workers died one after the other in the task '{task}'; most often "
             "they have too little memory: make more partitions, or give workers more"
         ) from None
-    except (CancelledError, CommClosedError) as error:
-        raise DataError(
-            f"the connection to the Dask cluster is lost ({type(error).__name__}); start it again and go on from a "
-            "checkpoint"
-        ) from None
+    except (CancelledError, ClosedClientError, CommClosedError) as error:
+        raise _lost(type(error).__name__) from None
+
+
+def _lost(reason: str) -> DataError:
+    return DataError(
+        f"the connection to the Dask cluster is lost ({reason}); start it again, and fit with a checkpoint, from which "
+        "a fit goes on"
+    )
 
 
 def _open(openers: Sequence[Opener]) -> LocalParts:

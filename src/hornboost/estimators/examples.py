@@ -4,6 +4,7 @@ weighted and encoded, for every estimator.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,7 +32,7 @@ from hornboost.engine.sampling import (
     splitmix64,
     tell_apart,
 )
-from hornboost.errors import DataError
+from hornboost.errors import DataError, ReadingWarning
 from hornboost.estimators.classes import check_no_bytes, checked_classes, class_codes, plain_labels
 from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.learners.hypotheses import Codes, Floats, Rows
@@ -135,6 +136,8 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
         X = X if len(counted) == len(X) else _safe_indexing(X, counted)
         columns = None if isinstance(X, np.ndarray) else arrow_columns(X)  # once, for all that look at them
         self._database = Database.from_single(X) if self.database is None else self.database
+        for sentence in self._database.reading_warnings:
+            warnings.warn(sentence, ReadingWarning, stacklevel=7)
         examples = self._database.encode(X, columns)
         problem = Problem(
             self._database,

@@ -172,6 +172,9 @@ class SavedModel:
                 found = type_name(present[name])
                 if found != kind:
                     way = "; declare its foreign key (foreign_keys=, --link)" if kind == "key" else ""
+                    if database.stored is not None:
+                        way = f"; partition the source again with --type {table}.{name}={kind}"
+                        way += ", or declare its foreign key (--link)" if kind == "key" else ""
                     raise ModelError(
                         f"{place}: the model needs the column '{name}' of table '{table}' as {kind}, and here it is "
                         f"{found}{way}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from hornboost.data.built import Built, Labelled, Target
 from hornboost.data.convert import factorize
 from hornboost.data.describe import Link
 from hornboost.data.domain import Domain
+from hornboost.data.model_columns import ModelColumn
 from hornboost.data.partitions.examples import built_of
 from hornboost.data.partitions.manifest import (
     AGAIN,
@@ -29,6 +31,7 @@ from hornboost.data.partitions.manifest import (
 from hornboost.data.partitions.plain import schema_of, task_of
 from hornboost.data.places import SharedRows
 from hornboost.data.table import Column, Table
+from hornboost.data.values import boolean_text
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -151,6 +154,43 @@ class PartitionStore:
         }
         return Database.stored_as(self, {**self._origin(), **state})
 
+    def with_booleans(self, columns: Mapping[tuple[str, str], ModelColumn]) -> PartitionStore | None:
+        """The folder with what a model knows as booleans spelled so, as 0 and 1 of SQLite; None where all are."""
+        spelled = {
+            place
+            for place, column in columns.items()
+            if column.type == "nominal" and column.stored == "boolean" and self._are_booleans(*place)
+        }
+        if not spelled:
+            return None
+        tables = tuple(
+            replace(
+                table,
+                columns=tuple(
+                    replace(column, stored="boolean") if (table.name, column.name) in spelled else column
+                    for column in table.columns
+                ),
+            )
+            for table in self.manifest.tables
+        )
+        return PartitionStore(self.folder, replace(self.manifest, tables=tables))
+
+    def _are_booleans(self, table: str, name: str) -> bool:
+        """Whether a column holds booleans in other words."""
+        entries = (column for one in self.manifest.tables if one.name == table for column in one.columns)
+        entry = next((column for column in entries if column.name == name), None)
+        if entry is None or entry.kind != "nominal" or entry.stored == "boolean":
+            return False
+        words = [boolean_text(word) for word in self._categories(str(entry.categories))]
+        if not words or None in words:
+            return False
+        if words not in (["false"], ["true"], ["false", "true"]):
+            raise DataError(
+                f"{self.folder.name}: the column '{name}' of table '{table}' writes a boolean in several ways; write "
+                f"it in one, and {AGAIN}"
+            )
+        return True
+
     def open(self, part: int) -> Database:
         """One part as an ordinary database, all of whose rows of the target may be examples."""
         from hornboost.data.database import Database
@@ -252,6 +292,8 @@ class PartitionStore:
             values = None if held is None else np.array(held.to_numpy(), np.float64)  # NaN for null
         elif entry.kind == "nominal":
             about["categories"] = self._categories(str(entry.categories))
+            if entry.stored == "boolean":
+                about["categories"] = np.array([boolean_text(word) for word in about["categories"]], object)
             values = None if held is None else np.array(held.fill_null(-1).to_numpy(), np.int32)
         if held is None:
             where = f"{self.folder.name}: the rows are in {self.n} partitions and not here"
