@@ -166,7 +166,7 @@ DaskAddress = Annotated[
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes of this machine that work on the partitions, by Dask.")
 ]
-Seed = Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices; 0 if it is not given.")]
+Seed = Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices; 0 if not given.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="Any other parameter of the estimator, as name=value.")]
 Split = Annotated[
     list[str] | None,
