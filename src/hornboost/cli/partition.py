@@ -20,15 +20,17 @@ def partition(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; it must not exist yet.")],
     *,
     options: TaskOptions,
-    partitions: Annotated[int, typer.Option("--partitions", help="The number of parts.")],
+    partitions: Annotated[int, typer.Option("--partitions", min=1, help="The number of parts.")],
     depth: Annotated[
-        int, typer.Option("--depth", help="How many joins away from an example the rows are that its part holds.")
+        int,
+        typer.Option("--depth", min=1, help="How many joins away from an example the rows are that its part holds."),
     ] = 2,
     small_table: Annotated[
-        int, typer.Option("--small-table", help="Tables of at most so many rows are whole in every part.")
+        int, typer.Option("--small-table", min=0, help="Tables of at most so many rows are whole in every part.")
     ] = 10_000,
     max_bins: Annotated[
-        int, typer.Option("--max-bins", help="Distinct values of a numeric column up to which each is a threshold.")
+        int,
+        typer.Option("--max-bins", min=2, help="Distinct values of a numeric column up to which each is a threshold."),
     ] = 65_536,
     memory: Annotated[
         str, typer.Option("--memory", help="The memory that may be used, such as 4GB; the source may be larger.")

@@ -98,7 +98,7 @@ class Engine(Refining):
         self.max_entries = max_entries
         self.ways = ways
         if workshop is None:
-            room = Needs.of(database).room_within(memory_limit)
+            room = Needs.of(database).room_within(memory_limit, is_part=database.given_facts is not None)
             if cache_bytes is None and database.stored is not None:
                 cache_bytes = USUAL_CACHE  # partitions may be on other machines, and are opened beside what is kept
             cache = Cache(cache_within(room, cache_bytes))

@@ -117,7 +117,7 @@ class Needs(NamedTuple):
                 "partitions with 'hornboost partition'"
             )
 
-    def room_within(self, memory_limit: int | str | None) -> int:
+    def room_within(self, memory_limit: int | str | None, is_part: bool = False) -> int:
         """What a limit leaves to learn with; refused where that is nothing.
 
         A limit that was given is one of the process. How much memory that has at the moment does not count, since what
@@ -127,9 +127,10 @@ class Needs(NamedTuple):
         room = limit - python - sum(self)
         if room <= 0:
             own = f"Python itself takes {bytes_text(python)} of memory, " if python else ""
+            way_out = "make more partitions" if is_part else "divide the database"
             raise LimitError(
                 f"{own}the tables take {bytes_text(self.tables)} of memory, their rows by key "
                 f"{bytes_text(self.indexes)} and their values as codes {bytes_text(self.codes)}, which is more than "
-                f"memory_limit={bytes_text(limit)}; raise it, or divide the database with 'hornboost partition'"
+                f"memory_limit={bytes_text(limit)}; raise it, or {way_out} with 'hornboost partition'"
             )
         return room
