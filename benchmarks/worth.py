@@ -19,11 +19,10 @@ may say more are also tried from where the best one ended, also on sets with sma
 share of the curvature at the start below which λ falls with what is left, also on sets without noise. With `--said` it
 is the share of what names save that rules without them must save to replace them, on products with effects of their
 own; with `--stake` it is what the shares of tuning refer to, the loss or what is saved of it, also on sets with small
-effects and on noisy ones. With `--sights`
-it is the number of clauses that are grown in a round: one that may look at aggregates, and one that may not; on
-generated sets of several tables, with `--aggregates` without the choice of leaving these out. With `--negations` rules
-may never, if tuning finds that it helps, or always exclude single values; on tables with nominal columns. Nothing else
-is given.
+effects and on noisy ones. With `--sights` it is the number of clauses that are grown in a round: one that may look at
+aggregates, and one that may not; on generated sets of several tables, with `--aggregates` without the choice of leaving
+these out. With `--negations` rules may never, if tuning finds that it helps, or always exclude single values; on tables
+with nominal columns. Nothing else is given.
 """
 
 from __future__ import annotations

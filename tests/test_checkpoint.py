@@ -192,7 +192,10 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path: Path) -> None:
         (bytes(np.random.default_rng(0).permutation(list(whole)).astype(np.uint8)), "the file is damaged, cut short"),
         (re.sub(rb"(\d)\.0", rb"\g<1>1.0", whole, count=1), "the checksum does not match"),
         ((tmp_path / "model.json").read_bytes(), "this is no checkpoint file of HornBoost; name another file"),
-        (whole.replace(b'"version": 2', b'"version": 3'), "the checkpoint has format version 3"),
+        (
+            whole.replace(b'"version": %d' % checkpoint.VERSION, b'"version": %d' % (checkpoint.VERSION + 1)),
+            f"the checkpoint has format version {checkpoint.VERSION + 1}",
+        ),
     ):
         place.write_bytes(content)
         with pytest.raises(ModelError, match=sentence):

@@ -282,19 +282,6 @@ def test_no_caller_in_a_tree_calls_more_than_a_few() -> None:
     assert all(not one.others for one in shared_out(groups[:FAN]))
 
 
-def test_a_worker_that_does_not_answer_another_is_asked_by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=8, processes=False, dashboard_address=None)
-    with cluster, distributed.Client(cluster) as client:
-        parts = DaskParts(client, [Toys(k) for k in range(1, 17)])
-        assert parts.value(parts.total(operator.add, times, 1)) == 136
-        assert parts._caller is not None
-        parts._caller.at[-1:] = ["tcp://127.0.0.1:9"]  # nobody is there; the last one is called by another worker
-        question = parts.total(operator.add, times, 1).question
-        assert question.call is not None
-        assert sum(parts._answers(question)) == 136
-        assert question.tasks is not None
-
-
 def test_partitions_are_shared_out_again_among_more_workers(divided: hb.Database) -> None:
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client, distributed.Client(cluster):  # the last one is the usual one

@@ -96,7 +96,7 @@ def test_only_losses_whose_curvature_vanishes_fade(loss: str, tmp_path: Path, mo
     X = np.arange(40.0)[:, None]
     y = np.where(X[:, 0] >= 20, 5.0, 0.0)
     model = saved(hb.HornBoostRegressor(loss=loss, rounds=60, max_literals=1).fit(X, y), tmp_path)
-    monkeypatch.setattr(descent, "FADES", 1.0)
+    monkeypatch.setattr(descent, "FADES", 2.0)  # any curvature is below twice the first one
     assert saved(hb.HornBoostRegressor(loss=loss, rounds=60, max_literals=1).fit(X, y), tmp_path) == model
 
 

@@ -63,7 +63,7 @@ def test_a_bad_cell_among_numbers_is_named_with_the_option_that_helps(run: Any, 
     (people / "visits.csv").write_text("\n".join(visits))
     (said,) = hb.Database.from_folder(people, target="people", label="left").warnings
     assert said.startswith("visits.cost is read as text, because row 7 holds '12 EUR', where ")
-    assert "values are numbers; --type visits.cost=numeric reads it as numbers" in said
+    assert "values are numbers; --type visits.cost=numeric (types= in Python) reads it as numbers" in said
     fitted = [*TASK, "--estimator", "c2rib", "--rounds", 2, "-o", tmp_path / "m.json"]
     assert said in run("fit", people, *fitted).err
     assert said in run("inspect", people, *TASK).out

@@ -109,7 +109,18 @@ def test_files_in_folders_of_a_folder_are_read_and_columns_in_their_names_refuse
         pq.write_table(pa.table({"account": [part], "the town": [f"t{part}"]}), place / "part-0.parquet")
     assert Database.from_folder(tmp_path).tables["account"].n_rows == 2
     (tmp_path / "account" / "batch2").rename(tmp_path / "account" / "year=2020")
-    with pytest.raises(DataError, match=r"'year=2020' holds a value of the column 'year', .*write it into the files"):
+    with pytest.raises(
+        DataError, match=r"'year=2020' holds a value of the column 'year', .*add that column to the files"
+    ):
+        Database.from_folder(tmp_path)
+
+
+def test_a_folder_named_by_a_value_is_no_folder_of_tools_whatever_its_column_begins_with(tmp_path):
+    folder_of(tmp_path, SCHEMA.replace("account.csv", "account"), account__csv=None)
+    (tmp_path / "account" / "_year=2020").mkdir(parents=True)
+    for place in ("", "_year=2020"):
+        pq.write_table(pa.table({"account": [1], "the town": ["t"]}), tmp_path / "account" / place / "part.parquet")
+    with pytest.raises(DataError, match="the folder '_year=2020' holds a value of the column '_year'"):
         Database.from_folder(tmp_path)
 
 
@@ -123,11 +134,21 @@ def test_what_tools_keep_beside_the_files_of_a_table_is_not_read(tmp_path, besid
     assert Database.from_folder(tmp_path).tables["account"].n_rows == 2
 
 
-def test_a_delta_table_is_refused_as_its_files_hold_deleted_rows(tmp_path):
+@pytest.mark.parametrize(
+    ("sign", "kind"),
+    [
+        ("_delta_log/0.json", "a Delta"),
+        (".hoodie/hoodie.properties", "a Hudi"),
+        ("metadata/v1.metadata.json", "an Iceberg"),
+    ],
+)
+def test_tables_whose_files_hold_deleted_rows_are_refused(tmp_path, sign, kind):
     folder_of(tmp_path, SCHEMA.replace("account.csv", "account"), account__csv=None)
-    (tmp_path / "account" / "_delta_log").mkdir(parents=True)
-    pq.write_table(pa.table({"account": [1], "the town": ["t"]}), tmp_path / "account" / "part.parquet")
-    with pytest.raises(DataError, match=r"account: the folder is a Delta table, whose files hold rows that were dele"):
+    (tmp_path / "account" / sign).parent.mkdir(parents=True)
+    (tmp_path / "account" / sign).write_text("{}")
+    (tmp_path / "account" / "data").mkdir()
+    pq.write_table(pa.table({"account": [1], "the town": ["t"]}), tmp_path / "account" / "data" / "part.parquet")
+    with pytest.raises(DataError, match=f"account: the folder is {kind} table, whose files may also hold deleted rows"):
         Database.from_folder(tmp_path)
 
 

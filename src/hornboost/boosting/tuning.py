@@ -53,7 +53,7 @@ A name says nothing about one that was not seen.
 """
 
 SAID = 0.5
-"""The share of what names save that rules without them must save, too, or they do not say what is named."""
+"""The share of what names save that rules without names must save, too; with less, they do not say what is named."""
 
 WORTH = 1e-3
 """The share of the loss before the first round that is too little to be worth further ones.
@@ -238,7 +238,7 @@ class _Found:
         return True
 
     def _says_what_is_named(self, trial: Trial) -> bool:
-        """Whether rules that go without the names of the best ones save most of what these save, if there are any."""
+        """Whether rules without names, in place of rules with names, keep enough of what the names save."""
         if trial.setting.constants or not self.best.setting.constants:
             return True
         before = [one.loss for one in self.trials if not one.setting.constants and not one.is_given_up]

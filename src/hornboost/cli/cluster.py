@@ -147,7 +147,7 @@ def _local_cluster() -> Any:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Leave Ctrl-C until the block ends: in the middle, Dask ends in errors of its own.
+    """Postpone Ctrl-C until the block ends: interrupted in the middle, Dask prints errors of its own.
 
     Processes that are started by threads of the block, now or later, never hear it: a terminal tells all processes of
     a command.
@@ -169,5 +169,5 @@ def _undisturbed() -> Iterator[None]:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         signal.signal(signal.SIGINT, before)
-    if pressed:
-        signal.raise_signal(signal.SIGINT)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)

@@ -105,6 +105,10 @@ def make_estimator(learner: Learner, database: Database | None, checkpoint: Path
             raise DataError(f"--set: the parameter '{parameter}' has no value that can be written; leave it out")
         wanted[parameter] = _value(value)
     estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
+    try:
+        estimator._validate_params()
+    except ValueError as error:
+        raise DataError(" ".join(str(error).split())) from None
     idle: frozenset[str] = getattr(estimator, "_idle_parameters", frozenset)()
     for parameter in (text.partition("=")[0] for text in learner.settings):
         if parameter in idle:
@@ -112,10 +116,6 @@ def make_estimator(learner: Learner, database: Database | None, checkpoint: Path
                 f"--set: '{parameter}' has no effect with the other parameters as they are; set what it goes with, or "
                 "leave it out"
             )
-    try:
-        estimator._validate_params()
-    except ValueError as error:
-        raise DataError(" ".join(str(error).split())) from None
     return estimator
 
 

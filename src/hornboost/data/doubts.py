@@ -84,7 +84,7 @@ def _about_numbers(values: pa.ChunkedArray, place: str) -> str | None:
     share = f"{found.known - found.bad:,} of {found.known:,} values are numbers"
     return (
         f"{place} is read as text, because row {found.row + 1} holds '{found.value}', where {share}; "
-        f"--type {quote(place)}=numeric reads it as numbers and counts all else as missing"
+        f"--type {quote(place)}=numeric (types= in Python) reads it as numbers and counts all else as missing"
     )
 
 
@@ -100,7 +100,7 @@ def _about_dates(values: pa.ChunkedArray, place: str) -> str | None:
     if order_in({words[code] for code in known}) == UNKNOWN:
         return (
             f"{looks}, because whether the day or the month comes first cannot be told: "
-            f"--type {quote(place)}=day-first or --type {quote(place)}=month-first says it"
+            f"--type {quote(place)}=day-first or --type {quote(place)}=month-first (types= in Python) says it"
         )
     of_orders = [np.array([is_moment(in_iso(word, order).strip()) for word in words], bool) for order in _ORDERS]
     are_read = max(of_orders, key=lambda found: int(found[known].sum()))

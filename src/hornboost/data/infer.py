@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -389,7 +390,7 @@ def _as_whole(values: pa.ChunkedArray) -> pa.Array | None:
 
 def _decimal(place: tuple[str, str], parent: tuple[str, str], number: int, kind: str) -> str:
     start, end = ".".join(place), ".".join(parent)
-    way_out = f"--link {start}={end} joins them" if kind == "numeric" else "write whole numbers there"
+    way_out = f"--link {quote(f'{start}={end}')} joins them" if kind == "numeric" else "write whole numbers there"
     return (
         f"{start} would refer to {end}, but holds decimals such as {number}.0, which are not taken for keys; {way_out}"
     )
@@ -405,7 +406,7 @@ def _spoilt(place: tuple[str, str], profile: Profile, n_rows: int) -> str:
     column = ".".join(place)
     return (
         f"{column} would be the primary key, but {' and '.join(reasons)}: no other table is linked to it; remove those "
-        f"rows, or name each link as in --link TABLE.COLUMN={column}"
+        f"rows, or name each link as in --link {quote(f'TABLE.COLUMN={column}')}"
     )
 
 

@@ -446,8 +446,8 @@ def _told() -> Iterator[None]:
 
 def _lost(reason: str) -> DataError:
     return DataError(
-        f"the connection to the Dask cluster is lost ({reason}); start it again, and fit with a checkpoint, from which "
-        "a fit goes on"
+        f"the connection to the Dask cluster is lost ({reason}); start it again, and fit with a checkpoint, so that "
+        "the fit can be continued"
     )
 
 

@@ -22,7 +22,7 @@ HEAVIEST = 2.0**20
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """The weights of n examples; scikit-learn's check finds what is no finite number or negative."""
-    if n == 0:
+    if n == 0:  # scikit-learn's checks look for its own words, "0 sample(s)"
         raise DataError("there are no examples, 0 sample(s), to learn from; give at least one row")
     weights: NDArray[np.float64] = _check_sample_weight(
         sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True

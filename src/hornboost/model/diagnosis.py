@@ -128,10 +128,11 @@ def about_refused(engine: Engine) -> str:
     """That joins were left out, and the one that reaches most rows."""
     joins, count = max(engine.refused.items(), key=lambda item: item[1])
     path = " -> ".join(f"{join.table}.{join.column}" for join in joins)
+    divide = "divide the database" if engine.database.given_facts is None else "make more partitions"
     were = "1 join was" if len(engine.refused) == 1 else f"{len(engine.refused)} joins were"
     return (
         f"{were} left out because there is memory for {engine.most_entries:,} of the rows that a join reaches ({path} "
-        f"reaches {count:,}); raise memory_limit, or divide the database with 'hornboost partition'"
+        f"reaches {count:,}); raise memory_limit, or {divide} with 'hornboost partition'"
     )
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,7 +174,7 @@ class SavedModel:
                 if found != kind:
                     way = "; declare its foreign key (foreign_keys=, --link)" if kind == "key" else ""
                     if database.stored is not None:
-                        way = f"; partition the source again with --type {table}.{name}={kind}"
+                        way = f"; partition the source again with --type {quote(f'{table}.{name}')}={kind}"
                         way += ", or declare its foreign key (--link)" if kind == "key" else ""
                     raise ModelError(
                         f"{place}: the model needs the column '{name}' of table '{table}' as {kind}, and here it is "

@@ -82,21 +82,21 @@ class Steps:
     n_own: list[int]
     """How many conditions of a rule are on the example itself; of the others, each needs all that come before it."""
 
-    prefixes: list[list[tuple[Clause, str]]]
+    conditions: list[list[tuple[Clause, str]]]
     """A clause for each condition of a rule, and what is said if it fails."""
 
     @classmethod
-    def kept(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> Steps:
+    def kept(cls, ensemble: Ensemble, database: Database, with_conditions: bool) -> Steps:
         """Those of the last time, if they are the same."""
         kept: Steps | None = ensemble.__dict__.get("_steps")
-        if kept is None or kept.coverage.database is not database or bool(kept.columns) != with_prefixes:
-            ensemble.__dict__["_steps"] = kept = cls.of(ensemble, database, with_prefixes)
+        if kept is None or kept.coverage.database is not database or bool(kept.columns) != with_conditions:
+            ensemble.__dict__["_steps"] = kept = cls.of(ensemble, database, with_conditions)
         return kept
 
     @classmethod
-    def of(cls, ensemble: Ensemble, database: Database, with_prefixes: bool) -> Steps:
+    def of(cls, ensemble: Ensemble, database: Database, with_conditions: bool) -> Steps:
         clauses = [rule.clause.rooted(database.target.table) for rule in ensemble.rules]
-        found = [conditions(clause) for clause in clauses] if with_prefixes else []
+        found = [conditions(clause) for clause in clauses] if with_conditions else []
         steps = [[*own, *joined] for own, joined in found]
         coverage = Coverage.of(database, [*clauses, *(clause for rule in steps for clause, _ in rule)])
         place = iter(coverage.of_clause[len(clauses) :])
@@ -128,9 +128,9 @@ class Steps:
 
     def _failed(self, trace: Trace, e: int, r: int, k: int) -> str:
         """What is said of the condition of a rule that an example fails; of an aggregate also its value."""
-        if k == len(self.prefixes[r]):
+        if k == len(self.conditions[r]):
             return "its rows do not fit together"
-        clause, failed = self.prefixes[r][k]
+        clause, failed = self.conditions[r][k]
         aggregate = _last_aggregate(clause)
         if aggregate is None:
             return failed + self._when(trace, e, r, k)
@@ -144,14 +144,18 @@ class Steps:
 
     def _when(self, trace: Trace, e: int, r: int, k: int) -> str:
         """Of a row with a time: up to when it is looked for, and how old one is that is too old or too young."""
-        clause, literal = self.prefixes[r][k][0], self.prefixes[r][k][0].body[-1]
+        clause, literal = self.conditions[r][k][0], self.conditions[r][k][0].body[-1]
         table = trace.coverage.database.tables[literal.table]
-        if table.times is None or len(clause.body) == 1 or (k and clause.unequal != self.prefixes[r][k - 1][0].unequal):
+        if (
+            table.times is None
+            or len(clause.body) == 1
+            or (k and clause.unequal != self.conditions[r][k - 1][0].unequal)
+        ):
             return ""
         cutoff = cutoff_of(trace.examples, e)
         if not literal.tests or literal.tests[-1].column != table.age:
             return f" among those before {time_text(cutoff, table.times.is_date)}"
-        number, position = len(self.rules) + sum(map(len, self.prefixes[:r])) + k - 1, len(clause.body) - 1
+        number, position = len(self.rules) + sum(map(len, self.conditions[:r])) + k - 1, len(clause.body) - 1
         row = trace.latest(number, position, e) if literal.tests[-1].op == "<=" else None
         which = "one" if row is None else "the youngest"
         if row is None:

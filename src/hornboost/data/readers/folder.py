@@ -42,7 +42,7 @@ class ParquetSource:
         if named:
             raise DataError(
                 f"{path.name}: the name of the folder '{named[0]}' holds a value of the column "
-                f"'{named[0].partition('=')[0]}', and columns are read from files only; write it into the files"
+                f"'{named[0].partition('=')[0]}', and columns are read from files only; add that column to the files"
             )
         self.name = name
         self.whole = True
@@ -83,16 +83,21 @@ class ParquetSource:
         pass
 
 
+LAKE_TABLES = {"a Delta": "_delta_log", "a Hudi": ".hoodie", "an Iceberg": "metadata/*.metadata.json"}
+"""Tables of which a Parquet file may hold rows that are no longer theirs, and what such a folder holds."""
+
+
 def _parts(folder: Path) -> Iterator[Path]:
     """The Parquet files in a folder and in folders there, but for what tools keep beside them, such as `_temporary`."""
-    if (folder / "_delta_log").exists():
-        raise DataError(
-            f"{folder.name}: the folder is a Delta table, whose files hold rows that were deleted, too; write the rows "
-            "that it has now as Parquet files into another folder"
-        )
+    for kind, sign in LAKE_TABLES.items():
+        if any(folder.glob(sign)):
+            raise DataError(
+                f"{folder.name}: the folder is {kind} table, whose files may also hold deleted rows; export the table's "
+                "current rows as Parquet files to another folder"
+            )
     for path in folder.rglob("*.parquet"):
         behind = path.relative_to(folder).parts[:-1]
-        if path.is_file() and not any(name.startswith((".", "_")) for name in behind):
+        if path.is_file() and not any(name.startswith((".", "_")) and "=" not in name for name in behind):
             yield path
 
 
