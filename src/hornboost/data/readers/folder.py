@@ -92,8 +92,8 @@ def _parts(folder: Path) -> Iterator[Path]:
     for kind, sign in LAKE_TABLES.items():
         if any(folder.glob(sign)):
             raise DataError(
-                f"{folder.name}: the folder is {kind} table, whose files may also hold deleted rows; export the table's "
-                "current rows as Parquet files to another folder"
+                f"{folder.name}: the folder is {kind} table, whose files may also hold deleted rows; export the "
+                "table's current rows as Parquet files to another folder"
             )
     for path in folder.rglob("*.parquet"):
         behind = path.relative_to(folder).parts[:-1]
