@@ -222,6 +222,13 @@ def test_labels_of_bytes_are_one_sentence(estimator: Any, y: Any) -> None:
         estimator().fit(np.arange(10.0)[:, None], y)
 
 
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, hb.HornBoostRegressor])
+@pytest.mark.parametrize("y", [[1j, 2.0] * 50, np.arange(100) * 1j, pd.Series(np.ones(100) * 1j)])
+def test_labels_of_complex_numbers_are_one_sentence(estimator: Any, y: Any) -> None:
+    with pytest.raises(DataError, match=r"^Complex data not supported: y holds complex numbers; .*classes.$"):
+        estimator().fit(np.arange(100.0)[:, None], y)
+
+
 @pytest.mark.parametrize("labels", [[1, 2], [1.0, 2], ["a", np.str_("b")], [True, np.False_]])
 def test_labels_of_one_kind_may_be_objects(labels: list[Any]) -> None:
     X, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.repeat(np.array(labels, dtype=object), 20)

@@ -110,7 +110,12 @@ def test_a_fit_interrupted_when_its_model_is_written_says_where(
     assert hb.load(tmp_path / "model.json", hb.Database.from_folder(folder)).rules_
 
 
-def test_a_fit_interrupted_before_its_first_rule_says_so_in_one_sentence(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_checkpoint", [False, True])
+def test_a_fit_interrupted_before_its_first_rule_says_so_in_one_sentence(
+    folder: Path, tmp_path: Path, has_checkpoint: bool
+) -> None:
+    kept = tmp_path / "run.json"
+    checkpoint = ["--checkpoint", str(kept)] if has_checkpoint else []
     script = (
         "import os, signal, sys, hornboost.learners.greedy as greedy, hornboost.learners.newton as newton\n"
         "def grow_by(*arguments, **options):\n"
@@ -118,13 +123,15 @@ def test_a_fit_interrupted_before_its_first_rule_says_so_in_one_sentence(folder:
         "    return greedy.grow_by(*arguments, **options)\n"
         "newton.grow_by = grow_by\n"
         "from hornboost.cli import main\n"
-        f"sys.argv = ['hornboost', 'fit', {str(folder)!r}, '-o', {str(tmp_path / 'm.json')!r}]\n"
+        f"sys.argv = ['hornboost', 'fit', {str(folder)!r}, '-o', {str(tmp_path / 'm.json')!r}, *{checkpoint}]\n"
         "main()\n"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 130
-    assert result.stderr.splitlines()[1:] == ["interrupted before the first rule was learned; nothing was written"]
-    assert list(tmp_path.iterdir()) == []
+    continued = f"{kept} holds what was found so far, and the same command continues from there"
+    said = continued if has_checkpoint else "nothing was written"
+    assert result.stderr.splitlines()[1:] == [f"interrupted before the first rule was learned; {said}"]
+    assert list(tmp_path.iterdir()) == ([kept] if has_checkpoint else [])
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 2.0])

@@ -235,6 +235,7 @@ def test_settings_without_effect_or_of_the_other_task_are_refused(run: Any, tmp_
     assert "--set: 'quantile' has no effect" in run(*fit, "amount", "--set", "quantile=0.9").err
     misspelt = run(*fit, "amount", "--set", "loss=quantil", "--set", "quantile=0.9").err
     assert "The 'loss' parameter of HornBoostRegressor must be" in misspelt
+    assert run(*fit, "amount", "--rounds", "2", "--set", "l2=.5", "--set", "learning_rate=1.").code == 0
     both = run(*fit, "amount", "--rounds", "3", "--set", "rounds=5").err
     assert "--rounds and --set rounds both give 'rounds'; leave one of them out" in both
     seeds = run(*fit, "amount", "--seed", "0", "--set", "random_state=5").err

@@ -541,6 +541,25 @@ def test_what_a_database_cannot_compare_as_python_does_is_refused_in_one_sentenc
     )
 
 
+@pytest.mark.parametrize("word", [None, "", "NA", "?", "null"])
+@pytest.mark.parametrize("suffix", ["", "Z", "+05:00"])
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S.%f"])
+def test_duckdb_reads_dates_that_are_text_as_python_does(form: str, suffix: str, word: str | None) -> None:
+    when = pd.Timestamp("1650-01-01 10:00:00.000250") + pd.to_timedelta(np.arange(30) * 300, unit="D")
+    suffix = suffix if "%H" in form else ""
+    written = [word if k % 9 == 4 else f"{moment.strftime(form)}{suffix}" for k, moment in enumerate(when)]
+    t = pd.DataFrame({"id": range(30), "label": ["yes", "no"] * 15})
+    c = pd.DataFrame({"ref": range(30), "when": pd.Series(written, dtype=object)})
+    database = hb.Database.from_frames(
+        {"t": t, "c": c}, "t", key="id", label="label", positive="yes", foreign_keys=[("c.ref", "t.id")]
+    )
+    assert database.tables["c"].columns["when"].is_date
+    with duckdb.connect() as connection:
+        connection.register("t", t)
+        connection.register("c", c)
+        check(database, lambda statement: connection.execute(statement).fetchall(), "duckdb")
+
+
 def test_a_text_with_the_character_nul_is_compared_or_refused() -> None:
     t = pd.DataFrame({"id": range(20), "label": ["yes", "no"] * 10, "k": ["a\0b", "a"] * 10})
     database = hb.Database.from_frames({"t": t}, "t", key="id", label="label", positive="yes")

@@ -45,9 +45,10 @@ def fit(
     from hornboost.cli.source import open_task
     from hornboost.data.doubts import likely_identifiers
 
-    check_output(output, source, *([] if checkpoint is None else [checkpoint]), *_checkpoint(wanted.settings))
+    checkpoints: list[str | Path] = [*([] if checkpoint is None else [checkpoint]), *_checkpoint(wanted.settings)]
+    check_output(output, source, *checkpoints)
     with ExitStack() as closing:
-        with _nothing_written():
+        with _no_model_written(checkpoints):
             database = closing.enter_context(working_on(open_task(source, options), cluster))
             show_rounds(database.parts is not None)
             X, y, behind = examples(database)
@@ -75,12 +76,16 @@ def fit(
 
 
 @contextmanager
-def _nothing_written() -> Iterator[None]:
+def _no_model_written(checkpoints: Sequence[str | Path]) -> Iterator[None]:
     """Say what Ctrl-C means before there is a model."""
     try:
         yield
     except KeyboardInterrupt:
-        note("interrupted before the first rule was learned; nothing was written")
+        kept = next((place for place in checkpoints if Path(place).exists()), None)
+        what = "nothing was written"
+        if kept is not None:
+            what = f"{kept} holds what was found so far, and the same command continues from there"
+        note(f"interrupted before the first rule was learned; {what}")
         raise
 
 

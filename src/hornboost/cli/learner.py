@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +36,9 @@ OPTIONS = {"memory_limit": "memory", "random_state": "seed"}
 
 PYTHON_VALUES = {"True": True, "False": False, "None": None}
 """Values that Python spells otherwise than JSON."""
+
+_BARE_POINT = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)")
+"""Numbers with nothing before or behind their point, which JSON does not know."""
 
 
 class Learner(NamedTuple):
@@ -149,9 +153,11 @@ def _of_the_other_task(name: str, parameter: str, database: Database | None) -> 
 
 
 def _value(text: str) -> Any:
-    """A value as JSON spells it, or Python where the documentation does; all else is text."""
+    """A value as JSON spells it, or Python where the documentation does, or a number such as .5; all else is text."""
     if text in PYTHON_VALUES:
         return PYTHON_VALUES[text]
+    if _BARE_POINT.fullmatch(text):
+        return float(text)
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -20,7 +20,7 @@ def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
 
     Those that are missing are refused, and those that are numbers to estimate; `label_kind` says which are.
     """
-    check_no_bytes(y)
+    check_plain(y)
     missing = _missing(y)
     if missing:
         raise DataError(
@@ -42,8 +42,10 @@ def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
     return y
 
 
-def check_no_bytes(y: Any) -> None:
-    """Refuse an array of bytes, which could be text in any encoding."""
+def check_plain(y: Any) -> None:
+    """Refuse complex numbers, and bytes, which could be text in any encoding."""
+    if np.iscomplexobj(y):
+        raise DataError("Complex data not supported: y holds complex numbers; pass real numbers or classes.")
     if isinstance(y, list | tuple | np.ndarray) and np.asarray(y).dtype.kind == "S":
         raise DataError(
             "Unknown label type: y holds values of type bytes; "

@@ -33,7 +33,7 @@ from hornboost.engine.sampling import (
     tell_apart,
 )
 from hornboost.errors import DataError, ReadingWarning
-from hornboost.estimators.classes import check_no_bytes, checked_classes, class_codes, plain_labels
+from hornboost.estimators.classes import check_plain, checked_classes, class_codes, plain_labels
 from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.learners.hypotheses import Codes, Floats, Rows
 from hornboost.learners.problem import Problem
@@ -185,7 +185,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"requires y to be passed, but the target y is None; give {name}.fit the {what} of the examples."
             )
-        check_no_bytes(y)
+        check_plain(y)
         labels: NDArray[Any] = column_or_1d(plain_labels(y), warn=True)
         if len(labels) != n:
             raise DataError(f"X has {n} rows and y has {len(labels)}; they must have the same number.")

@@ -21,6 +21,8 @@ _ZONE = "[0-9]:[0-9].*(Z|[+-][0-9][0-9](:?[0-9][0-9])?)$"
 """What ends a text with an offset from UTC, as a regular expression."""
 
 _FIRST, _LAST = exact_moment("0001-01-01"), exact_moment("9999-12-31T23:59:59.999999")
+_FIRST_NS, _LAST_NS = exact_moment("1678-01-01"), exact_moment("2262-01-01")
+"""Years in which 64 bits count nanoseconds."""
 
 
 def compare_moment(place: ColumnPlace, op: str, value: str, dialect: Dialect) -> exp.Condition:
@@ -41,7 +43,7 @@ def compare_moment(place: ColumnPlace, op: str, value: str, dialect: Dialect) ->
     if stored == "timestamp" and dialect.name == "duckdb" and op == "<=" and value not in _ENDS:
         return _before_the_next(place, value)
     kind = _kind(stored, value)
-    moment = in_utc(place, dialect) if stored == "text" else _cast(_filled(place), kind)
+    moment = in_utc(place, dialect) if stored == "text" else _read(_filled(place), kind, dialect)
     return operator(this=moment, expression=_constant(value, kind))
 
 
@@ -72,10 +74,10 @@ def is_moment_at(place: ColumnPlace, value: str, dialect: Dialect) -> exp.Condit
 
 
 def is_missing_moment(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
-    """NULL, or where text is stored an empty one."""
+    """NULL, or where text is stored an empty one; in DuckDB any text that spells no moment."""
     from sqlglot import exp
 
-    return exp.Is(this=_filled(place), expression=exp.null())
+    return exp.Is(this=_moment(place, dialect), expression=exp.null())
 
 
 def in_utc(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
@@ -89,20 +91,20 @@ def in_utc(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
         return place.column  # whose nanoseconds a cast would round
     if place.type.stored == "text":
         return _text_in_utc(_filled(place), dialect)
-    return _cast(_filled(place), "timestamp")
+    return _read(_filled(place), "timestamp", dialect)
 
 
 def _text_in_utc(value: exp.Expr, dialect: Dialect) -> exp.Expr:
     """A text as a timestamp; DuckDB and PostgreSQL would leave out its offset from UTC."""
     from sqlglot import exp
 
-    plain = _cast(value, "timestamp")
+    plain = _read(value, "timestamp", dialect)
     if dialect.name == "bigquery":  # which takes texts without an offset for UTC
         return _cast(_cast(value, "timestamptz"), "timestamp")
     if dialect.name not in ("duckdb", "postgres"):
         return plain
     has_zone = exp.RegexpLike(this=value.copy(), expression=text(_ZONE))
-    zoned = exp.AtTimeZone(this=_cast(value.copy(), "timestamptz"), zone=text("UTC"))
+    zoned = exp.AtTimeZone(this=_read(value.copy(), "timestamptz", dialect), zone=text("UTC"))
     return exp.Case(ifs=[exp.If(this=has_zone, true=zoned)], default=plain)
 
 
@@ -169,6 +171,14 @@ def _filled(place: ColumnPlace) -> exp.Expr:
     return exp.Nullif(this=place.column, expression=text("")) if place.type.stored == "text" else place.column
 
 
+def _moment(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
+    """The column as it is stored; in DuckDB as dates or times, should it hold them as text."""
+    stored = place.type.stored
+    if dialect.name != "duckdb" or stored not in ("date", "timestamp", "timestamptz", "text"):
+        return _filled(place)
+    return in_utc(place, dialect) if stored == "text" else _read(place.column, stored, dialect)
+
+
 def _kind(stored: str | None, value: str) -> str:
     """The type in which a column is compared; a day is enough for dates if the threshold is one."""
     if stored == "date" and (value in _ENDS or exact_moment(value) % DAY == 0):
@@ -181,6 +191,13 @@ def _constant(value: str, kind: str) -> exp.Expr:
         return _cast(text(value), kind)
     moment = moment_text(exact_moment(value), day_only=kind != "timestamptz")
     return _cast(text(moment + "+00:00" if kind == "timestamptz" else moment), kind)
+
+
+def _read(value: exp.Expr, kind: str, dialect: Dialect) -> exp.Expr:
+    """A column as dates or times. DuckDB may hold them as text, in which Python takes words such as NA for missing."""
+    from sqlglot import exp
+
+    return exp.TryCast(this=value, to=exp.DataType.build(kind)) if dialect.name == "duckdb" else _cast(value, kind)
 
 
 def _cast(value: exp.Expr, kind: str) -> exp.Expr:
@@ -201,7 +218,7 @@ def _compare_doubles(place: ColumnPlace, op: str, value: float, dialect: Dialect
     if dialect.name != "duckdb":
         return condition
     end = exp.cast(text("infinity" if op == ">=" else "-infinity"), "timestamp")  # which has no count of microseconds
-    return exp.or_(condition, exp.EQ(this=place.column, expression=end), copy=False)
+    return exp.or_(condition, exp.EQ(this=_moment(place, dialect), expression=end), copy=False)
 
 
 def _microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
@@ -209,14 +226,24 @@ def _microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
         raise place.refusal(
             dialect, "counts its microseconds in the time zone of the session", "store it with a time zone"
         )
-    return microseconds(place.column if dialect.name == "sqlite" else _filled(place), dialect)
+    return microseconds(place.column if dialect.name == "sqlite" else _moment(place, dialect), dialect)
 
 
 def _before_the_next(place: ColumnPlace, value: str) -> exp.Condition:
     """Before the next microsecond: DuckDB would round the nanoseconds of a TIMESTAMP_NS, which count as cut off."""
     from sqlglot import exp
 
-    return exp.LT(this=place.column, expression=_constant(moment_text(exact_moment(value) + 1), "timestamp"))
+    following = exact_moment(value) + 1
+    end = _constant(moment_text(following), "timestamp")
+    is_before: exp.Condition = exp.LT(
+        this=exp.TryCast(this=place.column, to=exp.DataType.build("timestamp")), expression=end
+    )
+    if not _FIRST_NS <= following <= _LAST_NS:
+        return is_before
+    finely = exp.TryCast(
+        this=place.column.copy(), to=exp.DataType.build("timestamp_ns", dialect="duckdb")
+    )  # NULL in other centuries
+    return exp.Coalesce(this=exp.LT(this=finely, expression=end.copy()), expressions=[is_before])
 
 
 def _in_sqlite(place: ColumnPlace) -> exp.Expr:
