@@ -1,12 +1,14 @@
 """SIGKILL at random moments of a fit that keeps a checkpoint, each followed by a fit that goes on from it.
 
     python -m benchmarks.kills [--estimator hornboost] [--loans 2000] [--times 50] [--seed 0] [--python]
+    python -m benchmarks.kills --python --slow-disk 0.2
 
 A run is killed, goes on and is killed again until it is done; then the next run begins, until as many processes were
 killed. On the command line a checkpoint is written every few seconds; with `--python` many times a second, so that many
-of the signals come in the middle of a write. After each kill the file must be whole, hold all that it held before, and
-miss nothing that was found longer ago than the time between two writes; at most one temporary file may lie beside it.
-Each model must be, byte for byte, that of a run that nothing has broken off.
+of the signals come in the middle of a write; with `--slow-disk` each write takes so many seconds longer. After each
+kill the file must be whole, hold all that it held before, and miss nothing that was found longer ago than the time
+between two writes; at most one temporary file may lie beside it. Each model must be, byte for byte, that of a run that
+nothing has broken off.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ from hornboost.model import checkpoint
 from hornboost.model.seal import unsealed
 
 SCRIPT = """
-import json, math, sys, time
+import json, math, os, sys, time
 import hornboost as hb
 from hornboost.cli.learner import Learner, make_estimator
 from hornboost.model import checkpoint
-folder, model, kept, estimator, settings, seconds = json.loads(sys.argv[1])
+folder, model, kept, estimator, settings, seconds, slow = json.loads(sys.argv[1])
 checkpoint.SECONDS, checkpoint.SHARE = seconds, math.inf
+if slow:
+    os.fsync = lambda handle: time.sleep(slow)
 db = hb.Database.from_folder(folder)
 X, y = db.examples()
 def tell(row):
@@ -73,7 +77,12 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], help="A parameter of the estimator, as name=value.")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--python", action="store_true", help="Call fit from Python instead of the command line.")
+    parser.add_argument(
+        "--slow-disk", type=float, default=0.0, help="Seconds of a write before its file gets its name."
+    )
     asked = parser.parse_args()
+    if asked.slow_disk and not asked.python:
+        parser.error("--slow-disk goes with --python")
     with tempfile.TemporaryDirectory() as place:
         tally = killed(Path(place), asked)
     print(
@@ -99,7 +108,8 @@ def killed(place: Path, asked: argparse.Namespace) -> Tally:
         before = _rounds(kept)
         process = _run(folder, place / "model.json", kept, asked)
         if _is_killed(process, life):
-            _check(tally, before, kept, process, OFTEN if asked.python else checkpoint.SECONDS)
+            seconds = OFTEN + 2 * asked.slow_disk if asked.python else checkpoint.SECONDS
+            _check(tally, before, kept, process, seconds)
             is_under_way = True
             continue
         assert process.returncode == 0, process.stderr
@@ -112,7 +122,8 @@ def killed(place: Path, asked: argparse.Namespace) -> Tally:
 
 def _run(folder: Path, model: Path, kept: Path | None, asked: argparse.Namespace) -> subprocess.Popen[str]:
     if asked.python:
-        told = [str(folder), str(model), None if kept is None else str(kept), asked.estimator, asked.set, OFTEN]
+        told = [str(folder), str(model), None if kept is None else str(kept), asked.estimator, asked.set]
+        told += [OFTEN, asked.slow_disk]
         command = [sys.executable, "-c", SCRIPT, json.dumps(told)]
     else:
         command = [sys.executable, "-m", "hornboost", "fit", str(folder), "-o", str(model)]
