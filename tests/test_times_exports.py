@@ -134,6 +134,16 @@ def test_a_fitted_model_predicts_the_same_in_the_database(
         np.testing.assert_allclose(rows["probability_of_yes"], expected["p"], rtol=0, atol=1e-12)
 
 
+def test_sqlite_reads_the_text_of_a_time_once_for_all_cutoffs(fitted: hb.C2RIBClassifier) -> None:
+    related = {literal.table for rule in fitted.rules_ for literal in rule.clause.body} - {"snap"}
+    dated = [table for table in fitted.database.tables.values() if table.times is not None and table.name in related]
+    assert dated
+    text = fitted.to_sql("sqlite")
+    for table in dated:
+        assert text.count(f'CAST(STRFTIME(\'%s\', SUBSTR("t"."{table.times.name}", 1, 19)') == 1
+    assert "hb_times_" not in fitted.to_sql("sqlite", as_of="2024-05-03") + fitted.to_sql("duckdb")
+
+
 def test_nanoseconds_are_cut_off_so_that_no_example_sees_itself() -> None:
     moments = pd.Timestamp("2024-01-01") + pd.to_timedelta([1999, 1200, 1_000_000_000], "ns")
     snap = pd.DataFrame({"customer": [1, 1, 1], "taken": moments, "churned": ["yes", "no", "yes"]})

@@ -204,6 +204,7 @@ def ensemble_to_sql(
     key = target.key
     if target.table in conditions.times:
         conditions = replace(conditions, cutoff=_cutoff(conditions, target, prefix, as_of))
+        conditions = conditions.with_counts((table for table in tables if table != target.table), prefix)
         if key and as_of is None:
             key = tuple(dict.fromkeys([*key, str(conditions.times[target.table].time)]))
     if routes:

@@ -6,8 +6,8 @@ unknown types are compared as the database does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,8 @@ from hornboost.sql.dialects import Dialect
 from hornboost.sql.moments import compare_moment, is_missing_moment
 from hornboost.sql.nominals import has_other_text, has_text, is_missing_nominal
 from hornboost.sql.numbers import compare_number, is_missing_number
-from hornboost.sql.sources import Sources
-from hornboost.sql.times import Clock, TableTimes
+from hornboost.sql.sources import Counted, Sources
+from hornboost.sql.times import COUNT, Clock, TableTimes
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -48,11 +48,20 @@ class Conditions:
         found = self._plain(table, alias, name)
         if self.cutoff is None or table not in self.times or name not in self.times[table].late:
             return found
-        dating = self._plain(table, alias, self.times[table].late[name])
+        dating = self._time(table, alias, self.times[table].late[name])
         return found._replace(known=self.clock.before(dating, self.cutoff))
 
     def _plain(self, table: str, alias: str, name: str) -> ColumnPlace:
         return ColumnPlace(table, alias, name, self.types.get((table, name), ColumnType()))
+
+    def _time(self, table: str, alias: str, name: str) -> ColumnPlace:
+        """A column of times, or of their counts where the statement has them."""
+        counted = self.sources.counted.get(table)
+        return (
+            self._plain(table, alias, name)
+            if counted is None
+            else ColumnPlace(table, alias, counted.named[name], COUNT)
+        )
 
     @cached_property
     def clock(self) -> Clock:
@@ -75,14 +84,31 @@ class Conditions:
 
     def time_of(self, table: str, alias: str) -> exp.Expr:
         """The time of a row that counts, to the microsecond."""
-        return self.cutoff_of(table, alias)
+        time = self.times[table].time
+        assert time is not None
+        return self.clock.cutoff(self._time(table, alias, time))
+
+    def with_counts(self, tables: Iterable[str], prefix: str) -> Conditions:
+        """The same for SQLite, where the times of some tables are counted once and not for each cutoff anew.
+
+        They are text there, and a row is compared with the cutoffs of many examples.
+        """
+        if self.dialect.name != "sqlite" or self.clock.form != "count" or not self.is_cutoff_of_examples:
+            return self
+        counted: dict[str, Counted] = {}
+        for table in dict.fromkeys(table for table in tables if table in self.times):
+            columns = self.times[table].columns
+            counts = {name: self.clock.time(self._plain(table, "t", name)) for name in columns}
+            named = {name: f"{prefix}time_{number}" for number, name in enumerate(columns, start=1)}
+            counted[table] = Counted(f"{prefix}times_{len(counted) + 1}", counts, named)
+        return replace(self, sources=replace(self.sources, counted=counted))
 
     def counts(self, table: str, alias: str) -> list[exp.Condition]:
         """What must hold for a row of the table known as `alias` to count: that its time is before the cutoff."""
         time = self.times[table].time if table in self.times else None
         if time is None or self.cutoff is None:
             return []
-        return [self.clock.before(self._plain(table, alias, time), self.cutoff)]
+        return [self.clock.before(self._time(table, alias, time), self.cutoff)]
 
     def key(self, one: ColumnPlace, other: ColumnPlace) -> exp.Expr:
         """The first key in the form in which the two are compared."""
@@ -124,7 +150,7 @@ class Conditions:
         time = self.times[table].time if table in self.times else None
         if time is None or self.cutoff is None:
             raise ClauseError(f"'{test}': a clause alone does not know the times of rows; use to_sql of an estimator")
-        return self.clock.compare_age(self._plain(table, alias, time), self.cutoff, test)
+        return self.clock.compare_age(self._time(table, alias, time), self.cutoff, test)
 
     def test(self, place: ColumnPlace, test: Test) -> exp.Condition:
         """Whether a row passes a test of the column at `place`."""

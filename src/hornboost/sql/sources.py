@@ -22,12 +22,25 @@ class Mirror:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """A table with counts of microseconds beside its times, under a name of its own.
+
+    `counts` are the counts by the names of the columns with the times, and `named` what they are called.
+    """
+
+    name: str
+    counts: Mapping[str, exp.Expr]
+    named: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Sources:
     """Where the tables of a model are: in `schema` if one is named, under the name in `renamed` if there is one."""
 
     schema: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     mirrors: Mapping[str, Mirror] = field(default_factory=dict)
+    counted: Mapping[str, Counted] = field(default_factory=dict)
 
     def examples(self, table: str, alias: str) -> exp.Table:
         """The target table, of which every row is an example."""
@@ -35,6 +48,10 @@ class Sources:
 
     def facts(self, table: str, alias: str) -> exp.Table:
         """A table that a literal of a rule looks at."""
+        counted = self.counted.get(table)
+        return self._uncounted(table, alias) if counted is None else names.table(counted.name, alias)
+
+    def _uncounted(self, table: str, alias: str) -> exp.Table:
         mirror = self.mirrors.get(table)
         return self.examples(table, alias) if mirror is None else names.table(mirror.name, alias)
 
@@ -51,3 +68,12 @@ class Sources:
                 exp.select(*found, copy=False).from_(self.examples(table, "t"), copy=False) for found in (plain, turned)
             ]
             yield mirror.name, exp.union(*parts, distinct=False, copy=False)
+
+    def with_counts(self) -> Iterator[tuple[str, exp.Query]]:
+        """A query for each table with counts, by the name that `facts` gives it."""
+        from sqlglot import exp
+
+        for table, counted in self.counted.items():
+            counts = [names.named(count.copy(), counted.named[name]) for name, count in counted.counts.items()]
+            query = exp.select(names.every_column("t"), *counts, copy=False)
+            yield counted.name, query.from_(self._uncounted(table, "t"), copy=False)

@@ -78,7 +78,7 @@ class Statement:
         self._root = root
         self._features = features
         self._write = conditions
-        self._ctes = list(conditions.sources.in_both_directions())
+        self._ctes = [*conditions.sources.in_both_directions(), *conditions.sources.with_counts()]
 
     def text(self, *, probability: bool) -> str:
         """The statement in its dialect."""
@@ -104,8 +104,11 @@ class Statement:
         self._ctes.append((prefix + "scored", root if aggregates is None else aggregates.joined(root)))
         query = exp.select(*outputs.columns(self._key, probability=probability), copy=False)
         query = query.from_(names.table(prefix + "scored"), copy=False)
+        once = {counted.name for counted in self._write.sources.counted.values()}
         for name, cte in self._ctes:
-            query = query.with_(names.identifier(name), as_=cte, copy=False)
+            query = query.with_(
+                names.identifier(name), as_=cte, materialized=True if name in once else None, copy=False
+            )
         return self._write.dialect.text(names.without_doubt(query, prefix), pretty=True)
 
     def _examples(self) -> exp.Table:

@@ -15,7 +15,7 @@ from hornboost.errors import ClauseError, ModelError
 from hornboost.logic.clause import Test
 from hornboost.logic.duration import UNITS
 from hornboost.logic.moment import exact_moment
-from hornboost.sql.columns import ColumnPlace
+from hornboost.sql.columns import ColumnPlace, ColumnType
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.literals import double
 from hornboost.sql.moments import in_microseconds, in_utc, microseconds, utc_constant, whole_microseconds
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 Form = Choice["moment", "count", "number"]
+
+COUNT = ColumnType("date", "microseconds")
+"""A column of the statement's own that counts the microseconds of a time."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Clock:
 
     def time(self, place: ColumnPlace) -> exp.Expr:
         """The time of a row, to be compared with a cutoff."""
+        if place.type == COUNT:
+            return place.column
         if self.form == "number":
             return as_double(place, self.dialect)
         return in_utc(place, self.dialect) if self.form == "moment" else in_microseconds(place, self.dialect)
