@@ -173,8 +173,10 @@ def _killed(client: Any, fit: Callable[[], bytes], times: int, rng: random.Rando
 
     def kill() -> None:
         while killed[0] < times and not done.wait(rng.uniform(0.1, 3.0)):
-            client.wait_for_workers(len(client.cluster.workers), timeout=300)
+            client.wait_for_workers(max(1, len(client.cluster.workers)), timeout=300)
             pids = [nanny.pid for nanny in client.cluster.workers.values() if nanny.pid is not None]
+            if not pids:  # all are dead, and their processes are just being started again
+                continue
             for pid in pids if rng.random() < 0.2 else [rng.choice(pids)]:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
