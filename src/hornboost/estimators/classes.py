@@ -44,7 +44,7 @@ def checked_classes(y: NDArray[Any], estimator: Any) -> NDArray[Any]:
 
 def check_plain(y: Any) -> None:
     """Refuse complex numbers, and bytes, which could be text in any encoding."""
-    if np.iscomplexobj(y):
+    if np.asarray(y).dtype.kind == "c":
         raise DataError("Complex data not supported: y holds complex numbers; pass real numbers or classes.")
     if isinstance(y, list | tuple | np.ndarray) and np.asarray(y).dtype.kind == "S":
         raise DataError(
