@@ -68,7 +68,7 @@ class Tally:
     sizes: list[int] = field(default_factory=list)
 
 
-def main() -> None:
+def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--estimator", default="hornboost")
     parser.add_argument("--loans", type=int, default=2_000)
@@ -80,6 +80,11 @@ def main() -> None:
     parser.add_argument(
         "--slow-disk", type=float, default=0.0, help="Seconds of a write before its file gets its name."
     )
+    return parser
+
+
+def main() -> None:
+    parser = arguments()
     asked = parser.parse_args()
     if asked.slow_disk and not asked.python:
         parser.error("--slow-disk goes with --python")

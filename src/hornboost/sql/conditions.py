@@ -19,7 +19,7 @@ from hornboost.sql.dialects import Dialect
 from hornboost.sql.moments import compare_moment, is_missing_moment
 from hornboost.sql.nominals import has_other_text, has_text, is_missing_nominal
 from hornboost.sql.numbers import compare_number, is_missing_number
-from hornboost.sql.sources import Counted, Sources
+from hornboost.sql.sources import CountedTimes, Sources
 from hornboost.sql.times import COUNT, Clock, TableTimes
 
 if TYPE_CHECKING:
@@ -95,12 +95,12 @@ class Conditions:
         """
         if self.dialect.name != "sqlite" or self.clock.form != "count" or not self.is_cutoff_of_examples:
             return self
-        counted: dict[str, Counted] = {}
+        counted: dict[str, CountedTimes] = {}
         for table in dict.fromkeys(table for table in tables if table in self.times):
             columns = self.times[table].columns
             counts = {name: self.clock.time(self._plain(table, "t", name)) for name in columns}
             named = {name: f"{prefix}time_{number}" for number, name in enumerate(columns, start=1)}
-            counted[table] = Counted(f"{prefix}times_{len(counted) + 1}", counts, named)
+            counted[table] = CountedTimes(f"{prefix}times_{len(counted) + 1}", counts, named)
         return replace(self, sources=replace(self.sources, counted=counted))
 
     def counts(self, table: str, alias: str) -> list[exp.Condition]:

@@ -22,7 +22,7 @@ class Mirror:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedTimes:
     """A table with counts of microseconds beside its times, under a name of its own.
 
     `counts` are the counts by the names of the columns with the times, and `named` what they are called.
@@ -40,7 +40,7 @@ class Sources:
     schema: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     mirrors: Mapping[str, Mirror] = field(default_factory=dict)
-    counted: Mapping[str, Counted] = field(default_factory=dict)
+    counted: Mapping[str, CountedTimes] = field(default_factory=dict)
 
     def examples(self, table: str, alias: str) -> exp.Table:
         """The target table, of which every row is an example."""
