@@ -89,13 +89,16 @@ GENERATED: dict[str, Callable[[int, int], hb.Database]] = {
 
 
 def measure_large(made: Callable[[int, int], hb.Database], size: int, seeds: int) -> dict[str, Any]:
-    """Processor seconds of `fit` and accuracy on a quarter of the examples, the learners taking turns."""
+    """Processor seconds of `fit` and accuracy on a quarter of the examples, the learners taking turns.
+
+    Each has a database of its own: what the first fit counts and encodes of one would be there for those after it.
+    """
     runs: dict[str, list[tuple[float, float]]] = {line: [] for line in LARGE}
     for seed in range(seeds):
-        database = made(size, seed)
-        X, y = database.examples()
-        is_tested = np.random.default_rng(seed).random(len(X)) < 0.25
         for line, settings in LARGE.items():
+            database = made(size, seed)
+            X, y = database.examples()
+            is_tested = np.random.default_rng(seed).random(len(X)) < 0.25
             learner = hb.C2RIBClassifier(database, random_state=seed, **settings)
             started = time.process_time()
             learner.fit(X[~is_tested], y[~is_tested])

@@ -26,9 +26,12 @@ from hornboost import stopping
 from hornboost.cli.cluster import _undisturbed, local_client
 from hornboost.engine.dask_call import FAN, Called, shared_out
 from hornboost.engine.dask_parts import DaskParts
+from hornboost.engine.make import make_engine
+from hornboost.engine.needs import Needs
 from hornboost.engine.part import Part
 from hornboost.engine.parts import LocalParts, PerPart
-from hornboost.errors import DataError
+from hornboost.errors import DataError, LimitError
+from hornboost.memory import PYTHON
 
 distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
 
@@ -381,6 +384,45 @@ def test_what_cannot_work_is_refused_in_a_sentence(
         fitted(hb.C2RIBClassifier(), divided, client=client)
 
 
+def test_a_memory_limit_is_one_of_each_worker(client: Any, folder: Path, tmp_path: Path) -> None:
+    client.wait_for_workers(2, timeout=60)
+    divided = hb.Database.from_partitions(folder)
+    assert divided.stored is not None
+    held = PYTHON + 2 * sum(Needs.of_largest(divided.stored))  # two of three partitions at one of two workers
+    estimator = hb.C2RIBClassifier(rounds=2, random_state=0)
+    told = r"the 2 partitions that a worker holds .*, which is more than memory_limit=.* of each process; raise it, or"
+    with pytest.raises(LimitError, match=told):
+        fitted(estimator, divided, client=client, memory_limit=held)
+    tight = fitted(estimator, divided, client=client, memory_limit=held + 10**7)
+    assert saved(tight, tmp_path) == saved(fitted(estimator, divided), tmp_path)
+
+
+def test_a_memory_limit_of_workers_bounds_what_they_keep(client: Any, folder: Path) -> None:
+    client.wait_for_workers(2, timeout=60)
+    divided = hb.Database.from_partitions(folder).on(client)
+    assert divided.stored is not None
+    room = 10**7
+    limit = PYTHON + 2 * sum(Needs.of_largest(divided.stored)) + room
+    examples = divided.encode(divided.examples()[0])
+    for wanted, kept in ((None, room // 2), (0, 0), (10**6, 10**6), (10**8, room // 2)):
+        engine = make_engine(divided, examples, memory_limit=limit, cache_bytes=wanted)
+        assert engine.cache.limit == kept
+
+
+def test_partitions_are_opened_within_the_time_limit_of_a_fit(
+    run: Any, client: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.wait_for_workers(2, timeout=60)
+    opened: list[float | None] = []
+    plain = DaskParts.open
+    monkeypatch.setattr(DaskParts, "open", lambda self, told: (opened.append(None), plain(self, told))[1])
+    options = ["-o", tmp_path / "m.json", "--estimator", "c2rib", "--dask", client.scheduler.address]
+    assert run("fit", folder, *options, "--time-limit", 60)[0] == 0
+    assert not opened
+    assert run("fit", folder, *options)[0] == 0
+    assert opened
+
+
 def test_the_command_line_works_on_a_cluster_or_on_processes_of_its_own(
     run: Any, client: Any, folder: Path, tmp_path: Path
 ) -> None:
@@ -411,6 +453,8 @@ def test_the_command_line_refuses_what_it_cannot_reach(
     assert code == 1
     assert err.startswith("hornboost: --dask: there is no Dask scheduler at 'tcp://127.0.0.1:9'")
     assert err.count("\n") == 1
+    code, _, err = run("predict", tmp_path / "m.json", folder, "--workers", 2, "--memory", "1GB")
+    assert (code, err.startswith("hornboost: --memory is for partitions that this process opens")) == (1, True)
     hb.datasets.trains(30, seed=0).write(tmp_path / "plain")
     code, _, err = run("fit", tmp_path / "plain", *output, "--workers", 2)
     assert code == 1

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+import hornboost as hb
 from hornboost.cli.app import app
 from hornboost.cli.source import TaskOptions, open_source, streamed_reader
 from hornboost.data.partitions import raw
@@ -121,6 +122,19 @@ def content(folder: Path) -> Any:
     """The manifest without checksums, since Parquet also says whether a column could be null."""
     found = json.loads((folder / "manifest.json").read_text())["manifest"]
     return {name: value for name, value in found.items() if name != "files"}
+
+
+def test_what_is_being_done_is_told(tmp_path: Path) -> None:
+    hb.datasets.bank(60, transactions=3, seed=0).write(tmp_path / "bank")
+    read, heard = streamed_reader(str(tmp_path / "bank"), TaskOptions()), []
+    assert read is not None
+    partition_streamed(read, tmp_path / "parts", 10**9, told=lambda *told: heard.append(told), **SIZES)
+    stages = list(dict.fromkeys(what for what, _, _ in heard))
+    assert stages == ["looking at the columns", "reading tables", "following keys", "writing partitions"]
+    for stage in stages:
+        done, of = zip(*((done, of) for what, done, of in heard if what == stage), strict=True)
+        assert list(done) == list(range(of[0]))
+        assert set(of) == {len(done)}
 
 
 def check_same(source: str, options: TaskOptions, folder: Path) -> None:

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hornboost.cli.output import note
-from hornboost.cli.progress import count_progress
+from hornboost.cli.progress import stage_progress
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,8 +46,11 @@ class Cluster(NamedTuple):
 
 
 @contextmanager
-def working_on(database: Database, cluster: Cluster) -> Iterator[Database]:
-    """The database with the cluster's workers at work on its partitions."""
+def working_on(database: Database, cluster: Cluster, is_limited: bool = False) -> Iterator[Database]:
+    """The database with the cluster's workers at work on its partitions.
+
+    Where time is limited, they are opened when they are asked for: within the limit.
+    """
     if cluster.address is None and cluster.workers is None:
         yield database
         return
@@ -62,9 +65,9 @@ def working_on(database: Database, cluster: Cluster) -> Iterator[Database]:
         n = len(client.scheduler_info(n_workers=-1)["workers"])
         note(f"{'1 worker' if n == 1 else f'{n} workers'}; dashboard: {client.dashboard_link}")
         there = database.on(client)
-        if n:  # else they are waited for within the time limit
-            with count_progress("opening partitions", there.parts.n) as opened:
-                there.parts.open(opened)
+        if n and not is_limited:
+            with stage_progress() as told:
+                there.parts.open(lambda opened: told("opening partitions", opened, there.parts.n))
         yield there
 
 

@@ -49,7 +49,8 @@ def fit(
     check_output(output, source, *checkpoints)
     with ExitStack() as closing:
         with _no_model_written(checkpoints):
-            database = closing.enter_context(working_on(open_task(source, options), cluster))
+            is_limited = wanted.time_limit is not None
+            database = closing.enter_context(working_on(open_task(source, options), cluster, is_limited))
             show_rounds(database.parts is not None)
             X, y, behind = examples(database)
             learner = make_estimator(wanted, behind, checkpoint)

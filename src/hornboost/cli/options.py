@@ -145,7 +145,8 @@ Memory = Annotated[
     str | None,
     typer.Option(
         "--memory",
-        help="The memory to use, as in 4GB, instead of 80 % of what there is; joins that do not fit are left out.",
+        help="The memory to use, as in 4GB, instead of 80 % of what there is; joins that do not fit are left out. "
+        "Workers take as much each.",
     ),
 ]
 TimeLimit = Annotated[

@@ -10,6 +10,7 @@ import typer
 from hornboost.cli import options as shared
 from hornboost.cli.interrupt import tidy_on_sigterm
 from hornboost.cli.output import note
+from hornboost.cli.progress import stage_progress
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import counted
 
@@ -54,7 +55,8 @@ def partition(
         if read is None:
             made = open_task(source, options).partition(output, overwrite=overwrite, **sizes)
         else:
-            partition_streamed(read, output, limit, overwrite, **sizes)
+            with stage_progress() as told:
+                partition_streamed(read, output, limit, overwrite, told, **sizes)
             made = Database.from_partitions(output)
             say_what_was_read(made)
     assert made.stored is not None

@@ -54,6 +54,11 @@ def predict(
     class, which their columns name. Of a number there is the prediction alone.
     """
     check_output(output, model, source)
+    if memory is not None and (cluster.address is not None or cluster.workers is not None):
+        raise DataError(
+            "--memory is for partitions that this process opens; workers keep theirs open, so leave it out, or leave "
+            "out --workers and --dask"
+        )
     with ExitStack() as closing:
         options = replace(options, label=label, memory=memory)
         fitted, X, keys = load_with_examples(

@@ -47,18 +47,18 @@ def fit_progress(total: int | None, what: str = "learning") -> Iterator[Callable
 
 
 @contextmanager
-def count_progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A function that is told how much is done, and draws a bar of it on a terminal."""
+def stage_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A function that is told what is done, how much of it and of how much, and draws a bar of it on a terminal."""
     console = progress_console()
     if console is None:
-        yield lambda done: None
+        yield lambda what, done, of: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda done: progress.update(task, completed=done)
+        task = progress.add_task("")
+        yield lambda what, done, of: progress.update(task, description=what, completed=done, total=of)
 
 
 def _identity(rule: Any) -> Any:

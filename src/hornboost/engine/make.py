@@ -9,7 +9,7 @@ from hornboost.data.bins import MAX_BINS
 from hornboost.data.table import Table
 from hornboost.engine.divided import divided, partitions_needed
 from hornboost.engine.engine import Engine
-from hornboost.engine.needs import Needs
+from hornboost.engine.needs import USUAL_CACHE, Needs, cache_within, room_of_worker
 from hornboost.engine.parts import LocalParts
 from hornboost.engine.seeded import SeededEngine
 from hornboost.memory import bytes_of
@@ -28,9 +28,13 @@ def make_engine(database: Database, examples: Table, **options: Any) -> Engine:
 
     if database.stored is not None:
         database.stored.check(options.get("max_depth", 0), options.get("max_bins", MAX_BINS))
-        if isinstance(database.parts, LocalParts) and options.get("memory_limit") is not None:
-            Needs.of(database).check_largest(database.stored, options["memory_limit"])
-            database.parts.within(bytes_of(options["memory_limit"]))
+        limit = options.get("memory_limit")
+        if limit is not None and isinstance(database.parts, LocalParts):
+            Needs.of(database).check_largest(database.stored, limit)
+            database.parts.within(bytes_of(limit))
+        elif limit is not None:
+            room, wanted = room_of_worker(database.stored, database.parts.together, limit), options.get("cache_bytes")
+            options["cache_bytes"] = cache_within(room, USUAL_CACHE if wanted is None else wanted)
     return PartitionedEngine(database, examples, **options)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hornboost.errors import LimitError
+from hornboost.errors import LimitError, counted
 from hornboost.memory import PYTHON, bytes_of, bytes_text
 
 if TYPE_CHECKING:
@@ -134,3 +134,16 @@ class Needs(NamedTuple):
                 f"memory_limit={bytes_text(limit)}; raise it, or {way_out} with 'hornboost partition'"
             )
         return room
+
+
+def room_of_worker(store: PartitionStore, held: int, memory_limit: int | str) -> int:
+    """What a limit leaves each worker that holds so many partitions open; refused where that is nothing."""
+    limit, own = bytes_of(memory_limit), held * sum(Needs.of_largest(store))
+    room = limit - PYTHON - own
+    if room <= 0:
+        raise LimitError(
+            f"Python itself takes {bytes_text(PYTHON)} of memory, and the {counted(held, 'partition')} that a worker "
+            f"holds {bytes_text(own)}, which is more than memory_limit={bytes_text(limit)} of each process; raise it, "
+            "or take more workers"
+        )
+    return room

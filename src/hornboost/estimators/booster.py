@@ -91,7 +91,7 @@ class Booster(WithWorkers, RelationalModel):
     memory_limit : int, str or None
         Bytes, or a text such as "4GB", Python's own 0.5 GB included: tables that do not fit are refused before anything
         is learned, and joins that do not are left out and listed in `refused_`. None is 80 % of the memory of the
-        machine or the container.
+        machine or the container. With a client, each of its workers may take as much as this process.
     time_limit : float or None
         Seconds after which boosting ends, keeping what was learned.
     callbacks : sequence of functions
