@@ -29,6 +29,9 @@ from hornboost.memory import bytes_of, bytes_text
 OFTEN = 0.05
 """Seconds between two looks at the processes: at the highest that the memory of each has been."""
 
+STATES = {"more than memory_limit": " (refused)", "left out for reaching more rows": " (without some joins)"}
+"""What is told of a step, by what its output says."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -84,8 +87,8 @@ def show(what: str, found: Measured) -> None:
     """A row of the table; helpers of Dask that work on no partition are left out."""
     own, *others = found.peaks
     peaks = [own, *(peak for peak in others if peak > own / 2)]
-    refused = " (refused)" if "more than memory_limit" in found.output else ""
-    print(f"| {what}{refused} | {found.seconds:,.0f} s | {', '.join(map(bytes_text, peaks))} |", flush=True)
+    state = next((state for said, state in STATES.items() if said in found.output), "")
+    print(f"| {what}{state} | {found.seconds:,.0f} s | {', '.join(map(bytes_text, peaks))} |", flush=True)
 
 
 def run(folder: Path, asked: argparse.Namespace) -> None:
