@@ -219,6 +219,8 @@ def test_many_whole_numbers_are_no_classes_unless_they_are_declared_to_be():
         ({"lable": "good"}, r"there is no option 'lable'; did you mean 'label'\?"),
         ({"types": {"loan.kind": "nominl"}}, r"unknown type 'nominl' of loan.kind; did you mean 'nominal'\?"),
         ({"exclude_columns": ["stat"]}, r"no table has a column 'stat'; did you mean 'status'\?"),
+        ({"exclude_columns": ["loan"]}, r"exclude_columns \(--exclude\) hides 'loan.loan', the key of the examples"),
+        ({"exclude_columns": ["loan.loan"]}, r"hides 'loan.loan', the key of the examples; leave it out there"),
     ],
 )
 def test_wrong_options_are_refused_with_the_way_out(options, message):

@@ -460,3 +460,15 @@ def test_a_schema_that_is_nested_without_end_is_refused():
 def test_a_table_with_nothing_but_its_label_is_described(tmp_path):
     folder_of(tmp_path, None, loan__csv="label\nyes\nno\n", account__csv=None)
     assert Database.from_folder(tmp_path, target="loan", label="label").describe().empty
+
+
+def test_a_label_without_a_target_asks_for_the_table_that_has_it(tmp_path):
+    (tmp_path / "customers.csv").write_text("id,region\n1,n\n2,s\n")
+    (tmp_path / "orders.csv").write_text("id,customer,paid\n1,1,yes\n2,2,no\n")
+    sentence = "no target was named; name the table whose 'paid' is to be predicted: 'orders'"
+    with pytest.raises(DataError, match=sentence):
+        Database.from_folder(tmp_path, label="paid")
+    with pytest.raises(DataError, match="table 'customers' has no column 'pay'"):
+        Database.from_folder(tmp_path, label="pay")
+    noted = Database.from_folder(tmp_path, label="region").inferred
+    assert "no target was named: the examples are the rows of 'customers'" in noted

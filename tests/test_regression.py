@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -280,6 +283,39 @@ def test_a_date_is_refused_as_a_label_wherever_it_is_read_from(reader: str, tmp_
             read(**options)
     assert len(read(predicts="classes").target.classes) == 3
     assert read(positive=read(predicts="classes").target.classes[0]).label_kind == "classes"
+
+
+@pytest.mark.parametrize("reader", ["frames", "parquet", "duckdb", "sqlite"])
+def test_text_that_is_nothing_but_dates_is_refused_as_a_label_unless_it_is_said_to_be_of_classes(
+    reader: str, tmp_path: Path
+):
+    frame = pd.DataFrame({"k": range(60), "due": ["2024-01-01", "2024-02-01", "2024-03-01"] * 20})
+
+    def read(**options: Any) -> hb.Database:
+        stated: dict[str, Any] = {"target": "t", "key": "k", "label": "due", **options}
+        if reader == "frames":
+            return hb.Database.from_frames({"t": frame}, **stated)
+        if reader == "parquet":
+            return hb.Database.from_folder(tmp_path, **stated)
+        if reader == "duckdb":
+            return hb.Database.from_duckdb(connection, **stated)
+        return hb.Database.from_sqlite(tmp_path / "t.sqlite", **stated)
+
+    if reader == "parquet":
+        frame.to_parquet(tmp_path / "t.parquet")
+    elif reader == "duckdb":
+        connection = duckdb.connect()
+        connection.execute("CREATE TABLE t AS SELECT * FROM frame")
+    elif reader == "sqlite":
+        with closing(sqlite3.connect(tmp_path / "t.sqlite")) as file:
+            frame.to_sql("t", file, index=False)
+            file.commit()
+    for options in ({}, {"predicts": "numbers"}):
+        with pytest.raises(hb.HornBoostError, match="table 't', label 'due': dates cannot be predicted"):
+            read(**options)
+    for options in ({"predicts": "classes"}, {"positive": "2024-01-01"}):
+        said = read(**options)
+        assert (said.label_kind, said.target.classes[0], said.warnings) == ("classes", "2024-01-01", ())
 
 
 def test_what_a_task_may_not_say_is_refused():

@@ -51,7 +51,7 @@ def report(
     check_output(output, model, data)
     saved = file.load(model)
     known = saved.target
-    predicts = "numbers" if saved.ensemble.is_of_numbers else None
+    predicts = "numbers" if saved.ensemble.is_of_numbers else "classes"
     options = replace(options, label=label or known.label, positive=positive or _positive(known), predicts=predicts)
     if positive is None and label is None:
         options = replace(options, negative=_negative(known))

@@ -69,6 +69,7 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
         undated = _labels(schema, task, target, wanted)
         whatever_time = undated, np.setdiff1d(wanted, undated.rows, assume_unique=True)
     hidden = hidden_columns(schema, task)
+    _check_key(task, hidden, schema.location)
     visible = [table for table in schema.tables.values() if table.name not in task.exclude_tables]
     fold_columns = _read_fold_columns(schema, sources)
     excluded = _excluded_codes(task, hidden, target)
@@ -84,6 +85,16 @@ def build(schema: Schema, task: Task, sources: Mapping[str, Source]) -> Built:
     }
     unlabelled = np.setdiff1d(asked, labelled.rows, assume_unique=True)
     return Built(tables, domains, labelled, unlabelled, folds, (*warnings, *labelled.doubts), whatever_time, excluded)
+
+
+def _check_key(task: Task, hidden: set[tuple[str, str]], location: str) -> None:
+    """Refuse to hide the key, by which the examples are found."""
+    for name in task.key:
+        if (task.table, name) in hidden:
+            raise DataError(
+                f"{location}: exclude_columns (--exclude) hides '{task.table}.{name}', the key of the examples; leave "
+                "it out there, as no rule compares that key with a value"
+            )
 
 
 def _excluded_codes(task: Task, hidden: set[tuple[str, str]], source: Source) -> dict[str, NDArray[np.int32]]:

@@ -61,11 +61,7 @@ def infer_task(
     target = str(options.get("target", next(iter(sources))))
     if target not in sources:
         raise DataError(f"{location}: there is no table '{target}'{did_you_mean(target, sources)}")
-    notes = (
-        []
-        if "target" in options
-        else [f"no target was named: the examples are the rows of '{target}', without a label"]
-    )
+    notes = [] if "target" in options else [_about_target(target, sources, options, location)]
     key = listed(options["key"]) if "key" in options else None
     keys = {table: _key_domains(columns) for table, columns in dict(options.get("keys") or {}).items()}
     for column in key or ():
@@ -91,7 +87,8 @@ def infer_task(
     )
     schema, found, warnings, doubts = infer_schema(sources, hints, location)
     if not is_for_model:
-        doubts += _about_text(schema, sources, types)
+        label = {(target, str(options["label"]))} if "label" in options and _says_classes(options) else set()
+        doubts += _about_text(schema, sources, types.keys() | label)
     schema = with_times(schema, options)
     task_options = {name: value for name, value in options.items() if name in TASK_OPTIONS} | {"target": target}
     if key is None:
@@ -106,6 +103,18 @@ def infer_task(
         "left_out": selection.left_out,
     }
     return {"schema": schema, "task": task, "sources": sources, **noted}
+
+
+def _about_target(target: str, sources: Mapping[str, Source], options: Mapping[str, Any], location: str) -> str:
+    """What there is to say if nobody named a target; refused if another table must be meant, which has the label."""
+    label = options.get("label")
+    if label is None:
+        return f"no target was named: the examples are the rows of '{target}', without a label"
+    holders = [name for name, source in sources.items() if label in source.columns]
+    if holders and target not in holders:
+        tables = " or ".join(f"'{name}'" for name in holders)
+        raise DataError(f"{location}: no target was named; name the table whose '{label}' is to be predicted: {tables}")
+    return f"no target was named: the examples are the rows of '{target}'"
 
 
 def _about_text(schema: Schema, sources: Mapping[str, Source], stated: Collection[tuple[str, str]]) -> Iterator[str]:
@@ -141,9 +150,15 @@ def _is_of_classes(source: Source, options: Mapping[str, Any]) -> bool:
     """Whether the label is to be read as classes: `predicts` or a positive value says so, otherwise its values do."""
     label = str(options["label"])
     if options.get("predicts") is not None:
+        return _says_classes(options)
+    return _says_classes(options) or label not in source.columns or column_kind(source.read(label)) == "classes"
+
+
+def _says_classes(options: Mapping[str, Any]) -> bool:
+    """Whether the options themselves say that the label is of classes."""
+    if options.get("predicts") is not None:
         return as_label_kind(options["predicts"]) == "classes"
-    stated = "positive" in options or "negative" in options
-    return stated or label not in source.columns or column_kind(source.read(label)) == "classes"
+    return any(options.get(name) is not None for name in ("positive", "negative"))
 
 
 def _key_domains(columns: Any) -> dict[str, str | None]:
@@ -178,12 +193,12 @@ def with_dates(
 ) -> dict[str, Source]:
     """Tables with types of their own; text in them that is nothing but dates is read as dates.
 
-    `keys` are columns that a catalogue makes keys, and a label of text is of classes. `is_stored` is as in
-    `dated_source`.
+    `keys` are columns that a catalogue makes keys. A label stays text where the options say that it is of classes.
+    `is_stored` is as in `dated_source`.
     """
     declared = declared_types(options, sources, {})
     target = str(options.get("target") or next(iter(sources)))
-    kept = {*keys, (target, str(options.get("label")))}
+    kept = {*keys, (target, str(options.get("label")))} if _says_classes(options) else {*keys}
     typed = {name: {*declared.get(name, ()), *(column for table, column in kept if table == name)} for name in sources}
     orders = orders_of(options, sources)
     return {
