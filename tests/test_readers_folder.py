@@ -356,6 +356,43 @@ def test_links_need_values_that_are_found(tmp_path):
     assert any("car.train, train.train hold the same identifiers" in note for note in db.inferred)
 
 
+@pytest.mark.parametrize("column", ["yearID", "year_id", "MonthKey"])
+def test_numbers_that_tell_a_time_by_their_name_are_no_keys_unless_a_table_lists_them(tmp_path, column):
+    train, car = f"train,{column},direction\n1,7,e\n2,8,w\n", f"train,{column},load\n1,7,3\n1,7,4\n2,8,3\n"
+    db = Database.from_folder(inferred(tmp_path, car__csv=car, train__csv=train), target="train", label="direction")
+    assert db.tables["car"].columns[column].kind == "numeric"
+    assert f"car.{column}, train.{column} tells a time by its name: numeric, and no key" in db.inferred
+    (tmp_path / "times.csv").write_text(f"{column},season\n7,dry\n8,wet\n9,dry\n")
+    db = Database.from_folder(tmp_path, target="train", label="direction")
+    assert db.tables["car"].columns[column].kind == "key"
+
+
+def test_a_table_that_nothing_joins_is_told_of_with_the_link_that_may_be_missing(tmp_path):
+    flights = "".join(f"{i},t{i % 10},a{i % 8},{'yn'[i % 2]}\n" for i in range(40))
+    (tmp_path / "flights.csv").write_text(f"flight_id,tail,dest,late\n{flights}")
+    (tmp_path / "planes.csv").write_text("tail,seats\n" + "".join(f"t{i},{i % 3}\n" for i in range(2, 60)))
+    (tmp_path / "airports.csv").write_text("faa,city\n" + "".join(f"a{i},c{i}\n" for i in range(20)))
+    (tmp_path / "words.csv").write_text("word,rank\n" + "".join(f"w{i},{i % 4}\n" for i in range(20)))
+    options = {"target": "flights", "label": "late"}
+    said = [text for text in Database.from_folder(tmp_path, **options).warnings if text.startswith("nothing joins")]
+    assert said == [
+        (
+            "nothing joins airports: airports.faa holds 100% of the values of flights.dest; if that refers to it, "
+            "--link flights.dest=airports.faa (links= in Python) joins them"
+        ),
+        (
+            "nothing joins planes: planes.tail holds 80% of the values of flights.tail; if that refers to it, "
+            "--link flights.tail=planes.tail (links= in Python) joins them"
+        ),
+    ]
+    links = [("flights.dest", "airports.faa"), ("flights.tail", "planes.tail")]
+    linked = Database.from_folder(tmp_path, **options, links=links)
+    assert not [text for text in linked.warnings if text.startswith("nothing joins")]
+    assert {link.to_table for link in linked.links} == {"airports", "planes"}
+    stated = Database.from_folder(tmp_path, **options, foreign_keys=[])
+    assert not [text for text in stated.warnings if text.startswith("nothing joins")]
+
+
 def test_a_folder_without_a_target_shows_its_tables(tmp_path):
     db = Database.from_folder(inferred(tmp_path))
     assert db.target.label is None

@@ -143,6 +143,38 @@ def test_joins_are_left_out_and_said_unless_a_depth_is_asked_for(
     np.testing.assert_array_equal(there.predict_proba(X), clf.predict_proba(X))
 
 
+def test_of_many_wide_joins_the_widest_are_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Five tables that are joined over three keys lead to each other in many ways, none of which is too wide alone."""
+    rng, n = np.random.default_rng(0), 60
+    frames = {"a": pd.DataFrame({"k": range(n)})}
+    for number in range(5):
+        g, h = rng.integers(0, 4 + number, n), rng.integers(0, 9 - number, n)
+        frames[f"t{number}"] = pd.DataFrame({"k": rng.permutation(n), "g": g, "h": h, "v": rng.random(n)})
+    frames["a"]["y"] = (frames["t0"].set_index("k")["v"].reindex(range(n)).to_numpy() > 0.5).astype(int)
+    keys = {name: {column: column for column in "kgh" if column in frame} for name, frame in frames.items()}
+    database = hb.Database.from_frames(frames, target="a", key="k", label="y", keys=keys)
+    parts = database.partition(tmp_path / "parts", partitions=3, small_table=5)
+    X, y = database.examples()
+    given = {"aggregates": False, "constants": False, "random_state": 0}
+    assert hb.HornBoostClassifier(database, **given).fit(X, y).left_out_ == {}
+    monkeypatch.setattr(needs, "OF_ROWS", 0)
+    monkeypatch.setattr(needs, "MANY", 100)
+    clf = hb.HornBoostClassifier(database, **given).fit(X, y)
+    wide = {int(why.split()[0].replace(",", "")) for why in clf.left_out_.values()}
+    engine = Engine(database, database.encode(X), ways=needs.affordable(database))
+    paths.narrow(engine, 2)
+    chains = engine.graph.chains(engine.root(), 0, None, 2, 2)
+    counts = paths.paths(engine, [chain for chain in chains if not any(join.equal for join in chain.joins)])
+    kept = counts[counts <= engine.ways.reached]
+    assert needs.WIDER * 100 > engine.ways.reached == kept.max() > 0
+    assert kept.sum() - np.count_nonzero(kept == kept.max()) * kept.max() <= needs.TOGETHER * needs.WIDER * 100
+    assert min(wide) > engine.ways.reached
+    there = hb.HornBoostClassifier(parts, **given).fit(*parts.examples())
+    assert len(clf.rules_) > 0
+    assert there.rules_ == clf.rules_
+    assert clf.left_out_.items() <= there.left_out_.items()
+
+
 def test_where_nothing_is_learned_joins_that_lead_too_far_are_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(needs, "OF_ROWS", 0)
     monkeypatch.setattr(needs, "MANY", 100)

@@ -28,7 +28,7 @@ from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
 from hornboost.engine.needs import affordable
 from hornboost.engine.negations import LEAST
-from hornboost.engine.paths import left_out
+from hornboost.engine.paths import left_out, narrow
 from hornboost.errors import DataError, counted
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
@@ -270,7 +270,8 @@ class GradientBooster(Booster):
             if some is None:
                 return search(choices, self._attempt(training, most_rounds, seed, checkpoint))
             self._evidence["sample"] = len(some)
-            part = training.part(some, **self._engine_options())
+            assert training.problem is not None
+            part = training.part(some, **self._engine_options() | {"ways": training.problem.engine.ways})
             trials, best = search(choices, self._attempt(part, most_rounds, seed, checkpoint))
             if best is None or not isinstance(self.rounds, str):
                 return trials, best
@@ -372,6 +373,7 @@ class GradientBooster(Booster):
                 if distance > farthest
             }
         with in_part_of_the_time(TRIALS), learning():
+            narrow(problem.engine, near)
             self.left_out_ |= left_out(problem.engine, near)
         return tuple(dict.fromkeys((near, min(farthest, wanted))))
 

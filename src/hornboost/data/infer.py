@@ -27,10 +27,19 @@ if TYPE_CHECKING:
 INCLUSION = 0.9
 """The share of distinct values that must be found in the referenced column for a link to be inferred."""
 
+NEARLY = 0.5
+"""The share of them from which on a link is worth telling of, if nothing else joins the table."""
+
+FEWEST = 5
+"""Distinct words that two columns do not share by chance."""
+
 SPOILT = 0.1
 """The share of the rows of a table that may repeat a value, or lack one, where a column is a key that was spoilt."""
 
 GENERIC = frozenset(["id", "key", "code", "name", "nr", "no", "number", "uid", "uuid", "pk"])
+CALENDAR = re.compile(r"(year|quarter|month|week|day|hour|date|time)s?(id|key|code|nr|no|pk)")
+"""Names of columns that tell a time, whatever they end in."""
+
 ENDINGS = ("", "id", "key", "code", "nr", "no", "uid", "pk")
 
 
@@ -96,6 +105,7 @@ class _Inference:
         spoilt = self._spoilt_keys()
         self._shared_names()
         self.doubts += self._decimal_keys()
+        self.doubts += self._missed_links()
         self.doubts += [said for place, said in spoilt.items() if self.domains.get(place) is None]
         tables = {
             name: TableSchema(
@@ -316,6 +326,33 @@ class _Inference:
                     yield _decimal(place, parent, whole[0].as_py(), kind)
                     break
 
+    def _missed_links(self) -> Iterator[str]:
+        """What to say of tables that nothing joins, but whose rows text of another table may well name."""
+        joined = {place[0] for place, domain in self.domains.items() if domain is not None}
+        joined |= {table for link in self.links for table in (link.table, link.to_table)}
+        for table in [table for table in self.sources if table not in joined and table in self.hints.infer_links]:
+            found = [
+                (self._inclusion(place, parent), place, parent)
+                for parent, own in self.profiles.items()
+                if parent[0] == table and own.unique and self._is_name(parent)
+                for place in self.profiles
+                if place[0] != table and self._is_name(place)
+            ]
+            share, place, parent = max(found, default=(0.0, ("", ""), ("", "")))
+            if share >= NEARLY:
+                start, end = ".".join(place), ".".join(parent)
+                yield (
+                    f"nothing joins {table}: {end} holds {share:.0%} of the values of {start}; if that refers to it, "
+                    f"--link {quote(f'{start}={end}')} (links= in Python) joins them"
+                )
+
+    def _is_name(self, place: tuple[str, str]) -> bool:
+        """Whether a column holds text of so many values that another one has the same by no chance."""
+        import pyarrow as pa
+
+        values = self.profiles[place].values
+        return self._free(place) and pa.types.is_string(values.type) and len(values) >= FEWEST
+
     def _reaches(self, start: tuple[str, str], end: tuple[str, str]) -> bool:
         seen = {start}
         ahead = [start]
@@ -345,6 +382,9 @@ class _Inference:
         for name, places in by_name.items():
             keys = [place for place in places if self.types[place] == "key"]
             if name in GENERIC or not (keys or _is_id(places[0][1])):
+                continue
+            if not keys and CALENDAR.fullmatch(name) and {self.types[place] for place in places} == {"numeric"}:
+                self.notes.append(f"{', '.join(map('.'.join, places))} tells a time by its name: numeric, and no key")
                 continue
             alike = [place for place in places if place in keys or self._overlap(place, (keys or places)[0])]
             for place in alike:

@@ -158,6 +158,10 @@ class Engine(Refining):
         """How many rows joins may reach, in all partitions together, before they are refused."""
         return self.ways.within(self.most_entries)
 
+    def follow(self, ways: Ways) -> None:
+        """Follow so many rows from now on."""
+        self.ways = ways
+
     def note_refused(self, joins: tuple[Join, ...], count: int) -> None:
         """Remember joins that all partitions, or pieces, together have no room for."""
         if count > self.most_entries:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hornboost.errors import LimitError, counted
 from hornboost.memory import PYTHON, bytes_of, bytes_text
 
@@ -36,10 +39,13 @@ EVERY = 1 << 62
 
 
 class Ways(NamedTuple):
-    """Rows that joins may reach, from all examples together: behind the last join, and held on the way to others."""
+    """Rows that joins may reach, from all examples together: behind the last join, held on the way to others, and
+    behind all joins from the examples.
+    """
 
     reached: int = EVERY
     held: int = EVERY
+    together: int = EVERY
 
     @property
     def is_strict(self) -> bool:
@@ -48,7 +54,22 @@ class Ways(NamedTuple):
 
     def within(self, most: int) -> Ways:
         """These where there is room for so many."""
-        return Ways(min(self.reached, most), min(self.held, most))
+        return Ways(min(self.reached, most), min(self.held, most), self.together)
+
+    def narrowed(self, counts: NDArray[np.int64]) -> Ways:
+        """These where joins from the examples reach so many rows each: less if all together reach too many.
+
+        The widest are left out then; of equal ones none or all.
+
+        >>> Ways(reached=9, held=5, together=12).narrowed(np.array([2, 20, 3, 6, 6, 8]))
+        Ways(reached=6, held=5, together=12)
+        """
+        ordered = np.sort(counts[counts <= self.reached])
+        n = int(np.searchsorted(np.cumsum(ordered), self.together, side="right"))
+        if n == ordered.size:
+            return self
+        most = int(ordered[max(n, 1) - 1])
+        return Ways(most, min(self.held, most), self.together)
 
 
 EVERY_WAY = Ways()
@@ -59,6 +80,9 @@ MANY, OF_ROWS = 1_000_000, 20
 WIDER = 10
 """How many times as many the last join may reach: it is looked at, and not followed further."""
 
+TOGETHER = 2
+"""How many times as many as that all joins from the examples may reach together: a rule looks at each of them."""
+
 
 def affordable(database: Database) -> Ways:
     """How many rows joins may reach so that they can be followed for one rule after the other.
@@ -66,7 +90,7 @@ def affordable(database: Database) -> Ways:
     Keys that nearly all rows share, such as a comma among words, lead to far more.
     """
     held = max(MANY, OF_ROWS * database.n_rows)
-    return Ways(WIDER * held, held)
+    return Ways(WIDER * held, held, TOGETHER * WIDER * held)
 
 
 class Needs(NamedTuple):

@@ -23,7 +23,7 @@ from hornboost.engine.engine import Engine
 from hornboost.engine.facts import writable
 from hornboost.engine.frontier import Frontier, NodeOptions, Option, Refinement, Wanted, refined_specs
 from hornboost.engine.joins import Chain, Visible
-from hornboost.engine.needs import MOST_ENTRIES
+from hornboost.engine.needs import MOST_ENTRIES, Ways
 from hornboost.engine.numbers import Look, Numbers
 from hornboost.engine.part import Asked, Packed, Setup, new_token
 from hornboost.engine.partitioned_look import Outlook
@@ -79,6 +79,11 @@ class PartitionedEngine(Engine):
             for examples, rows in self.placement.examples(self._levelled())
         ]
         return self.parts.keep(PerPart(setups))
+
+    def follow(self, ways: Ways) -> None:
+        if ways != self.ways:
+            super().follow(ways)
+            self.__dict__.pop("setup", None)  # what the partitions know of this engine
 
     @property
     def most_entries(self) -> int:

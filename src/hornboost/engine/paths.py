@@ -16,14 +16,19 @@ from hornboost.stopping import check
 BEYOND = float(1 << 50)
 """Ways beyond all limits, which need not be told apart; those of some thousand partitions can still be added."""
 
+OF_COUNT = 200
+"""Bytes of a count that is kept."""
+
+
+def narrow(engine: Engine, depth: int) -> None:
+    """Follow fewer rows where the joins from the examples, up to so many after each other, are many wide ones."""
+    engine.follow(engine.ways.narrowed(np.array(list(_counts(engine, depth).values()), np.int64)))
+
 
 def left_out(engine: Engine, depth: int) -> dict[str, str]:
     """The joins from the examples, up to so many after each other, that lead to too many rows, and how many."""
     found: dict[str, str] = {}
-    chains = engine.graph.chains(engine.root(), 0, None, depth, depth)
-    single = dict.fromkeys(chain.joins[:k] for chain in chains for k in range(1, len(chain.joins) + 1))
-    plain = [Chain(0, joins) for joins in single if not any(join.equal for join in joins)]
-    counts = {chain.joins: count for chain, count in zip(plain, paths(engine, plain).tolist(), strict=True)}
+    counts = _counts(engine, depth)
     for joins, count in counts.items():
         before = max((counts[joins[:k]] for k in range(1, len(joins))), default=0)
         if before <= engine.ways.held and count > engine.ways.held:
@@ -34,6 +39,19 @@ def left_out(engine: Engine, depth: int) -> dict[str, str]:
             elif len(joins) < depth:
                 found[where] = f"{count:,} rows are too many to go on from for each rule"
     return {where: f"{why}; set max_depth to do so all the same" for where, why in found.items()}
+
+
+def _counts(engine: Engine, depth: int) -> dict[tuple[Join, ...], int]:
+    """How many rows the joins from the examples reach, up to so many after each other."""
+    key = ("paths", engine.root().number, depth)
+    known: dict[tuple[Join, ...], int] | None = engine.cache.get(key)
+    if known is None:
+        chains = engine.graph.chains(engine.root(), 0, None, depth, depth)
+        single = dict.fromkeys(chain.joins[:k] for chain in chains for k in range(1, len(chain.joins) + 1))
+        plain = [Chain(0, joins) for joins in single if not any(join.equal for join in joins)]
+        known = {chain.joins: count for chain, count in zip(plain, paths(engine, plain).tolist(), strict=True)}
+        engine.cache.put(key, known, OF_COUNT * len(known))
+    return known
 
 
 def paths(engine: Engine, chains: Sequence[Chain]) -> Longs:

@@ -11,6 +11,7 @@ import numpy as np
 from hornboost.data.distances import about_unreached
 from hornboost.data.table import Column
 from hornboost.engine import Engine
+from hornboost.engine.needs import EVERY_WAY
 from hornboost.engine.paths import left_out
 from hornboost.learners.problem import Problem
 from hornboost.model.ensemble import Ensemble
@@ -120,7 +121,7 @@ def _about_tables(problem: Problem) -> list[str]:
 
 def _about_limits(problem: Problem) -> list[str]:
     engine = problem.engine
-    wide = left_out(engine, engine.max_depth) if engine.ways.is_strict else {}
+    wide = left_out(engine, engine.max_depth) if engine.ways != EVERY_WAY else {}
     return [*([about_refused(engine)] if engine.refused else []), *(f"{name}: {why}" for name, why in wide.items())]
 
 
