@@ -14,14 +14,16 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
-from hornboost import C2RIBClassifier
+from hornboost import C2RIBClassifier, HornBoostClassifier, datasets
 from hornboost.boosting import gradient, tuning
+from hornboost.engine import needs
 from hornboost.engine.needs import ENTRY_BYTES, Needs
 from hornboost.errors import ModelError
 from hornboost.learners.newton import NewtonSearch
 from hornboost.memory import PYTHON
 from hornboost.model import checkpoint, seal, whole
 from hornboost.model.diagnosis import NothingLearnedWarning
+from hornboost.stopping import OUT_OF_TIME, Stopped
 
 
 class Stop(Exception):  # noqa: N818
@@ -178,6 +180,28 @@ def test_joins_that_were_refused_are_not_forgotten(tmp_path: Path) -> None:
         resumed = C2RIBClassifier(db, **given, checkpoint=tmp_path / "run.json").fit(X, y)
         assert resumed.refused_ == whole.refused_
     assert whole.refused_
+    with pytest.raises(ModelError, match="found without joins for which there is memory now; give the memory_limit"):
+        C2RIBClassifier(db, rounds=6, random_state=1, checkpoint=tmp_path / "run.json").fit(X, y)
+
+
+def test_rounds_that_follow_other_joins_are_not_gone_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a time limit ends counting joins, none is left out, and the next fit finds its own rounds."""
+    monkeypatch.setattr(needs, "MANY", 20)
+    monkeypatch.setattr(needs, "OF_ROWS", 0)
+    db = datasets.bank(60, transactions=4, noise=0.1, seed=1).database()
+    X, y = db.examples()
+    given: dict[str, Any] = {"rounds": 4, "aggregates": False, "constants": False, "random_state": 0}
+    whole = HornBoostClassifier(db, **given).fit(X, y)
+
+    def out_of_time(*_: object) -> None:
+        raise Stopped(OUT_OF_TIME)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gradient, "narrow", out_of_time)
+        cut_short = HornBoostClassifier(db, **given, checkpoint=tmp_path / "run.json").fit(X, y)
+    resumed = HornBoostClassifier(db, **given, checkpoint=tmp_path / "run.json").fit(X, y)
+    assert str(cut_short.rules_) != str(whole.rules_)
+    assert str(resumed.rules_) == str(whole.rules_)
 
 
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path: Path) -> None:

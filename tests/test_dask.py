@@ -24,6 +24,8 @@ from sklearn.base import clone
 import hornboost as hb
 from hornboost import stopping
 from hornboost.cli.cluster import _undisturbed, local_client
+from hornboost.data.partitions import PartitionStore
+from hornboost.engine import make
 from hornboost.engine.dask_call import FAN, Called, shared_out
 from hornboost.engine.dask_parts import DaskParts
 from hornboost.engine.make import make_engine
@@ -384,11 +386,38 @@ def test_what_cannot_work_is_refused_in_a_sentence(
         fitted(hb.C2RIBClassifier(), divided, client=client)
 
 
+def of_two(store: PartitionStore) -> int:
+    """What a worker needs for the two largest partitions."""
+    return sum(sorted(map(sum, Needs.of_each(store)))[-2:])
+
+
+def test_workers_that_are_being_replaced_are_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    divided = hb.Database.from_partitions(folder)
+    assert divided.stored is not None
+    limit = PYTHON + of_two(divided.stored) + 1
+
+    class Restarting:
+        """One of two workers is away for the first two looks, or for ever."""
+
+        def __init__(self, looks: float) -> None:
+            self.looks = looks
+
+        @property
+        def together(self) -> int:
+            self.looks -= 1
+            return 2 if self.looks < 0 else 3
+
+    assert make._room_of_workers(divided.stored, Restarting(2), limit) == 1  # type: ignore[arg-type]
+    monkeypatch.setattr(make, "LOOK", 0.5)
+    with pytest.raises(LimitError, match="the 3 partitions that a worker holds"):
+        make._room_of_workers(divided.stored, Restarting(np.inf), limit)  # type: ignore[arg-type]
+
+
 def test_a_memory_limit_is_one_of_each_worker(client: Any, folder: Path, tmp_path: Path) -> None:
     client.wait_for_workers(2, timeout=60)
     divided = hb.Database.from_partitions(folder)
     assert divided.stored is not None
-    held = PYTHON + 2 * sum(Needs.of_largest(divided.stored))  # two of three partitions at one of two workers
+    held = PYTHON + of_two(divided.stored)  # two of three partitions at one of two workers
     estimator = hb.C2RIBClassifier(rounds=2, random_state=0)
     told = r"the 2 partitions that a worker holds .*, which is more than memory_limit=.* of each process; raise it, or"
     with pytest.raises(LimitError, match=told):
@@ -402,7 +431,7 @@ def test_a_memory_limit_of_workers_bounds_what_they_keep(client: Any, folder: Pa
     divided = hb.Database.from_partitions(folder).on(client)
     assert divided.stored is not None
     room = 10**7
-    limit = PYTHON + 2 * sum(Needs.of_largest(divided.stored)) + room
+    limit = PYTHON + of_two(divided.stored) + room
     examples = divided.encode(divided.examples()[0])
     for wanted, kept in ((None, room // 2), (0, 0), (10**6, 10**6), (10**8, room // 2)):
         engine = make_engine(divided, examples, memory_limit=limit, cache_bytes=wanted)

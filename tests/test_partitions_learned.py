@@ -117,7 +117,9 @@ def test_hornboost_says_that_partitions_end_before_its_rules_would(school: hb.Da
     X, y = school.examples()
     few = {"rounds": 3, "aggregates": False, "random_state": 0}
     found = hb.HornBoostClassifier(made, **few).fit(X, y)
-    reason = "the partitions hold the rows within 2 joins; from their source, max_depth=2 gives the same rules"
+    reason = (
+        "the partitions hold the rows within 2 joins; max_depth=2 gives the same rules from them and from their source"
+    )
     assert found.left_out_["rules of 3 joins"] == reason
     same = hb.HornBoostClassifier(school, max_depth=2, **few).fit(X, y)
     assert same.rules_ == found.rules_

@@ -26,7 +26,7 @@ from hornboost.data.bins import MAX_BINS
 from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
-from hornboost.engine.needs import affordable
+from hornboost.engine.needs import EVERY_WAY, Ways, affordable
 from hornboost.engine.negations import LEAST
 from hornboost.engine.paths import left_out, narrow
 from hornboost.errors import DataError, counted
@@ -227,7 +227,8 @@ class GradientBooster(Booster):
         return self._rounds
 
     def _run_name(self, label: str | None) -> str:
-        return str(self._setting)  # a fit whose tuning was cut short may go on with another one
+        # a fit whose tuning was cut short may go on with another setting, or with fewer joins
+        return f"{self._setting}{self._ways}"
 
     def _prepare(self, training: Training, seed: int, checkpoint: Checkpoint | None) -> None:
         """Choose what is left to be chosen."""
@@ -235,6 +236,8 @@ class GradientBooster(Booster):
         self._check_groups(training)
         fixed = None if isinstance(self.rounds, str) else int(self.rounds)
         choices = self._choices(training)
+        assert training.problem is not None
+        self._ways = _as_text(training.problem.engine.ways)
         self._setting = Setting(**{name: values[0] for name, values in choices.items()})
         is_open = any(len(values) > 1 for values in choices.values()) or (fixed is None and self.early_stopping is None)
         trials, best = list[Trial](), None
@@ -267,7 +270,8 @@ class GradientBooster(Booster):
                 return search(choices, self._attempt(training, most_rounds, seed, checkpoint))
             self._evidence["sample"] = len(some)
             assert training.problem is not None
-            part = training.part(some, **self._engine_options() | {"ways": training.problem.engine.ways})
+            ways = training.problem.engine.ways.of_share(len(some) / len(training.y))
+            part = training.part(some, **self._engine_options() | {"ways": ways})
             trials, best = search(choices, self._attempt(part, most_rounds, seed, checkpoint))
             if best is None or not isinstance(self.rounds, str):
                 return trials, best
@@ -285,7 +289,8 @@ class GradientBooster(Booster):
                 f"groups: no fold of '{self._groups()[0]}' leaves all labels of what it holds out to learn from; name "
                 "another column"
             )
-        kept = KeptTrials(checkpoint, f"on {len(training.y)} examples in up to {most_rounds} rounds")
+        about = f"on {len(training.y)} examples in up to {most_rounds} rounds{_as_text(problem.engine.ways)}"
+        kept = KeptTrials(checkpoint, about)
 
         def attempt(setting: Setting, best: Trial | None, others: Sequence[Trial]) -> Trial | None:
             def of_folds(memories: Sequence[Memory]) -> Trial | None:
@@ -361,8 +366,8 @@ class GradientBooster(Booster):
         if farthest < wanted:
             more = f"rules of {counted(farthest + 1, 'join')}" + (" or more" if wanted > farthest + 1 else "")
             self.left_out_[more] = (
-                f"the partitions hold the rows within {counted(farthest, 'join')}; from their source, "
-                f"max_depth={farthest} gives the same rules"
+                f"the partitions hold the rows within {counted(farthest, 'join')}; max_depth={farthest} gives the same "
+                "rules from them and from their source"
             )
             self.left_out_ |= {
                 table: f"it is {distance} joins away from an example; the partitions hold no rows so far away"
@@ -434,6 +439,11 @@ def _all_named(problem: Problem) -> frozenset[tuple[str, str]]:
         for column in table.keys
         if column.domain in problem.engine.constants
     )
+
+
+def _as_text(ways: Ways) -> str:
+    """What tells rounds apart that were found with other joins left out."""
+    return "" if ways == EVERY_WAY else f", joins to {ways.reached} rows"
 
 
 def _as_frame(trials: Sequence[Trial], best: Trial | None) -> pd.DataFrame:

@@ -70,7 +70,7 @@ WORTH = 1e-3
 """The share of the loss before the first round that is too little to be worth further ones.
 
 Where the loss is nearly gone, a twentieth of what is left, but no less than a tenth of that share. Where examples are
-many, a tenth of all this: they tell smaller differences apart, and want more rounds.
+many, a tenth of these shares: they tell smaller differences apart, and want more rounds.
 """
 
 DONE = 5e-4

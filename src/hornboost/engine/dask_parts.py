@@ -135,7 +135,7 @@ class DaskParts:
 
     @property
     def together(self) -> int:
-        return math.ceil(self.n / max(len(self._workers()), 1))
+        return math.ceil(self.n / len(self._wait_for_workers()))
 
     def each(self, work: Callable[..., Any], *arguments: Any) -> list[Handle]:
         question = self._asked(_each, operator.add, work.__name__, work, *arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -56,19 +57,25 @@ class Ways(NamedTuple):
         """These where there is room for so many."""
         return Ways(min(self.reached, most), min(self.held, most), self.together)
 
+    def of_share(self, share: float) -> Ways:
+        """These for a share of the examples, from which joins reach as much less."""
+        return Ways(*(rows if rows == EVERY else math.ceil(share * rows) for rows in self))
+
     def narrowed(self, counts: NDArray[np.int64]) -> Ways:
         """These where joins from the examples reach so many rows each: less if all together reach too many.
 
-        The widest are left out then; of equal ones none or all.
+        The widest are left out then, equal ones alike; never all.
 
+        >>> Ways(reached=9, held=5, together=18).narrowed(np.array([2, 20, 3, 6, 6, 8]))
+        Ways(reached=6, held=5, together=18)
         >>> Ways(reached=9, held=5, together=12).narrowed(np.array([2, 20, 3, 6, 6, 8]))
-        Ways(reached=6, held=5, together=12)
+        Ways(reached=3, held=3, together=12)
         """
-        ordered = np.sort(counts[counts <= self.reached])
-        n = int(np.searchsorted(np.cumsum(ordered), self.together, side="right"))
-        if n == ordered.size:
+        widths, n = np.unique(counts[counts <= self.reached], return_counts=True)
+        n_kept = int(np.searchsorted(np.cumsum(widths * n), self.together, side="right"))
+        if n_kept == widths.size:
             return self
-        most = int(ordered[max(n, 1) - 1])
+        most = int(widths[max(n_kept, 1) - 1])
         return Ways(most, min(self.held, most), self.together)
 
 
@@ -115,7 +122,12 @@ class Needs(NamedTuple):
     @classmethod
     def of_largest(cls, store: PartitionStore) -> Needs:
         """Those of the largest partition in a folder, as its manifest counts them."""
-        return max((cls._of_stored(store, part) for part in range(store.n)), key=sum)
+        return max(cls.of_each(store), key=sum)
+
+    @classmethod
+    def of_each(cls, store: PartitionStore) -> list[Needs]:
+        """Those of the partitions in a folder, as its manifest counts them."""
+        return [cls._of_stored(store, part) for part in range(store.n)]
 
     @classmethod
     def _of_stored(cls, store: PartitionStore, part: int) -> Needs:
@@ -161,8 +173,8 @@ class Needs(NamedTuple):
 
 
 def room_of_worker(store: PartitionStore, held: int, memory_limit: int | str) -> int:
-    """What a limit leaves each worker that holds so many partitions open; refused where that is nothing."""
-    limit, own = bytes_of(memory_limit), held * sum(Needs.of_largest(store))
+    """What a limit leaves a worker that holds so many partitions, the largest ones; refused where that is nothing."""
+    limit, own = bytes_of(memory_limit), sum(sorted(map(sum, Needs.of_each(store)))[-held:])
     room = limit - PYTHON - own
     if room <= 0:
         raise LimitError(

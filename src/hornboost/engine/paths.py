@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hornboost.engine.engine import Engine
 from hornboost.engine.joins import Chain
 from hornboost.engine.key_kernels import Longs
+from hornboost.engine.needs import affordable
 from hornboost.engine.tree import Join, Ref, path_text
 from hornboost.stopping import check
 
@@ -28,14 +29,16 @@ def narrow(engine: Engine, depth: int) -> None:
 def left_out(engine: Engine, depth: int) -> dict[str, str]:
     """The joins from the examples, up to so many after each other, that lead to too many rows, and how many."""
     found: dict[str, str] = {}
-    counts = _counts(engine, depth)
+    counts, alone = _counts(engine, depth), affordable(engine.database).reached
     for joins, count in counts.items():
         before = max((counts[joins[:k]] for k in range(1, len(joins))), default=0)
         if before <= engine.ways.held and count > engine.ways.held:
             assert joins[0].source is not None
             where = f"{engine.examples.name}.{joins[0].source.column} -> {path_text(joins)}"
-            if count > engine.ways.reached:
+            if count > alone:
                 found[where] = f"{count:,} rows are too many to look at for each rule"
+            elif count > engine.ways.reached:
+                found[where] = f"{count:,} rows, beside those of the other joins, are too many to look at for each rule"
             elif len(joins) < depth:
                 found[where] = f"{count:,} rows are too many to go on from for each rule"
     return {where: f"{why}; set max_depth to do so all the same" for where, why in found.items()}

@@ -51,8 +51,8 @@ RESUMABLE = frozenset(
         "memory_limit",
     }
 )
-"""Parameters that may change before a fit goes on from a checkpoint:
-no round depends on them, or the examples tell already."""
+"""Parameters that may change before a fit goes on from a checkpoint: no round depends on them, or the examples, or the
+joins that were refused, tell already."""
 
 N_JOBS = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
 

@@ -125,6 +125,11 @@ class Checkpoint:
             raise ModelError(f"{self._path}: the checkpoint's content is not valid ({error}); {_ANEW}") from None
         if identity != self._identity:
             raise ModelError(f"{self._path}: this checkpoint is of other data or other settings; {_ANEW}")
+        if any(count <= self._engine.most_entries for count in refused.values()):
+            raise ModelError(
+                f"{self._path}: the rules of this checkpoint were found without joins for which there is memory now; "
+                f"give the memory_limit that they were found with, or {_ANEW}"
+            )
         self._runs = runs
         self._refused.update(refused)
 
