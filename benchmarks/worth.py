@@ -10,7 +10,6 @@
     python -m benchmarks.worth --data DATA --stake loss saved
     python -m benchmarks.worth --sights 1 2 [--aggregates]
     python -m benchmarks.worth --data DATA --negations never auto always
-    python -m benchmarks.worth --data DATA --rates never auto always
 
 Prints log-loss, accuracy, conditions and processor seconds of a fit for each set and number. With `--errors` the number
 is that of standard errors by which another setting must be better to be taken; with `--ahead` it is the share by which
@@ -23,8 +22,7 @@ own; with `--stake` it is what the shares of tuning refer to, the loss or what i
 effects and on noisy ones. With `--sights` it is the number of clauses that are grown in a round: one that may look at
 aggregates, and one that may not; on generated sets of several tables, with `--aggregates` without the choice of leaving
 these out. With `--negations` rules may never, if tuning finds that it helps, or always exclude single values; on tables
-with nominal columns. With `--rates` rules never, if tuning finds that it helps, or always take steps of 0.1 instead of
-0.3. Nothing else is given.
+with nominal columns. Nothing else is given.
 """
 
 from __future__ import annotations
@@ -62,7 +60,6 @@ NOMINAL = (
 )
 """Single tables that have nominal columns with three values or more, or tasks of such, for `--negations`."""
 STAKES: dict[str, Callable[..., float]] = {"loss": lambda _, loss: loss, "saved": tuning.Trial.stake}
-RATES: dict[str, float | str] = {"never": 0.3, "auto": "auto", "always": 0.1}
 NEGATIONS: dict[str, bool | str] = {"never": False, "auto": "auto", "always": True}
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
     "shop, 100 products": ("shop", {"n": 1_000, "products": 100, "noise": 0.02}),
@@ -135,7 +132,6 @@ FURTHER = {
     "said": {**AGED, **NAMED},
     "stake": {**GENERATED, **SUBTLE, **NAMED, **NOISY},
     "negations": {},
-    "rates": {**GENERATED, **MIXED, **SUBTLE, **NOISY},
 }
 """The generated sets for an option, where these are not the usual ones."""
 OURS: dict[str, Callable[..., Any]] = {
@@ -176,7 +172,6 @@ def main() -> None:
     parser.add_argument("--fades", type=float, nargs="+")
     parser.add_argument("--said", type=lambda text: -1e9 if text == "never" else float(text), nargs="+")
     parser.add_argument("--stake", nargs="+", choices=STAKES)
-    parser.add_argument("--rates", nargs="+", choices=RATES)
     parser.add_argument("--sights", type=int, nargs="+", choices=(1, 2))
     parser.add_argument("--aggregates", action="store_true")
     parser.add_argument("--negations", nargs="+", choices=NEGATIONS)
@@ -185,16 +180,13 @@ def main() -> None:
     option = next((name for name in (*FURTHER, "fewer", "ahead", "errors") if getattr(arguments, name)), "worth")
     numbers = getattr(arguments, option)
     generated = FURTHER.get(option, GENERATED)
-    further = NEARLY_SEPARATED if option in ("fades", "rates") else ()
-    tables = NOMINAL if option == "negations" else (*TABLES, *further)
+    tables = NOMINAL if option == "negations" else (*TABLES, *NEARLY_SEPARATED) if option == "fades" else TABLES
     sights, goes_further = GradientBooster._sights, tuning._goes_further
     found: dict[str, dict[Any, list[tuple[float, ...]]]] = {}
     for name, database, X, y, train, test in parts(arguments.data, tables, generated):
         for number in numbers:
             given: dict[str, Any] = {"aggregates": True} if arguments.aggregates else {}
-            if arguments.rates:
-                given["learning_rate"] = RATES[number]
-            elif arguments.negations:
+            if arguments.negations:
                 given["negations"] = NEGATIONS[number]
             elif arguments.sights:
                 GradientBooster._sights = lambda *asked, n=number: sights(*asked)[:n]  # type: ignore[method-assign]

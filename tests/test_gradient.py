@@ -392,20 +392,6 @@ def test_nothing_is_tuned_where_everything_is_given():
     assert clf.n_rounds_ <= 5
 
 
-def test_smaller_steps_are_tried_unless_the_learning_rate_is_given_or_rules_are_to_be_few():
-    X, y = load_breast_cancer(return_X_y=True)
-    fast = {"max_literals": 1, "negations": False, "min_gain": 4.0, "random_state": 0}
-
-    def tried(**given: Any) -> set[float]:
-        return set(hb.HornBoostClassifier(**fast, **given).fit(X, y).tuning_["learning_rate"])
-
-    assert tried(corrective=False) == {0.3, 0.1}
-    assert tried(corrective=False, subsample=0.8) == {0.15, 0.05}
-    assert tried(learning_rate=0.2) == {0.2}
-    assert tried(corrective=True) == {0.3}
-    assert tried(max_rules=5) == {0.3}
-
-
 @pytest.mark.parametrize("flag", [True, False])
 def test_switches_of_numpy_are_those_of_python(flag: bool):
     db = hb.datasets.bank(60, seed=1).database()

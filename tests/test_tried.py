@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -175,42 +174,6 @@ def test_corrected_votes_must_be_better_with_few_rules(after: float, given_up: b
     assert trial.is_given_up is given_up
     assert rounds[1:] == ([0] * 4 if given_up else rounds[:4])
     assert rounds[0] == PATIENCE if given_up else rounds[0] > PATIENCE
-
-
-@pytest.mark.parametrize(("least", "given_up"), [(0.995, True), (0.9, False)])
-def test_smaller_steps_are_compared_where_they_lead_as_far(least: float, given_up: bool) -> None:
-    """A third of the step is behind for long, and is judged on one fold after three times as many rounds."""
-    best, _ = tried([lambda n: max(0.4, falling(0.97)(n))] * 5)
-    smaller = replace(PLAIN, learning_rate=0.1)
-    trial, rounds = tried([lambda n: max(0.4 * least, falling(0.99)(n))] * 5, smaller, best, most=200)
-    assert best.rounds == 19
-    assert trial.is_given_up is given_up
-    assert rounds == [57, 0, 0, 0, 0] if given_up else min(rounds) > 57
-
-
-@pytest.mark.parametrize(("rate", "waited"), [(1.0, 10), (0.3, 10), (0.1, 30)])
-def test_boosting_waits_longer_with_smaller_steps(rate: float, waited: int) -> None:
-    trial, _ = tried([lambda n: 0.7 - 0.1 * (n > 3)], replace(PLAIN, learning_rate=rate))
-    assert (trial.rounds, len(trial.losses)) == (4, 4 + waited + 1)
-
-
-def test_smaller_steps_are_tried_at_last_and_not_for_votes_that_are_fitted_whole() -> None:
-    choices = {"max_literals": (3,), "max_depth": (2,), "corrective": (False, True), "learning_rate": (0.3, 0.1)}
-    asked: list[Setting] = []
-
-    def attempt(better: bool) -> tuning.Attempt:
-        def of(setting: Setting, *_: object) -> Trial:
-            asked.append(setting)
-            loss = 0.1 if setting.corrective and better else 0.5
-            return Trial(setting, 10, (loss,) * 10, (0.0,) * 10, (loss,) * 5, 0.7)
-
-        return of
-
-    tuning.search(choices, attempt(better=True))
-    assert [(one.corrective, one.learning_rate) for one in asked] == [(False, 0.3), (True, 0.3)]
-    asked.clear()
-    tuning.search(choices, attempt(better=False))
-    assert [(one.corrective, one.learning_rate) for one in asked] == [(False, 0.3), (True, 0.3), (False, 0.1)]
 
 
 @pytest.mark.parametrize(("still", "rounds"), [(19, 59), (21, 40)])

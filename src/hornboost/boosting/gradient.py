@@ -18,10 +18,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hornboost.aggregates.choice import AggregateChoice, checked_functions
 from hornboost.boosting.corrective import Corrective
 from hornboost.boosting.descent import Descent
-from hornboost.boosting.folds import FEW, FOLDS, folds, group_values, n_distinct, sample
+from hornboost.boosting.folds import FOLDS, folds, group_values, n_distinct, sample
 from hornboost.boosting.path import path
 from hornboost.boosting.trials import KeptTrials
-from hornboost.boosting.tuning import MOST_ROUNDS, SIGNIFICANT, STEPS, Attempt, Choices, Setting, Trial, search, tried
+from hornboost.boosting.tuning import MOST_ROUNDS, SIGNIFICANT, Attempt, Choices, Setting, Trial, search, tried
 from hornboost.data.bins import MAX_BINS
 from hornboost.data.distances import FARTHEST
 from hornboost.engine import Visible
@@ -55,6 +55,9 @@ NEAR = 2
 
 THRESHOLDS = 1 << 18
 """Of the numeric columns of a table together; more take longer in every round, and tell next to nothing more apart."""
+
+STEP = 0.3
+"""The share of a Newton step that a rule takes; half of it where it is grown on a part of the examples."""
 
 USUAL_ROUNDS = 100
 """Rounds where there are too few examples to choose their number."""
@@ -161,8 +164,9 @@ class GradientBooster(Booster):
         search = NewtonSearch(problem, setting.max_literals, setting.min_gain, memory, sights)
         kind = Corrective if setting.corrective else Descent
         most = math.inf if self.max_rules is None else self.max_rules
-        steps = (setting.learning_rate, setting.subsample)
-        return kind(problem, y, weights, self._loss, search, self.l2, *steps, seed, most)
+        rate = self.learning_rate
+        step = (STEP if setting.subsample == 1.0 else 0.5 * STEP) if isinstance(rate, str) else rate
+        return kind(problem, y, weights, self._loss, search, self.l2, step, setting.subsample, seed, most)
 
     def _head(self, problem: Problem, table: Floats) -> Head:
         """What a clause says whose cells {not covered, covered} vote so."""
@@ -349,7 +353,6 @@ class GradientBooster(Booster):
             "max_literals": LENGTHS if isinstance(self.max_literals, str) else (int(self.max_literals),),
             "corrective": self._ways_to_vote(),
             "subsample": (float(self.subsample),),
-            "learning_rate": self._rates(training),
         }
         # with few rules most depends on it, and the rest is chosen for what it comes to
         return choices if self.max_rules is None else {"corrective": choices["corrective"], **choices}
@@ -397,17 +400,6 @@ class GradientBooster(Booster):
         if self.corrective and not self._loss.is_smooth:
             raise DataError(f"corrective: votes cannot be fitted again down the {self._loss.name}; set it to False")
         return (bool(self.corrective),)
-
-    def _rates(self, training: Training) -> tuple[float, ...]:
-        """The shares of a Newton step that rules may take: half where each is grown on a part of the examples.
-
-        Smaller ones are worth the time where examples are few, and the rules where these need not be.
-        """
-        if not isinstance(self.learning_rate, str):
-            return (float(self.learning_rate),)
-        is_open = isinstance(self.rounds, str) and self.max_rules is None and n_distinct(training) <= FEW
-        part = 1.0 if self.subsample == 1.0 else 0.5
-        return tuple(part * step for step in (STEPS if is_open else STEPS[:1]))
 
     def _worths(self) -> tuple[float, ...]:
         """What a further condition of a rule may have to gain, in times of what one gains by chance."""

@@ -58,8 +58,7 @@ class HornBoostClassifier(GradientBooster, BoostedClassifier):
     max_rules : int or None
         Rules at most. The number that is best on held-out examples is taken, up to this one.
     learning_rate : float or "auto"
-        The share of a Newton step that a rule takes; "auto" is 0.3, or 0.1 if that clearly helps (not with more than
-        5,000 examples, with `max_rules`, or where `rounds` are given). Half of it with a `subsample` below 1.
+        The share of a Newton step that a rule takes; "auto" is 0.3, or 0.15 with a `subsample` below 1.
     l2 : float
         λ, added to the curvature of each cell: the larger, the smaller the votes of cells with few examples. Of classes
         that rules nearly separate, it fades with the curvature.

@@ -18,15 +18,11 @@ from hornboost.learners.hypotheses import Floats
 from hornboost.learners.losses import average
 from hornboost.stopping import check, learning, untimed
 
-STEPS = (0.3, 0.1)
-"""The share of a Newton step that a rule takes, and what is tried at last: more rules then say a little each."""
-
 MOST_ROUNDS = 1_000
 PATIENCE = 10
 """Rounds without a smaller held-out loss after which a setting is given up, beside a quarter of those before them.
 
-More of them with smaller steps. Where all votes are fitted again with each round, it counts for several, and these are
-enough.
+Where all votes are fitted again with each round, it counts for several, and these are enough.
 """
 
 EARLY = 20
@@ -41,14 +37,7 @@ SIGNIFICANT = 4.0
 """How many times as much a further condition gains as by chance where a test at the level of 5 % takes it."""
 
 MARGIN = 0.03
-PLAIN = {
-    "min_gain": SIGNIFICANT,
-    "aggregates": True,
-    "constants": False,
-    "negations": False,
-    "corrective": False,
-    "learning_rate": STEPS[0],
-}
+PLAIN = {"min_gain": SIGNIFICANT, "aggregates": True, "constants": False, "negations": False, "corrective": False}
 """Plain boosting, and the share of what is at stake that another kind must save: less is not worth it."""
 
 BY_CHANCE = 2.0
@@ -89,8 +78,8 @@ class Setting:
     """What clauses may say: how long they are, how far they reach, whether they look at aggregates and names.
 
     And whether they exclude single values of the examples' own columns (`negations`), whether the votes of all are
-    fitted again with each new one, on what share of the examples each is grown, what a further condition of one must
-    gain, and what share of a Newton step one takes.
+    fitted again with each new one, on what share of the examples each is grown, and what a further condition of one
+    must gain.
     """
 
     max_literals: int
@@ -101,7 +90,6 @@ class Setting:
     subsample: float = 1.0
     min_gain: float = 0.0
     negations: bool = False
-    learning_rate: float = STEPS[0]
 
     def __str__(self) -> str:
         return ", ".join(f"{one.name}={getattr(self, one.name)}" for one in fields(self))
@@ -110,12 +98,7 @@ class Setting:
         """Whether its clauses may say all that those of another setting may, and more."""
         least, most = replace(self, min_gain=other.min_gain), replace(other, min_gain=self.min_gain)
         says_all = all(getattr(least, one.name) >= getattr(most, one.name) for one in fields(self))
-        is_alike = self.subsample == other.subsample and self.learning_rate == other.learning_rate
-        return says_all and self.min_gain <= other.min_gain and is_alike and self != other
-
-    def descends_like(self, other: Setting) -> bool:
-        """Whether their losses are comparable after the same number of rounds."""
-        return self.corrective == other.corrective and self.learning_rate == other.learning_rate
+        return says_all and self.min_gain <= other.min_gain and self.subsample == other.subsample and self != other
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -217,8 +200,6 @@ def search(choices: Choices, attempt: Attempt) -> tuple[list[Trial], Trial | Non
     # what comes first because most depends on it is looked at again for what was chosen after it
     again = ["corrective"] if next(iter(choices)) == "corrective" else []
     for name in [*choices, *again]:
-        if name == "learning_rate" and found.best.setting.corrective:
-            continue  # each vote is fitted whole
         for way in _ways(choices[name], getattr(found.best.setting, name)):
             start = found.best
             for value in way:
@@ -346,7 +327,7 @@ def tried(
             if is_raced and best is not None and number > EARLY and _is_behind(losses, setting, best):
                 rounds, beside, is_given_up = number, best.loss_at(number), True
                 break
-            if number - rounds >= _patience(setting, rounds):
+            if number - rounds >= PATIENCE + (0.0 if setting.corrective else 0.25 * rounds):
                 break
             if losses[-1] <= DONE * start or all(fold.is_over for fold in folds):
                 break
@@ -414,31 +395,21 @@ def _scouted(fold: _Fold, setting: Setting, best: Trial, others: Sequence[Trial]
 
     One whose loss is exactly that of one that was not taken finds the same rules, and is not taken either, unless it
     may lose a little as it goes without something.
-    Corrected votes are as good as they get with few rules, so they are compared with all rules of the best setting, and
-    smaller steps after as many rounds as lead as far.
+    Corrected votes are as good as they get with few rules, so they are compared with all rules of the best setting.
     """
     if best.setting.corrective and not setting.corrective:
         return None
-    is_like = setting.descends_like(best.setting)
-    n = min(EARLY if is_like else PATIENCE if setting.corrective else _as_far(setting, best), most)
+    is_like = setting.corrective == best.setting.corrective
+    n = min(EARLY if is_like else PATIENCE, most)
     fold.boost(n)
     losses = tuple(fold.losses)
     rounds = n if is_like else int(np.argmin(losses)) + 1
     beside = best.early if is_like else best.of_folds[0]
-    rivals = [one for one in others if one is not best and one.setting.descends_like(setting)]
+    rivals = [one for one in others if one is not best and one.setting.corrective == setting.corrective]
     is_known = is_like and losses[-1] in [one.early for one in rivals] and not _loss_for_less(setting, best)
     if not is_known and _is_ahead(losses[rounds - 1], beside, setting, best):
         return None
     return Trial(setting, rounds, losses, beside=beside, is_given_up=True)
-
-
-def _patience(setting: Setting, rounds: int) -> float:
-    return PATIENCE if setting.corrective else PATIENCE * max(1.0, STEPS[0] / setting.learning_rate) + 0.25 * rounds
-
-
-def _as_far(setting: Setting, best: Trial) -> int:
-    """The rounds in which smaller steps lead as far as the best setting's."""
-    return math.ceil(best.rounds * best.setting.learning_rate / setting.learning_rate)
 
 
 def _goes_further(
@@ -477,7 +448,8 @@ def _goes_further(
 
 def _is_behind(losses: Sequence[float], setting: Setting, best: Trial) -> bool:
     """Whether a setting has lost its lead over the best one after as many rounds."""
-    return setting.descends_like(best.setting) and not _is_ahead(losses[-1], best.loss_at(len(losses)), setting, best)
+    is_like = setting.corrective == best.setting.corrective
+    return is_like and not _is_ahead(losses[-1], best.loss_at(len(losses)), setting, best)
 
 
 def _is_ahead(loss: float, other: float, setting: Setting, best: Trial) -> bool:

@@ -223,15 +223,14 @@ def saved_schema(
 
 def to_bytes(model: SavedModel) -> bytes:
     """The file of a model; equal models give equal bytes."""
-    return sealed("model", VERSION if _needs_latest(model) else 4, _payload(model))
+    return sealed("model", VERSION if _has_negations(model) else 4, _payload(model))
 
 
-def _needs_latest(model: SavedModel) -> bool:
-    """Whether there are tests that earlier versions do not know, or trials of such or of smaller steps."""
+def _has_negations(model: SavedModel) -> bool:
+    """Whether there are tests that earlier versions do not know, or trials of such."""
     tests = (test for rule in model.ensemble.rules for literal in rule.clause.body for test in literal.tests)
     trials = model.training.get("tuning", {}).get("trials", ())
-    told = {name for trial in trials for name in trial}
-    return any(test.op == "!=" for test in tests) or not told.isdisjoint({"negations", "learning_rate"})
+    return any(test.op == "!=" for test in tests) or any(trial.get("negations", False) for trial in trials)
 
 
 def from_bytes(content: bytes, place: str) -> SavedModel:

@@ -21,7 +21,7 @@ LOSSES = {
 }
 """The losses that are descended, and what a reader calls them."""
 
-LATER = {"subsample": 1.0, "min_gain": 0.0, "negations": False, "learning_rate": 0.3, "beside": math.nan}
+LATER = {"subsample": 1.0, "min_gain": 0.0, "negations": False, "beside": math.nan}
 """What older files do not tell of, and what it was then."""
 
 FLAGS = ("aggregates", "constants", "corrective")
@@ -32,7 +32,6 @@ TRIAL = (
     "subsample",
     "min_gain",
     "negations",
-    "learning_rate",
     "rounds",
     "loss",
     "beside",
@@ -63,8 +62,7 @@ def told(estimator: Any) -> dict[str, Any]:
 
 def _kept(trial: Mapping[str, Any]) -> dict[str, Any]:
     losses = {name: _in_digits(trial[name]) for name in ("loss", "beside") if math.isfinite(trial[name])}
-    usual = {name for name in ("negations", "learning_rate") if trial[name] == LATER[name]}
-    untold = {"beside", *usual} - losses.keys()
+    untold = {"beside", *(() if trial["negations"] else ("negations",))} - losses.keys()
     return {name: losses.get(name, value) for name, value in trial.items() if name not in untold}
 
 
@@ -100,9 +98,6 @@ def _is_chosen(trial: ParsedPart) -> bool:
     least = trial.get("min_gain")
     if least is not None and not least.number() >= 0.0:
         least.fail("is below 0")
-    rate = trial.get("learning_rate")
-    if rate is not None and not 0.0 < rate.number() <= 1.0:
-        rate.fail("is no share of a step")
     if {*trial.record(), *LATER} != set(TRIAL):
         trial.fail(f"does not have the fields {', '.join(TRIAL)}")
     return trial["chosen"].flag()
@@ -188,9 +183,6 @@ def _in_words(best: Mapping[str, Any], trials: Any, rounds: int) -> str:
         parts.append(f"each grown on {share:.0%} of the examples")
     if best.get("min_gain", 0.0) == 0.0 and any(trial.get("min_gain", 0.0) > 0.0 for trial in trials):
         parts.append("conditions that gain anything")
-    rates = [trial.get("learning_rate", LATER["learning_rate"]) for trial in (best, *trials)]
-    if rates[0] < max(rates):
-        parts.append(f"a learning rate of {rates[0]:g}")
     return ", ".join([*parts, _counted(rounds, "round")])
 
 

@@ -23,7 +23,6 @@ COLUMNS = (
     "examples a rule",
     "least gain",
     "excluded values",
-    "learning rate",
     "rounds",
 )
 
@@ -66,7 +65,6 @@ def _cells(trial: Mapping[str, Any]) -> list[str]:
         f"{trial.get('subsample', 1.0):.0%}",
         f"{trial.get('min_gain', 0.0):g}",
         "yes" if trial.get("negations", False) else "no",
-        f"{trial.get('learning_rate', 0.3):g}",
         str(trial["rounds"]),
         in_four_digits(trial["loss"]),
         in_four_digits(trial["beside"]) if "beside" in trial else "",
