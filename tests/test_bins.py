@@ -16,7 +16,7 @@ import hornboost as hb
 from dated_databases import dated_case
 from hornboost.boosting import gradient
 from hornboost.data import bins
-from hornboost.data.bins import Bins, numbered
+from hornboost.data.bins import Bins, bin_starts, numbered
 from hornboost.engine import Engine, Refinement
 from hornboost.engine.attributes import Attributes
 from hornboost.engine.partitioned import PartitionedEngine
@@ -137,8 +137,18 @@ def test_bins_hold_neighbours_and_their_ends_are_values() -> None:
         assert bins.size == min(most, np.unique(values[known]).size)
         assert ((bins.low[codes] <= values) & (values <= bins.high[codes]))[known].all()
         assert np.isin([*bins.low, *bins.high], values).all()
-        counts = np.unique(Bins.of(values).places(most), return_counts=True)[1]
+        n = np.unique(values[known]).size
+        counts = np.diff(np.append(bin_starts(n, most, 0.0, 1.0), n))
         assert counts.max() - counts.min() <= 1
+
+
+def test_the_largest_finite_values_are_ends_of_bins() -> None:
+    values = np.array([-np.inf, -1e300, *np.linspace(-1, 1, 30), 2e300, np.inf])
+    for most in range(3, 40):
+        for chosen in (values, values[1:], values[:-1], values[1:-1]):
+            found = Bins.of(chosen).at_most(most)
+            assert found.size == min(most, chosen.size)
+            assert {-1e300, 2e300} <= {*found.low, *found.high}
 
 
 def shop() -> tuple[hb.Database, pd.DataFrame, pd.Series]:

@@ -447,6 +447,9 @@ def test_a_parameter_of_any_estimator_can_be_set_and_a_wrong_one_is_one_sentence
         (["--target", "lone"], "did you mean 'loan'"),
         (["--link", "loan.a=b.c"], "schema.toml states the links"),
     ):
+        if options[0] == "--link":
+            parted = run("partition", folder, "-o", tmp_path / "parts", "--partitions", 2, *options)
+            assert (parted.code, message in parted.err) == (1, True)
         result = run("fit", folder, *output, "--rounds", 2, *options)
         assert result.code == 1, (options, result.err)
         assert message in result.err

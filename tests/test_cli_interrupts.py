@@ -241,6 +241,26 @@ def test_no_file_is_read_and_replaced_by_one_command(run: Any, folder: Path, mod
         assert "named twice" in err
 
 
+def test_no_file_of_the_source_is_replaced(run: Any, folder: Path, model: Path, tmp_path: Path) -> None:
+    table = next(folder.glob("*.parquet"), None) or next(folder.glob("*.csv"))
+    before = table.read_bytes()
+    parts = tmp_path / "parts"
+    assert run("partition", folder, "-o", parts, "--partitions", 2).code == 0
+    manifest = (parts / "manifest.json").read_bytes()
+    for arguments in (
+        ["fit", folder, "-o", table],
+        ["predict", model, folder, "-o", table],
+        ["fit", parts, "-o", parts / "manifest.json"],
+        ["predict", model, parts, "-o", parts / "target.parquet"],
+    ):
+        code, _, err = run(*arguments)
+        assert code == 1
+        assert "and would be overwritten; choose another output" in err
+    assert table.read_bytes() == before
+    assert (parts / "manifest.json").read_bytes() == manifest
+    assert run("fit", folder, "--rounds", 1, "-o", folder / "model.json").code == 0  # no table
+
+
 def test_what_limits_did_is_said_once(run: Any, folder: Path, tmp_path: Path) -> None:
     output, few, long = (
         ["-o", tmp_path / "m.json"],

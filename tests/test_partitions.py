@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 import hornboost as hb
 from hornboost.data.frames import decode_table
+from hornboost.data.partitions import manifest
 from hornboost.engine.facts import Facts
 from hornboost.errors import DataError
 from school import pairs_at_school
@@ -172,12 +174,57 @@ def test_a_table_without_rows_stays_one(tmp_path: Path) -> None:
         assert made.n_identifiers("o") == 0
 
 
+def test_numbers_too_large_to_be_added_are_known_in_bins_that_end_in_infinity(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    t = pd.DataFrame({"id": range(100), "y": np.where(np.arange(100) % 2 == 0, "a", "b")})
+    c = pd.DataFrame({"id": rng.integers(0, 100, 400), "v": rng.normal(size=400).round(2)})
+    c.loc[:1, "v"] = 1e300, np.inf
+    keys = {"t": {"id": "K"}, "c": {"id": "K"}}
+    whole = hb.Database.from_frames({"t": t, "c": c}, target="t", key="id", label="y", positive="a", keys=keys)
+    made = whole.partition(tmp_path / "parts", 4, small_table=0, max_bins=20)
+    given = {"max_depth": 1, "max_bins": 20, "rounds": 3, "aggregates": True, "random_state": 0}
+    one, other = (hb.HornBoostClassifier(database, **given).fit(*database.examples()) for database in (whole, made))
+    assert one.left_out_["mean(c.v)"] == "numbers of 'v' are too large to be added exactly"
+    assert other.left_out_ == one.left_out_
+    assert other.rules_ == one.rules_
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda text: text.replace('"depth": 2', '"depth": NaN', 1), "the manifest is damaged or cut short"),
+        (lambda text: text.replace("{", '{"\\ud800": 1, ', 1), "the checksum does not match"),
+        (lambda text: resealed(text, lambda it: it.pop("said")), "content is not valid .*'said'"),
+        (lambda text: resealed(text, lambda it: it.update(partitions="2")), "manifest.partitions is of type 'str'"),
+        (lambda text: resealed(text, lambda it: it["tables"][0].update(rows=None)), r"manifest.tables\[0\].rows is of"),
+        (lambda text: resealed(text, lambda it: it["target"].pop("target")), "content is not valid .'target'"),
+    ],
+)
+def test_a_forged_manifest_is_refused_in_a_sentence(
+    school: hb.Database, tmp_path: Path, change: Callable[[str], str], told: str
+) -> None:
+    folder = tmp_path / "parts"
+    school.partition(folder, 2)
+    place = folder / "manifest.json"
+    place.write_text(change(place.read_text()))
+    with pytest.raises(DataError, match=told):
+        hb.Database.from_partitions(folder)
+
+
+def resealed(text: str, change: Callable[[dict[str, Any]], object]) -> str:
+    """A manifest with other content and the checksum of that."""
+    parsed = json.loads(text)
+    change(parsed["manifest"])
+    parsed.pop("checksum")
+    return json.dumps({**parsed, "checksum": manifest._digest(parsed)})
+
+
 @pytest.mark.parametrize("damage", ["missing", "changed", "manifest", "lost", "version", "unknown", "exists", "again"])
 def test_what_is_not_as_it_was_written_is_refused_by_name(school: hb.Database, tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "parts"
     made = school.partition(folder, 2, small_table=0)
     assert made.stored is not None
-    taken, manifest = folder / "part-00001" / "taken.parquet", folder / "manifest.json"
+    taken, place = folder / "part-00001" / "taken.parquet", folder / "manifest.json"
     if damage == "missing":
         taken.unlink()
         with pytest.raises(DataError, match=r"part-00001/taken\.parquet: the file is missing"):
@@ -187,17 +234,17 @@ def test_what_is_not_as_it_was_written_is_refused_by_name(school: hb.Database, t
         with pytest.raises(DataError, match=r"part-00001/taken\.parquet: the checksum is not that of the manifest"):
             made.stored.open(1)
     elif damage == "manifest":
-        manifest.write_text(manifest.read_text().replace('"depth": 2', '"depth": 3'))
+        place.write_text(place.read_text().replace('"depth": 2', '"depth": 3'))
         with pytest.raises(DataError, match=r"manifest\.json: the checksum does not match"):
             hb.Database.from_partitions(folder)
     elif damage == "lost":
         with pytest.raises(DataError, match=r"these are partitions; read them with Database\.from_partitions"):
             hb.Database.from_folder(folder)
-        manifest.unlink()
+        place.unlink()
         with pytest.raises(DataError, match=r"manifest\.json: the manifest of the partitions is missing"):
             hb.Database.from_folder(folder)
     elif damage == "version":
-        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
+        place.write_text(json.dumps({**json.loads(place.read_text()), "version": 99}))
         with pytest.raises(DataError, match="format version 99, and this HornBoost reads 2"):
             hb.Database.from_partitions(folder)
     elif damage == "unknown":

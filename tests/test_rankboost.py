@@ -461,3 +461,11 @@ def test_probabilities_without_a_kept_round_are_the_shares_of_the_classes() -> N
     assert clf.n_rounds_ == 0
     assert len(clf.history_) == 2
     np.testing.assert_allclose(clf.predict_proba(X)[:, 1], 11 / 43)  # of the examples that were not held out
+
+
+@pytest.mark.parametrize("estimator", [hb.RankBoostClassifier, hb.PRankBoostClassifier])
+def test_held_out_examples_that_cannot_be_ranked_are_told_of_as_such(estimator: type) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 2)), np.repeat([0, 1, 2], [10, 13, 7])
+    with pytest.raises(DataError, match=r"among the examples that are held out .* set early_stopping=None or a larger"):
+        estimator(rounds=5, early_stopping=2, random_state=0).fit(X, y)

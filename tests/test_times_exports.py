@@ -247,6 +247,20 @@ def test_an_explanation_shows_only_what_the_example_may_see() -> None:
     assert fired > 100
 
 
+def test_the_youngest_row_is_one_that_is_joined_by_all_keys() -> None:
+    """Rows of both shops are those of customer 1; the last ones of shop "b" have nothing to do with its snapshot."""
+    snap = pd.DataFrame({"customer": [1], "shop": ["a"], "taken": ["2024-02-01"], "churned": ["yes"]})
+    days = pd.DataFrame({"day": ["2024-01-02", "2024-01-05", "2024-01-20", "2024-01-25"], "shop": ["a", "a", "b", "b"]})
+    found = {"snap": snap, "trans": days.assign(customer=1)}
+    keys = {"snap": {"customer": "customer", "shop": "shop"}, "trans": {"customer": "customer", "shop": "shop"}}
+    db = hb.Database.from_frames(found, target="snap", label="churned", positive="yes", keys=keys, times=TIMES)
+    rule = Rule(Clause.parse('churned="yes" :- snap(customer=C, shop=S), trans(customer=C, shop=S, age<=7d).'), (1.0,))
+    (told,) = explain(Ensemble(("no", "yes"), (rule,), (0.0,)), db, db.encode(db.examples()[0]), 5)
+    assert [missed.failed for missed in told.missed] == [
+        "no such row of table 'trans' has age<=7d: the youngest, of 2024-01-05, is 27d old"
+    ]
+
+
 def test_what_did_not_fire_tells_the_age_of_a_row_and_up_to_when_rows_are_looked_for() -> None:
     snap = pd.DataFrame({"customer": [1, 2], "taken": ["2024-02-01", "2024-02-01"], "churned": ["yes", "no"]})
     trans = pd.DataFrame({"customer": [1, 1, 2], "day": ["2024-01-02", "2024-01-12", "2024-02-01"], "how": "card"})

@@ -169,6 +169,12 @@ class RankBoostClassifier(BoostedClassifier):
         raise AssertionError("unreachable")
 
     def _measure(self, scores: Floats, y: Codes, weights: Floats) -> dict[str, float]:
+        if not 0.0 < float(weights @ y) < float(weights.sum()):
+            raise DataError(
+                "early_stopping: a class has no example, or no other class has one, among the examples that are held "
+                "out or in eval_set, so that these cannot be ranked; set early_stopping=None or a larger "
+                "validation_fraction"
+            )
         area, auroc = aurpc_and_auroc(y, scores[:, 0], weights)
         return {"loss": 1.0 - area, "aurpc": area, "auroc": auroc}
 

@@ -17,6 +17,9 @@ import typer
 
 from hornboost.errors import DataError, ModelError, ReadingWarning
 
+SOURCES = (".csv", ".csv.gz", ".parquet", ".toml", ".pl", ".b", ".f", ".n", ".txt")
+"""What files in a folder end in that are read with it."""
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -94,13 +97,34 @@ def check_output(output: Path | None, *inputs: str | Path) -> None:
 
     if output is None:
         return
+    place = Path(os.path.realpath(output))
     for given in inputs:
-        if os.path.realpath(given) == os.path.realpath(output):
+        read = Path(os.path.realpath(given))
+        if read == place:
             raise ModelError(
                 f"{output}: this file is named twice on the command line and would be overwritten; "
                 "choose another output"
             )
+        if place.exists() and place.is_relative_to(read) and _is_read(place, read):
+            raise ModelError(f"{output}: this is a file of '{given}' and would be overwritten; choose another output")
     check_writable(output)
+
+
+def _is_read(file: Path, folder: Path) -> bool:
+    """Whether a file in a folder is read with it: as the schema says, or as its name does where there is none."""
+    from hornboost.data.partitions.manifest import is_partitioned
+    from hornboost.data.readers.csv import table_name
+    from hornboost.data.schema_file import read_schema
+
+    if is_partitioned(folder):
+        return True
+    try:
+        schema = read_schema(folder / "schema.toml")
+    except DataError:  # there is none, or it is what cannot be read
+        return file.name.endswith(SOURCES)
+    named = [table.file or name for name, table in schema.tables.items()] + [folds.file for folds in schema.folds]
+    is_named = any(os.path.realpath(folder / name) == str(file) for name in named if name is not None)
+    return is_named or file.name == "schema.toml" or table_name(file) in schema.tables
 
 
 def write_text(path: Path | None, text: str) -> None:

@@ -125,7 +125,8 @@ def streamed_reader(source: str, options: TaskOptions) -> Callable[[Spool], dict
     if source.lower().startswith(POSTGRES):
         return lambda spool: read_postgres(source, options.inferring(), options.schema or "public", spool)
     path = Path(source)
-    if path.is_dir() and (path / "schema.toml").exists() and not options.links:
+    if path.is_dir() and (path / "schema.toml").exists():
+        _check_links(path, options)
         return lambda spool: read_folder(path, options.task, options.reader(), options.allow_outside, spool)
     if path.is_dir() and table_files(path) and not is_popper(path) and not is_partitioned(path):
         return lambda spool: read_folder(path, options.task, options.inferring(), spool=spool)
@@ -209,6 +210,13 @@ def as_read_by(model: SavedModel, database: Database) -> Database:
     return dated_by(model, found)
 
 
+def _check_links(path: Path, options: TaskOptions) -> None:
+    if options.links:
+        raise DataError(
+            f"{path.name}: schema.toml states the links, so --link has no use here; add a [[foreign_keys]] to it"
+        )
+
+
 def _open_folder(path: Path, options: TaskOptions) -> Database:
     from hornboost.data import Database
     from hornboost.data.partitions.manifest import is_partitioned
@@ -219,10 +227,7 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
         _refuse_options(options, path.name, (), "its manifest states the task")
         return Database.from_partitions(path, options.memory)
     if (path / "schema.toml").exists():
-        if options.links:
-            raise DataError(
-                f"{path.name}: schema.toml states the links, so --link has no use here; add a [[foreign_keys]] to it"
-            )
+        _check_links(path, options)
         return Database.from_folder(path, options.task, allow_outside=options.allow_outside, **options.reader())
     if is_popper(path):
         _refuse_options(options, path.name, options.beside_files())

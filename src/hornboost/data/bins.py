@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -31,11 +32,6 @@ class Bins(NamedTuple):
     def size(self) -> int:
         return int(self.low.size)
 
-    def places(self, most: int) -> NDArray[np.int64]:
-        """For each bin the one that it belongs to when they are put together to `most` or fewer."""
-        # by distinct values, not by rows: one that is repeated would be told from one of twice the weight
-        return np.arange(self.size) * min(most, self.size) // max(self.size, 1)
-
     def at_most(self, most: int) -> Bins:
         """The same values in no more than so many bins, each of about as many values.
 
@@ -44,7 +40,7 @@ class Bins(NamedTuple):
         """
         if self.size <= most:
             return self
-        starts = np.searchsorted(self.places(most), np.arange(most))
+        starts = bin_starts(self.size, most, float(self.low[0]), float(self.high[-1]))
         return Bins(self.low[starts], self.high[np.append(starts[1:], self.size) - 1])
 
     def number(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -56,6 +52,23 @@ class Bins(NamedTuple):
         """Each distinct value in a bin of its own; NaN is none."""
         distinct = ranks(values)[0]
         return cls(distinct, distinct)
+
+
+def bin_starts(size: int, most: int, first: float, last: float) -> NDArray[np.int64]:
+    """With which of so many distinct values, from the first to the last, each of at most so many bins begins.
+
+    Infinite ones have bins of their own, so that the largest and the smallest finite value are ends of bins.
+
+    >>> bin_starts(6, 3, 1.0, 9.0), bin_starts(6, 3, 1.0, math.inf)
+    (array([0, 2, 4]), array([0, 3, 5]))
+    """
+    # by distinct values, not by rows: one that is repeated would be told from one of twice the weight
+    before, after = int(math.isinf(first)), int(math.isinf(last))
+    if most <= before + after or size <= most:
+        before = after = 0
+    n, n_bins = size - before - after, min(most, size) - before - after
+    finite = np.searchsorted(np.arange(n) * n_bins // max(n, 1), np.arange(n_bins))
+    return np.concatenate([np.arange(before), before + finite, np.arange(size - after, size)])
 
 
 def most_each(sizes: Sequence[int], most: int) -> int:

@@ -353,6 +353,8 @@ class Trace:
             offsets=np.array([0, stop - start]),
             order=np.ascontiguousarray(reach.order[start:stop][::-1]),
             stops=NO_OFFSETS,
+            equal_columns=np.ascontiguousarray(reach.equal_columns[:, start:stop][:, ::-1]),
+            unequal_columns=np.ascontiguousarray(reach.unequal_columns[:, start:stop][:, ::-1]),
         )
         matrix, conditions = self.coverage.prepared(seat.group)
         first = kernels.first_row(np.zeros(1, np.int64), seat.feature, *backwards.edges, matrix, *conditions.arrays)

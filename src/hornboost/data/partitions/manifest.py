@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
-from hornboost.errors import DataError
+from hornboost.errors import DataError, HornBoostError
 
 NAME = "manifest.json"
 TARGET = "target.parquet"
@@ -121,7 +123,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         with path.open("rb") as file:
             content = file.read(CEILING)
-        parsed = json.loads(content)
+        parsed = json.loads(content, parse_constant=_no_number)
     except OSError as error:
         raise DataError(f"{path}: the manifest cannot be read ({error.strerror}); {AGAIN}") from None
     except (ValueError, RecursionError):
@@ -136,7 +138,20 @@ def read_manifest(folder: Path) -> Manifest:
         )
     if parsed.pop("checksum", None) != _digest(parsed):
         raise DataError(f"{path}: the checksum does not match, so the manifest was changed or damaged; {AGAIN}")
-    return _manifest_of(parsed["manifest"])
+    with understood(path):
+        found: Manifest = _typed(Manifest, parsed["manifest"], "manifest")
+        return found
+
+
+@contextmanager
+def understood(path: Path) -> Iterator[None]:
+    """Refuse in a sentence what cannot be what was written, although its checksum is right."""
+    try:
+        yield
+    except HornBoostError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError) as error:
+        raise DataError(f"{path}: the manifest's content is not valid ({error}); {AGAIN}") from None
 
 
 def is_partitioned(folder: Path) -> bool:
@@ -156,31 +171,25 @@ def refuse_partitions(folder: Path) -> None:
 
 def _digest(content: Any) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _manifest_of(plain: Mapping[str, Any]) -> Manifest:
-    known = {entry.name: plain[entry.name] for entry in fields(Manifest)}
-    return Manifest(
-        **known
-        | {
-            "tables": tuple(_table(table) for table in plain["tables"]),
-            "domains": tuple(DomainEntry(**domain) for domain in plain["domains"]),
-            "determined": tuple(tuple(places) for places in plain["determined"]),
-            "included": tuple(tuple(places) for places in plain["included"]),
-            "links": tuple(plain["links"]),
-            "files": {name: FileEntry(**entry) for name, entry in plain["files"].items()},
-        }
-    )
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"'{name}' is no number")
 
 
-def _table(plain: Mapping[str, Any]) -> TableEntry:
-    return TableEntry(
-        **{
-            **plain,
-            "columns": tuple(ColumnEntry(**column) for column in plain["columns"]),
-            "times": None if plain["times"] is None else ColumnEntry(**plain["times"]),
-            "parts": tuple(plain["parts"]),
-            "unique": tuple(plain["unique"]),
-        }
-    )
+def _typed(kind: Any, plain: Any, place: str) -> Any:
+    """A value of JSON as an annotation of the classes above says that it is."""
+    base, inner = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        types, given = get_type_hints(kind), _typed(dict, plain, place)
+        return kind(**{name: _typed(types[name], value, f"{place}.{name}") for name, value in given.items()})
+    if base is tuple:
+        return tuple(_typed(inner[0], value, f"{place}[{k}]") for k, value in enumerate(_typed(list, plain, place)))
+    if base is Mapping:
+        return {name: _typed(inner[1], value, f"{place}.{name}") for name, value in _typed(dict, plain, place).items()}
+    if base is UnionType:
+        return None if plain is None else _typed(inner[0], plain, place)
+    if kind is not Any and type(plain) is not kind:
+        raise TypeError(f"{place} is of type '{type(plain).__name__}'")
+    return plain

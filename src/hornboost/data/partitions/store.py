@@ -21,12 +21,14 @@ from hornboost.data.model_columns import ModelColumn
 from hornboost.data.partitions.examples import built_of
 from hornboost.data.partitions.manifest import (
     AGAIN,
+    NAME,
     TARGET,
     ColumnEntry,
     DomainEntry,
     Manifest,
     TableEntry,
     read_manifest,
+    understood,
 )
 from hornboost.data.partitions.plain import schema_of, task_of
 from hornboost.data.places import SharedRows
@@ -142,17 +144,18 @@ class PartitionStore:
         """The database with the rows of the target, and no rows of other tables."""
         from hornboost.data.database import Database
 
-        held = self._read(TARGET)
-        tables, domains = self._tables({self.target.table: held})
-        said = self.manifest.said
-        state = {
-            "_built": built_of(self.manifest.target, held, tables, domains, ()),
-            **{f"_{name}": tuple(said[name]) for name in ("inferred", "left_out", "warnings", "time_warnings")},
-            "_links": tuple(Link(**link) for link in self.manifest.links),
-            "_first_time": float(said["first_time"]),
-            "_class_type": self.manifest.target.get("class_type"),
-        }
-        return Database.stored_as(self, {**self._origin(), **state})
+        with understood(self.folder / NAME):
+            held = self._read(TARGET)
+            tables, domains = self._tables({self.target.table: held})
+            said = self.manifest.said
+            state = {
+                "_built": built_of(self.manifest.target, held, tables, domains, ()),
+                **{f"_{name}": tuple(said[name]) for name in ("inferred", "left_out", "warnings", "time_warnings")},
+                "_links": tuple(Link(**link) for link in self.manifest.links),
+                "_first_time": float(said["first_time"]),
+                "_class_type": self.manifest.target.get("class_type"),
+            }
+            return Database.stored_as(self, {**self._origin(), **state})
 
     def with_booleans(self, columns: Mapping[tuple[str, str], ModelColumn]) -> PartitionStore | None:
         """The folder with what a model knows as booleans spelled so, as 0 and 1 of SQLite; None where all are."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hornboost.data.bins import Bins
+from hornboost.data.bins import Bins, bin_starts
 from hornboost.data.domain import Domain
 from hornboost.data.table import Column, Table
 from hornboost.sql import partitions as statements
@@ -137,7 +137,9 @@ class Warehouse:
         """The distinct values of a numeric column, in rising order, put together to at most so many bins."""
         places = [self.place(table, column)]
         size = self.n_distinct(places)
-        starts = np.searchsorted(np.arange(size) * min(most, size) // max(size, 1), np.arange(min(most, size)))
+        if size == 0:
+            return Bins(np.empty(0), np.empty(0))
+        starts = bin_starts(size, most, *self._picked(places, np.array([0, size - 1])))
         low = self._picked(places, starts)
         high = low if size <= most else self._picked(places, np.append(starts[1:], size) - 1)
         return Bins(low, high)
