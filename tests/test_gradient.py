@@ -260,6 +260,13 @@ def test_where_the_loss_is_nearly_gone_smaller_gains_are_worth_a_round():
     assert tuning._best([0.7, 0.00069, *[0.0] * 9], 0.7) == 3
 
 
+def test_a_loss_of_numbers_that_has_fallen_far_is_not_nearly_gone():
+    """A hundredth of the variance is left; a tenth of that is worth further rounds."""
+    losses = [0.01 + 0.001 * max(0, 50 - n) / 50 for n in range(60)]
+    assert tuning._best(losses, 1.0) < 30
+    assert tuning._best(losses, 1.0, vanishes=False) > 45
+
+
 def test_with_few_rules_corrected_votes_are_tried_first():
     database = hb.datasets.bank(300, noise=0.1, seed=2).database()
     X, y = database.examples()

@@ -19,9 +19,11 @@ PLAIN, OTHER = Setting(3, 2), Setting(5, 2)
 class Scripted:
     """A descent whose held-out loss after each round is given."""
 
-    def __init__(self, curve: Callable[[int], float]) -> None:
+    def __init__(self, curve: Callable[[int], float], vanishes: bool = True) -> None:
         self.curve, self.round, self.scores = curve, 0, np.zeros(5)
-        self.loss = SimpleNamespace(offset=lambda *_: 0.0, mean=lambda *_: curve(self.round))
+        self.loss = SimpleNamespace(
+            offset=lambda *_: 0.0, mean=lambda *_: curve(self.round), curvature_vanishes=vanishes
+        )
         self.is_known, self.max_rules = False, np.inf
 
     def step(self) -> object:
@@ -182,6 +184,17 @@ def test_boosting_waits_ten_rounds_and_a_quarter_of_those_before(still: int, rou
         return 0.7 - 0.01 * min(n, 40) - (0.1 if n >= 40 + still else 0.0)
 
     assert tried([curve], most=100)[0].rounds == rounds
+
+
+def test_boosting_goes_on_while_the_loss_falls_slowly() -> None:
+    """After the first rounds each takes off less than is worth a rule, but many of them are."""
+
+    def curve(n: int) -> float:
+        return 0.7 - 0.02 * min(n, 10) - 0.00002 * n
+
+    trial, _ = tried([curve], most=200)
+    assert len(trial.losses) == 200
+    assert trial.rounds > 100
 
 
 def test_a_fold_in_which_no_clause_gains_is_left_as_it_is() -> None:

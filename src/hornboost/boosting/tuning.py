@@ -59,7 +59,8 @@ WORTH = 1e-3
 """The share of the loss before the first round that is too little to be worth further ones.
 
 Where the loss is nearly gone, a twentieth of what is left, but no less than a tenth of that share. Where examples are
-many, a tenth of these shares: they tell smaller differences apart, and want more rounds.
+many, a tenth of these shares: they tell smaller differences apart, and want more rounds. Of numbers never more than
+five times that share of what is left: there a loss that has fallen far is not nearly gone.
 """
 
 DONE = 5e-4
@@ -323,11 +324,12 @@ def tried(
             for fold in folds:
                 fold.boost(number)
             losses.append(_mean([fold.losses[number - 1] for fold in folds], folds))
-            rounds = _best(losses, start, worth)
+            rounds = _best(losses, start, worth, vanishes=folds[0].descent.loss.curvature_vanishes)
+            lowest = int(np.argmin(losses)) + 1
             if is_raced and best is not None and number > EARLY and _is_behind(losses, setting, best):
                 rounds, beside, is_given_up = number, best.loss_at(number), True
                 break
-            if number - rounds >= PATIENCE + (0.0 if setting.corrective else 0.25 * rounds):
+            if number - lowest >= PATIENCE + (0.0 if setting.corrective else 0.25 * lowest):
                 break
             if losses[-1] <= DONE * start or all(fold.is_over for fold in folds):
                 break
@@ -458,9 +460,9 @@ def _is_ahead(loss: float, other: float, setting: Setting, best: Trial) -> bool:
     return loss < other - lead * best.stake(other)
 
 
-def _best(losses: Sequence[float], start: float, worth: float = WORTH) -> int:
+def _best(losses: Sequence[float], start: float, worth: float = WORTH, *, vanishes: bool = True) -> int:
     """The fewest rounds after which the loss is smallest, but for what is not worth further ones."""
     curve = np.asarray(losses)
     least = float(curve.min())
-    enough = least + min(max(0.05 * least, 0.1 * worth * start), worth * start)
-    return int(np.argmax(curve <= max(enough, DONE * start))) + 1
+    spared = min(max(0.05 * least, 0.1 * worth * start), worth * start) if vanishes else worth * min(start, 5.0 * least)
+    return int(np.argmax(curve <= max(least + spared, DONE * start))) + 1
