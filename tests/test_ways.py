@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from random import Random
 
@@ -15,7 +16,7 @@ from hornboost.engine.joins import Chain
 from hornboost.engine.needs import Ways
 from hornboost.engine.partitioned import PartitionedEngine
 from hornboost.engine.tree import Join, Ref, path_text
-from hornboost.model.diagnosis import JoinsLeftOutWarning, NothingLearnedWarning
+from hornboost.model.diagnosis import JoinsLeftOutWarning, NothingLearnedWarning, WideJoinsWarning
 from hornboost.stopping import OUT_OF_TIME
 from test_partitioned_engine import look_around, walk
 
@@ -143,6 +144,25 @@ def test_joins_are_left_out_and_said_unless_a_depth_is_asked_for(
     )
     assert there.left_out_ == {**clf.left_out_, "rules of 3 joins": lacking}
     np.testing.assert_array_equal(there.predict_proba(X), clf.predict_proba(X))
+
+
+def test_a_depth_that_is_asked_for_is_warned_of_where_joins_lead_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 60
+    rows = pd.DataFrame({"id": range(n), "plot": np.arange(n) % 2, "y": np.arange(n) % 3 == 0, "v": np.arange(n) % 7})
+    plots = pd.DataFrame({"plot": [0, 1], "size": [1.0, 2.0]})
+    database = hb.Database.from_frames({"rows": rows, "plots": plots}, target="rows", key="id", label="y")
+    X, y = database.examples()
+    given = {"rounds": 1, "aggregates": False, "constants": False, "random_state": 0}
+    told = "max_depth=1 has every round look at 1,800 rows of rows.plot -> rows.plot, which takes long; leave it out"
+    for most, is_told in ((1_000, True), (10_000, False)):
+        monkeypatch.setattr(needs, "OF_ROWS", 0)
+        monkeypatch.setattr(needs, "MANY", most // needs.WIDER)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            hb.HornBoostClassifier(database, max_depth=1, **given).fit(X, y)
+        said = [str(one.message) for one in caught if one.category is WideJoinsWarning]
+        assert len(said) == is_told
+        assert all(one.startswith(told) for one in said)
 
 
 def test_of_many_wide_joins_the_widest_are_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from hornboost.engine import Visible
 from hornboost.engine.constants import checked_domains, nameable, recurring
 from hornboost.engine.needs import EVERY_WAY, Ways, affordable
 from hornboost.engine.negations import LEAST
-from hornboost.engine.paths import left_out, narrow
+from hornboost.engine.paths import left_out, narrow, wide
 from hornboost.errors import DataError, counted
 from hornboost.estimators.booster import Booster
 from hornboost.estimators.examples import Targets, Training
@@ -41,6 +41,7 @@ from hornboost.learners.problem import Problem
 from hornboost.logic.aggregate import FUNCTIONS
 from hornboost.logic.clause import Head
 from hornboost.model.checkpoint import Checkpoint
+from hornboost.model.diagnosis import warn_if_wide
 from hornboost.model.votes import Round, Vote
 from hornboost.stopping import NONE_BETTER, OUT_OF_TIME, check, in_part_of_the_time, learning, untimed
 
@@ -360,6 +361,8 @@ class GradientBooster(Booster):
     def _depths(self, problem: Problem) -> tuple[int, ...]:
         """How far rules may look: near, or as far as the farthest table is."""
         if not isinstance(self.max_depth, str):
+            with in_part_of_the_time(TRIALS), learning():
+                warn_if_wide(wide(problem.engine, min(NEAR, self.max_depth)), self.max_depth)
             return (self.max_depth,)
         found = problem.engine.graph.distances()
         farthest, near = self._farthest(), self._near()

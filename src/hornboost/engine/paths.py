@@ -26,6 +26,12 @@ def narrow(engine: Engine, depth: int) -> None:
     engine.follow(engine.ways.narrowed(np.array(list(_counts(engine, depth).values()), np.int64)))
 
 
+def wide(engine: Engine, depth: int) -> dict[str, int]:
+    """The joins from the examples that lead to more rows than are looked at where nothing is said, and how many."""
+    most = affordable(engine.database).reached
+    return {_where(engine, joins): count for joins, count in _counts(engine, depth).items() if count > most}
+
+
 def left_out(engine: Engine, depth: int) -> dict[str, str]:
     """The joins from the examples, up to so many after each other, that lead to too many rows, and how many."""
     found: dict[str, str] = {}
@@ -33,8 +39,7 @@ def left_out(engine: Engine, depth: int) -> dict[str, str]:
     for joins, count in counts.items():
         before = max((counts[joins[:k]] for k in range(1, len(joins))), default=0)
         if before <= engine.ways.held and count > engine.ways.held:
-            assert joins[0].source is not None
-            where = f"{engine.examples.name}.{joins[0].source.column} -> {path_text(joins)}"
+            where = _where(engine, joins)
             if count > alone:
                 found[where] = f"{count:,} rows are too many to look at for each rule"
             elif count > engine.ways.reached:
@@ -42,6 +47,11 @@ def left_out(engine: Engine, depth: int) -> dict[str, str]:
             elif len(joins) < depth:
                 found[where] = f"{count:,} rows are too many to go on from for each rule"
     return {where: f"{why}; set max_depth to do so all the same" for where, why in found.items()}
+
+
+def _where(engine: Engine, joins: tuple[Join, ...]) -> str:
+    assert joins[0].source is not None
+    return f"{engine.examples.name}.{joins[0].source.column} -> {path_text(joins)}"
 
 
 def _counts(engine: Engine, depth: int) -> dict[tuple[Join, ...], int]:

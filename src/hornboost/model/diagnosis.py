@@ -13,6 +13,7 @@ from hornboost.data.table import Column
 from hornboost.engine import Engine
 from hornboost.engine.needs import EVERY_WAY
 from hornboost.engine.paths import left_out
+from hornboost.errors import counted
 from hornboost.learners.problem import Problem
 from hornboost.model.ensemble import Ensemble
 
@@ -26,6 +27,10 @@ class UnreachedWarning(UserWarning):
 
 class JoinsLeftOutWarning(UserWarning):
     """A model was learned without joins that do not fit into the memory."""
+
+
+class WideJoinsWarning(UserWarning):
+    """A fit takes long because of joins that are followed only since a depth was asked for."""
 
 
 class Ends(NamedTuple):
@@ -141,6 +146,19 @@ def warn_if_refused(engine: Engine) -> None:
     """Say once in a fit that the model was learned without some joins."""
     if engine.refused:
         warnings.warn(f"{about_refused(engine)} (see refused_)", JoinsLeftOutWarning, stacklevel=5)
+
+
+def warn_if_wide(found: Mapping[str, int], max_depth: int) -> None:
+    """Say once in a fit why it takes long."""
+    if found:
+        where, count = max(found.items(), key=lambda item: item[1])
+        others = f" (and {counted(len(found) - 1, 'other join')})" if len(found) > 1 else ""
+        warnings.warn(
+            f"max_depth={max_depth} has every round look at {count:,} rows of {where}{others}, which takes long; leave "
+            "it out, and such joins are not followed, or declare the column nominal",
+            WideJoinsWarning,
+            stacklevel=5,
+        )
 
 
 def warn_if_unreached(missed: Mapping[str, str], target: str, max_depth: int) -> None:
