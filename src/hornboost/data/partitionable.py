@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hornboost.data.bins import MAX_BINS
 from hornboost.data.built import Built
+from hornboost.data.partitions.writer import DEPTH, SMALL_TABLE
 from hornboost.data.places import Places, SharedRows
 from hornboost.data.table import Table
 from hornboost.errors import DataError
@@ -95,9 +97,9 @@ class Partitionable:
         folder: str | Path,
         partitions: int,
         *,
-        depth: int = 2,
-        small_table: int = 10_000,
-        max_bins: int = 65_536,
+        depth: int = DEPTH,
+        small_table: int = SMALL_TABLE,
+        max_bins: int = MAX_BINS,
         overwrite: bool = False,
     ) -> Database:
         """Write the database in partitions: some of the examples each, with every row that they reach.

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from hornboost.data.database import Database
 
 DEPTH = 2
+"""Joins from an example up to which its part holds the rows."""
+
 SMALL_TABLE = 10_000
 """Rows of a table up to which every part holds all of it."""
 
