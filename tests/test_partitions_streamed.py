@@ -128,7 +128,7 @@ def test_what_is_being_done_is_told(tmp_path: Path) -> None:
     hb.datasets.bank(60, transactions=3, seed=0).write(tmp_path / "bank")
     read, heard = streamed_reader(str(tmp_path / "bank"), TaskOptions()), []
     assert read is not None
-    partition_streamed(read, tmp_path / "parts", 10**9, told=lambda *told: heard.append(told), **SIZES)
+    partition_streamed(read, tmp_path / "parts", 10**9, progress=lambda *step: heard.append(step), **SIZES)
     stages = list(dict.fromkeys(what for what, _, _ in heard))
     assert stages == ["looking at the columns", "reading tables", "following keys", "writing partitions"]
     for stage in stages:

@@ -57,8 +57,8 @@ def partition(
         if read is None:
             made = open_task(source, options).partition(output, overwrite=overwrite, **sizes)
         else:
-            with stage_progress() as told:
-                partition_streamed(read, output, limit, overwrite, told, **sizes)
+            with stage_progress() as progress:
+                partition_streamed(read, output, limit, overwrite, progress, **sizes)
             made = Database.from_partitions(output)
             say_what_was_read(made)
     assert made.stored is not None
