@@ -31,7 +31,7 @@ from hornboost.data.partitions.manifest import (
 from hornboost.data.partitions.plain import schema_of, task_of
 from hornboost.data.places import SharedRows
 from hornboost.data.table import Column, Table
-from hornboost.errors import DataError
+from hornboost.errors import DataError, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +95,7 @@ class PartitionStore:
         if max_depth > self.depth:
             raise DataError(
                 f"{self.folder.name}: max_depth={max_depth} goes further than the partitions, which hold the rows "
-                f"within {self.depth} join{'s' * (self.depth > 1)}; set max_depth={self.depth}, or partition the "
+                f"within {counted(self.depth, 'join')}; set max_depth={self.depth}, or partition the "
                 f"source with depth={max_depth}"
             )
         if max_bins != self.max_bins and self._has_bins():
