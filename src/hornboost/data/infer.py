@@ -384,7 +384,8 @@ class _Inference:
             if name in GENERIC or not (keys or _is_id(places[0][1])):
                 continue
             if not keys and CALENDAR.fullmatch(name) and {self.types[place] for place in places} == {"numeric"}:
-                self.notes.append(f"{', '.join(map('.'.join, places))} tells a time by its name: numeric, and no key")
+                listed = ", ".join(map(".".join, places))
+                self.notes.append(f"{listed}: the name says that this is a time, so it is numeric and not a key")
                 continue
             alike = [place for place in places if place in keys or self._overlap(place, (keys or places)[0])]
             for place in alike:
