@@ -417,8 +417,9 @@ def test_partitions_are_opened_within_the_time_limit_of_a_fit(
     plain = DaskParts.open
     monkeypatch.setattr(DaskParts, "open", lambda self, told: (opened.append(None), plain(self, told))[1])
     options = ["-o", tmp_path / "m.json", "--estimator", "c2rib", "--dask", client.scheduler.address]
-    assert run("fit", folder, *options, "--time-limit", 60)[0] == 0
-    assert not opened
+    for limit in (["--time-limit", 60], ["--set", "time_limit=60"]):
+        assert run("fit", folder, *options, *limit)[0] == 0
+        assert not opened
     assert run("fit", folder, *options)[0] == 0
     assert opened
 
