@@ -379,6 +379,9 @@ def test_what_cannot_work_is_refused_in_a_sentence(
         fitted(hb.C2RIBClassifier(), whole, client=client)
     with pytest.raises(DataError, match=r"'client' is of type 'str'; pass a dask\.distributed\.Client"):
         fitted(hb.C2RIBClassifier(), divided, client="tcp://nowhere")
+    limited = hb.Database.from_partitions(divided.stored.folder, memory_limit="1GB")  # type: ignore[union-attr]
+    with pytest.raises(DataError, match="from_partitions: memory_limit is for partitions that this process opens"):
+        limited.on(client)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(DataError, match=r"pip install 'hornboost\[dask\]'"):
         fitted(hb.C2RIBClassifier(), divided, client=client)

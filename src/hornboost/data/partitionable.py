@@ -233,6 +233,11 @@ class Partitionable:
                 "the rows of this database are not in partitions, which workers could work on; write it with "
                 "db.partition(DIR, partitions=N) or 'hornboost partition', and read Database.from_partitions(DIR)"
             )
+        if self._memory_limit is not None:
+            raise DataError(
+                "from_partitions: memory_limit is for partitions that this process opens; workers keep theirs open, so "
+                "leave it out, or work without them"
+            )
         with self._lock:
             if self._on is None or self._on[0] is not client:
                 self._on = client, self.in_parts(DaskParts(client, parts.openers), self._places)
