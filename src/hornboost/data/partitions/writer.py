@@ -171,7 +171,7 @@ class _Writer:
             "said": {
                 "inferred": list(database.inferred),
                 "left_out": list(database.left_out),
-                "warnings": list(database._warnings),
+                "warnings": list(database.reading_warnings),
                 "time_warnings": list(database.time_warnings),
                 "first_time": str(database.first_time),
             },
