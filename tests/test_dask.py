@@ -381,6 +381,9 @@ def test_what_cannot_work_is_refused_in_a_sentence(
         fitted(hb.C2RIBClassifier(), whole, client=client)
     with pytest.raises(DataError, match=r"'client' is of type 'str'; pass a dask\.distributed\.Client"):
         fitted(hb.C2RIBClassifier(), divided, client="tcp://nowhere")
+    limited = hb.Database.from_partitions(divided.stored.folder, memory_limit="1GB")  # type: ignore[union-attr]
+    with pytest.raises(DataError, match="from_partitions: memory_limit is for partitions that this process opens"):
+        limited.on(client)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(DataError, match=r"pip install 'hornboost\[dask\]'"):
         fitted(hb.C2RIBClassifier(), divided, client=client)
@@ -446,8 +449,9 @@ def test_partitions_are_opened_within_the_time_limit_of_a_fit(
     plain = DaskParts.open
     monkeypatch.setattr(DaskParts, "open", lambda self, told: (opened.append(None), plain(self, told))[1])
     options = ["-o", tmp_path / "m.json", "--estimator", "c2rib", "--dask", client.scheduler.address]
-    assert run("fit", folder, *options, "--time-limit", 60)[0] == 0
-    assert not opened
+    for limit in (["--time-limit", 60], ["--set", "time_limit=60"]):
+        assert run("fit", folder, *options, *limit)[0] == 0
+        assert not opened
     assert run("fit", folder, *options)[0] == 0
     assert opened
 

@@ -449,3 +449,21 @@ def test_a_fit_warns_of_numbers_that_are_read_as_text_and_the_command_tells_it_o
         hb.C2RIBClassifier(db, rounds=1).fit(*db.examples())
     told = run("fit", tmp_path, "--target", "t", "--label", "y", "--rounds", "2", "-o", tmp_path / "m.json").err
     assert told.count(message) == 1
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        hb.HornBoostClassifier(rounds=1, aggregates=False),
+        hb.HornBoostClassifier(rounds=1),
+        hb.C2RIBClassifier(rounds=1),
+        hb.KBSClassifier(rounds=1),
+        hb.MLynxClassifier(max_length=1),
+    ],
+)
+def test_a_warning_about_reading_is_one_about_the_line_that_fits(learner: Any) -> None:
+    rows = pd.DataFrame({"id": range(60), "y": ["n", "y"] * 30, "w": [*map(str, range(59)), "-"]})
+    db = hb.Database.from_frames({"t": rows}, target="t", key="id", label="y")
+    with pytest.warns(ReadingWarning) as caught:
+        learner.set_params(database=db, random_state=0).fit(*db.examples())
+    assert {warning.filename for warning in caught if warning.category is ReadingWarning} == {__file__}

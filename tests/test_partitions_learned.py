@@ -103,6 +103,22 @@ def test_rows_that_join_nothing_are_divided_too(tmp_path: Path) -> None:
     assert learned(LEARNERS["c2rib"], made, X, y, tmp_path / "model.json") == expected
 
 
+def test_a_memory_limit_of_predict_is_one_and_is_for_partitions(run: Any, school: hb.Database, tmp_path: Path) -> None:
+    hb.C2RIBClassifier(school, rounds=2, random_state=0).fit(*school.examples()).save(tmp_path / "model.json")
+    school.partition(tmp_path / "parts", 2)
+    hb.datasets.trains(20, seed=0).write(tmp_path / "plain")
+    for source in (tmp_path / "parts", tmp_path / "plain"):
+        done = run("predict", tmp_path / "model.json", source, "--memory", "nonsense")
+        assert done.code == 1
+        assert "--memory: 'nonsense' is no amount of memory; write for example 4GB" in done.err
+    (tmp_path / "one.csv").write_text("id,y\n1,a\n2,b\n")
+    for source in (tmp_path / "plain", tmp_path / "one.csv", "postgresql://nowhere/x"):
+        done = run("predict", tmp_path / "model.json", source, "--memory", "1GB")
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert "--memory is for a folder of partitions, and this source is none; leave it out" in done.err
+    assert run("predict", tmp_path / "model.json", tmp_path / "parts", "--memory", "1GB").code == 0
+
+
 def test_a_learner_goes_no_further_than_the_partitions(school: hb.Database, tmp_path: Path) -> None:
     made = school.partition(tmp_path / "parts", 2, depth=1, small_table=0, max_bins=10)
     X, y = school.examples()

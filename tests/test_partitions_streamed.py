@@ -25,7 +25,8 @@ from hornboost.data.partitions import raw
 from hornboost.data.partitions.spool import Spool
 from hornboost.data.partitions.streamed import partition_streamed
 from hornboost.data.readers.folder import ParquetSource
-from hornboost.errors import DataError
+from hornboost.data.value_counts import count_values
+from hornboost.errors import DataError, ReadingWarning
 from hornboost.memory import bytes_of
 from postgres import start_postgres
 
@@ -128,7 +129,7 @@ def test_what_is_being_done_is_told(tmp_path: Path) -> None:
     hb.datasets.bank(60, transactions=3, seed=0).write(tmp_path / "bank")
     read, heard = streamed_reader(str(tmp_path / "bank"), TaskOptions()), []
     assert read is not None
-    partition_streamed(read, tmp_path / "parts", 10**9, told=lambda *told: heard.append(told), **SIZES)
+    partition_streamed(read, tmp_path / "parts", 10**9, progress=lambda *step: heard.append(step), **SIZES)
     stages = list(dict.fromkeys(what for what, _, _ in heard))
     assert stages == ["looking at the columns", "reading tables", "following keys", "writing partitions"]
     for stage in stages:
@@ -198,6 +199,71 @@ def test_columns_of_every_type_and_tables_without_rows_are_read_alike(tmp_path: 
     pq.write_table(pa.table({"id": pa.array([], pa.int64()), "x": pa.array([], pa.string())}), source / "n.parquet")
     (source / "o o.csv").write_text("id,x\n")
     check_same(str(source), TaskOptions(target="t", label="y"), tmp_path / "made")
+
+
+def doubtful(folder: Path, suffix: str = "csv") -> Path:
+    """A table with columns that are nearly numbers, dates or keys, whose odd cells come late."""
+    folder.mkdir()
+    t = pd.DataFrame({"id": range(60), "y": ["n", "y"] * 30})
+    rows = range(300)
+    visit = pd.DataFrame(
+        {
+            "visit_id": [100 if k == 299 else k for k in rows],
+            "id": [k % 60 for k in rows],
+            "cost": ["-" if k in (150, 151) else f"{k % 90 / 4}" for k in rows],
+            "weight": ["heavy" if k % 30 == 29 else f"{k % 7}" for k in rows],
+            "paid": [f"0{1 + k % 9}/0{1 + k % 8}/2024" for k in rows],
+            "sent": ["soon" if k == 200 else f"2024-03-{1 + k % 28:02}" for k in rows],
+        }
+    )
+    for name, frame in {"t": t, "visit": visit}.items():
+        getattr(frame, f"to_{suffix}")(folder / f"{name}.{suffix}", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("suffix", ["csv", "semicolons", "parquet"])
+def test_partitions_keep_what_is_doubtful_about_how_rows_were_read(suffix: str, tmp_path: Path) -> None:
+    source = str(doubtful(tmp_path / "source", "parquet" if suffix == "parquet" else "csv"))
+    if suffix == "semicolons":
+        text = (tmp_path / "source" / "visit.csv").read_text().replace(",", ";").replace(".", ",")
+        (tmp_path / "source" / "visit.csv").write_text(text)
+    options = TaskOptions(target="t", label="y", types={"visit.weight": "numeric"})
+    (tmp_path / "made").mkdir()
+    check_same(source, options, tmp_path / "made")
+    said = open_source(source, options).reading_warnings
+    for sentence in (
+        "visit.weight: 10 of 300 values are no numbers and count as missing, such as 'heavy' in row 30",
+        "visit.cost is read as text, because row 151 holds '-', where 298 of 300 values are numbers",
+        "visit.paid looks like dates, such as '01/01/2024', but is read as text, because whether the day or the month",
+        "visit.sent looks like dates, such as '2024-03-01', but is read as text, because row 201 holds 'soon'",
+        "visit.visit_id would be the primary key, but 1 of its values stands in several of 300 rows, such as '100'",
+    ):
+        assert any(one.startswith(sentence) for one in said), sentence
+    for made in ("loaded", "streamed"):
+        parts = hb.Database.from_partitions(tmp_path / "made" / made)
+        assert parts.reading_warnings == said
+        with pytest.warns(ReadingWarning, match="visit.cost is read as text"):
+            hb.C2RIBClassifier(parts, rounds=1, max_bins=30, random_state=0).fit(*parts.examples())
+
+
+def test_values_are_counted_in_batches_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hornboost.data.value_counts.MERGED", 8)
+    rng = np.random.default_rng(0)
+    words = [None if k % 11 == 0 else str(number) for k, number in enumerate(rng.integers(0, 60, 500))]
+    found = count_values([pa.chunked_array([words[start : start + 7]], pa.string()) for start in range(0, 500, 7)])
+    assert found.values.to_pylist() == [word for word in dict.fromkeys(words) if word is not None]
+    assert found.counts.tolist() == [words.count(word) for word in found.values.to_pylist()]
+    assert found.first.tolist() == [words.index(word) for word in found.values.to_pylist()]
+    assert found.missing == words.count(None)
+
+
+def test_the_command_tells_what_is_doubtful_where_it_partitions_and_where_it_learns(run: Any, tmp_path: Path) -> None:
+    source, folder = doubtful(tmp_path / "source"), tmp_path / "parts"
+    made = run("partition", source, "-o", folder, "--target", "t", "--label", "y", "--partitions", 2)
+    learned = run("fit", folder, "-o", tmp_path / "model.json", "--estimator", "c2rib", "--rounds", 1)
+    for done in (made, learned):
+        assert done.code == 0
+        assert done.err.count("visit.cost is read as text, because row 151 holds '-'") == 1
 
 
 def test_nothing_of_a_parquet_file_stays_in_memory_when_its_rows_went_by(tmp_path: Path) -> None:

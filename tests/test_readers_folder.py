@@ -361,7 +361,10 @@ def test_numbers_that_tell_a_time_by_their_name_are_no_keys_unless_a_table_lists
     train, car = f"train,{column},direction\n1,7,e\n2,8,w\n", f"train,{column},load\n1,7,3\n1,7,4\n2,8,3\n"
     db = Database.from_folder(inferred(tmp_path, car__csv=car, train__csv=train), target="train", label="direction")
     assert db.tables["car"].columns[column].kind == "numeric"
-    assert f"car.{column}, train.{column} tells a time by its name: numeric, and no key" in db.inferred
+    assert (
+        f"car.{column}, train.{column}: the name says that this is a time, so it is numeric and not a key"
+        in db.inferred
+    )
     (tmp_path / "times.csv").write_text(f"{column},season\n7,dry\n8,wet\n9,dry\n")
     db = Database.from_folder(tmp_path, target="train", label="direction")
     assert db.tables["car"].columns[column].kind == "key"

@@ -17,14 +17,19 @@ import pandas as pd
 import pytest
 
 import hornboost as hb
+from hornboost.data.describe import type_name
+from hornboost.engine import covers
 from hornboost.errors import ModelError
 from hornboost.logic import clause as logic
+from hornboost.logic.aggregate import KeyStep
 from hornboost.logic.clause import Clause, Head, Literal
 from hornboost.logic.moment import moment_text
 from hornboost.model.ensemble import Ensemble, Rule
 from hornboost.model.file import SavedModel, saved_schema
-from hornboost.model.sql import model_to_sql
+from hornboost.model.sql import ensemble_to_sql, model_to_sql
+from hornboost.sql.columns import ColumnType
 from hornboost.sql.dialects import DIALECTS
+from hornboost.sql.times import TableTimes
 from postgres import start_postgres
 
 Run = Callable[[str], list[tuple[Any, ...]]]
@@ -558,6 +563,68 @@ def test_duckdb_reads_dates_that_are_text_as_python_does(form: str, suffix: str,
         connection.register("t", t)
         connection.register("c", c)
         check(database, lambda statement: connection.execute(statement).fetchall(), "duckdb")
+
+
+@pytest.mark.parametrize("word", ["", "NA", "?", "null"])
+@pytest.mark.parametrize("suffix", ["", "Z", "+05:00"])
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S.%f"])
+def test_duckdb_reads_times_that_are_text_as_python_does(form: str, suffix: str, word: str, tmp_path: Path) -> None:
+    suffix = suffix if "%H" in form else ""
+
+    def written(days: np.ndarray) -> list[str]:
+        when = pd.Timestamp("1650-01-01 10:00:00.000250") + pd.to_timedelta(days, unit="D")
+        return [word if k % 9 == 4 else f"{moment.strftime(form)}{suffix}" for k, moment in enumerate(when)]
+
+    ids, rows = np.arange(30), np.arange(200)
+    t = pd.DataFrame({"id": ids, "at": written(ids % 4 + 3), "label": ["yes", "no"] * 15})
+    c = pd.DataFrame({"ref": rows % 30, "when": written(rows % 7), "known": written(rows % 5), "k": rows % 3})
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'America/New_York'")
+        for name, frame in {"t": t, "c": c}.items():
+            frame.to_csv(tmp_path / f"{name}.csv", index=False)
+            connection.register(name, frame)
+        database = hb.Database.from_folder(
+            tmp_path,
+            target="t",
+            key="id",
+            label="label",
+            positive="yes",
+            foreign_keys=[("c.ref", "t.id")],
+            types={"c.k": "nominal"},
+            times={"t": "at", "c": "when"},
+            known_later={"c": {"known": ["k"]}},
+        )
+        for as_of in (None, "1650-01-07"):
+            X, _ = database.examples(labelled=None, as_of=as_of)
+            for clause in dated_clauses():
+                text = dated_statement(database, clause, as_of)
+                covered = {row[0] for row in connection.execute(text).fetchall() if row[-2] > 0}
+                expected = set(X["id"][covers(database, clause, database.encode(X))])
+                assert 0 < len(expected) < len(X), str(clause)
+                assert covered == expected, (str(clause), as_of, text)
+
+
+def dated_clauses() -> list[Clause]:
+    joined = ['c(ref=I, k="1", age<=2d)', "c(ref=I, age<=1d)", "c(ref=I, age>=5d)", 'c(ref=I, k="2", age>=3d)']
+    grouped = ["count(c)>=5", "count(c where age<=2d)>=2", "max(c.age)>=5d", 'last(c.k)="2"']
+    bodies = [f"t(id=I), {body}" for body in joined] + [f"t(id=I, {body})" for body in grouped]
+    return [Clause.parse(f'label="yes" :- {body}.') for body in bodies]
+
+
+def dated_statement(database: hb.Database, clause: Clause, as_of: str | None) -> str:
+    tables = database.tables.values()
+    columns = [(table.name, column) for table in tables for column in (*table.columns.values(), table.times)]
+    return ensemble_to_sql(
+        Ensemble(("no", "yes"), (Rule(clause, (1.0,)),), (0.0,)),
+        database.target,
+        "duckdb",
+        probability=False,
+        columns=["id", "at", "label"],
+        types={(table, column.name): ColumnType(type_name(column), column.stored) for table, column in columns},
+        routes={"c": (KeyStep("id", "c", "ref"),)},
+        times={table.name: TableTimes(table.times.name, table.age, table.late) for table in tables},
+        as_of=as_of,
+    )
 
 
 def test_a_text_with_the_character_nul_is_compared_or_refused() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from types import FrameType
 
 
 class HornBoostError(Exception):
@@ -40,6 +43,20 @@ class ModelError(HornBoostError, ValueError):
 
 class ReadingWarning(UserWarning):
     """Something in the data was read in a way that may not be meant, such as numbers as text for a single cell."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's that called the package: how many calls lie between differs between estimators."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_ours(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether a function is of the package, or a decorator of others around one."""
+    module = str(frame.f_globals.get("__name__"))
+    return module.partition(".")[0] == "hornboost" or module in ("sklearn.base", "contextlib")
 
 
 class LimitError(HornBoostError):

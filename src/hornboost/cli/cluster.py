@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hornboost.cli.output import note
 from hornboost.cli.progress import stage_progress
-from hornboost.errors import DataError
+from hornboost.errors import DataError, counted
 
 if TYPE_CHECKING:
     from hornboost.data import Database
@@ -63,7 +63,7 @@ def working_on(database: Database, cluster: Cluster, is_limited: bool = False) -
         )
     with _client(cluster) as client:
         n = len(client.scheduler_info(n_workers=-1)["workers"])
-        note(f"{'1 worker' if n == 1 else f'{n} workers'}; dashboard: {client.dashboard_link}")
+        note(f"{counted(n, 'worker')}; dashboard: {client.dashboard_link}")
         there = database.on(client)
         if n and not is_limited:
             with stage_progress() as told:

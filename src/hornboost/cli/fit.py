@@ -13,7 +13,7 @@ import typer
 
 from hornboost.cli import options as shared
 from hornboost.cli.cluster import Cluster, working_on
-from hornboost.cli.learner import Learner, make_estimator
+from hornboost.cli.learner import Learner, make_estimator, settings_of
 from hornboost.cli.output import check_output, note, show_json, show_rounds
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import HornBoostError, ModelError, counted
@@ -45,11 +45,12 @@ def fit(
     from hornboost.cli.source import open_task
     from hornboost.data.doubts import likely_identifiers
 
-    checkpoints: list[str | Path] = [*([] if checkpoint is None else [checkpoint]), *_checkpoint(wanted.settings)]
+    settings = settings_of(wanted, checkpoint)
+    checkpoints = [Path(place) for place in (checkpoint, settings.get("checkpoint")) if isinstance(place, str | Path)]
     check_output(output, source, *checkpoints)
     with ExitStack() as closing:
         with _no_model_written(checkpoints):
-            is_limited = wanted.time_limit is not None
+            is_limited = settings.get("time_limit", wanted.time_limit) is not None
             database = closing.enter_context(working_on(open_task(source, options), cluster, is_limited))
             show_rounds(database.parts is not None)
             X, y, behind = examples(database)
@@ -77,12 +78,12 @@ def fit(
 
 
 @contextmanager
-def _no_model_written(checkpoints: Sequence[str | Path]) -> Iterator[None]:
+def _no_model_written(checkpoints: Sequence[Path]) -> Iterator[None]:
     """Say what Ctrl-C means before there is a model."""
     try:
         yield
     except KeyboardInterrupt:
-        kept = next((place for place in checkpoints if Path(place).exists()), None)
+        kept = next((place for place in checkpoints if place.exists()), None)
         what = "nothing was written"
         if kept is not None:
             what = f"{kept} holds what was found so far, and the same command continues from there"
@@ -113,10 +114,6 @@ def _fit_and_save(learner: Any, X: Any, y: Any, output: Path) -> bool:
             raise
         interrupted = True
     return interrupted
-
-
-def _checkpoint(settings: Sequence[str]) -> list[str]:
-    return [text.partition("=")[2] for text in settings if text.startswith("checkpoint=")]
 
 
 def examples(database: Database) -> tuple[Any, Any, Database]:

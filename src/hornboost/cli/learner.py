@@ -58,19 +58,55 @@ class Learner(NamedTuple):
 
 def make_estimator(learner: Learner, database: Database | None, checkpoint: Path | None = None) -> Any:
     """The unfitted estimator, with the parameters it has."""
-    import hornboost
-
-    name = learner.name
-    if name not in ESTIMATORS:
-        raise DataError(f"there is no estimator '{name}'{did_you_mean(name, ESTIMATORS)}")
-    class_name, fixed = _class_of(name, database)
-    try:
-        estimator = getattr(hornboost, class_name)()
-    except AttributeError:
-        raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
+    estimator, fixed = _plain(learner.name, database)
     known = estimator.get_params(deep=False)
-    wanted: dict[str, Any] = {**fixed, "database": database, "random_state": learner.seed or 0}
-    asked = {
+    given = {parameter: value for parameter, value in _options(learner, checkpoint).items() if value is not None}
+    for parameter in given:
+        if parameter not in known:
+            way_out = "; take --estimator c2rib, or leave it out" if parameter == "features" else "; leave it out"
+            raise _unknown(learner.name, parameter, database, way_out)
+    settings = settings_of(learner, checkpoint)
+    for parameter in settings:
+        if parameter not in known:
+            raise _unknown(learner.name, parameter, database, did_you_mean(parameter, known))
+        if parameter in NOT_SETTABLE:
+            raise DataError(f"--set: the parameter '{parameter}' has no value that can be written; leave it out")
+    wanted = {**fixed, "database": database, "random_state": learner.seed or 0, **given, **settings}
+    estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
+    try:
+        estimator._validate_params()
+    except ValueError as error:
+        raise DataError(" ".join(str(error).split())) from None
+    idle: frozenset[str] = getattr(estimator, "_idle_parameters", frozenset)()
+    for parameter in settings:
+        if parameter in idle:
+            raise DataError(
+                f"--set: '{parameter}' has no effect with the other parameters as they are; set what it goes with, or "
+                "leave it out"
+            )
+    return estimator
+
+
+def settings_of(learner: Learner, checkpoint: Path | None = None) -> dict[str, Any]:
+    """The parameters that `--set` gives, none of them twice, or by an option as well."""
+    options = {**_options(learner, checkpoint), "features": learner.features, "random_state": learner.seed}
+    found: dict[str, Any] = {}
+    for text in learner.settings:
+        parameter, equals, value = text.partition("=")
+        if not equals:
+            raise DataError(f"--set: '{text}' is not of the form name=value")
+        if options.get(parameter) is not None:
+            option = OPTIONS.get(parameter, parameter.replace("_", "-"))
+            raise DataError(f"--{option} and --set {parameter} both give '{parameter}'; leave one of them out")
+        if parameter in found:
+            raise DataError(f"--set gives '{parameter}' twice; leave one of them out")
+        found[parameter] = _value(value)
+    return found
+
+
+def _options(learner: Learner, checkpoint: Path | None) -> dict[str, Any]:
+    """The parameters that have options of their own, None where the option is not given."""
+    return {
         "rounds": learner.rounds,
         "features": None if learner.features == "none" else learner.features,
         "max_depth": learner.max_depth,
@@ -80,47 +116,25 @@ def make_estimator(learner: Learner, database: Database | None, checkpoint: Path
         "time_limit": learner.time_limit,
         "checkpoint": checkpoint,
     }
-    wanted |= {parameter: value for parameter, value in asked.items() if value is not None}
-    for parameter, value in asked.items():
-        if value is not None and parameter not in known:
-            way_out = "take --estimator c2rib, or leave it out" if parameter == "features" else "leave it out"
-            raise DataError(
-                _of_the_other_task(name, parameter, database)
-                or f"the estimator '{name}' has no parameter '{parameter}'; {way_out}"
-            )
-    options = {**asked, "features": learner.features, "random_state": learner.seed}
-    is_set: set[str] = set()
-    for text in learner.settings:
-        parameter, equals, value = text.partition("=")
-        if not equals:
-            raise DataError(f"--set: '{text}' is not of the form name=value")
-        if parameter not in known:
-            raise DataError(
-                _of_the_other_task(name, parameter, database)
-                or f"the estimator '{name}' has no parameter '{parameter}'{did_you_mean(parameter, known)}"
-            )
-        if options.get(parameter) is not None:
-            option = OPTIONS.get(parameter, parameter.replace("_", "-"))
-            raise DataError(f"--{option} and --set {parameter} both give '{parameter}'; leave one of them out")
-        if parameter in is_set:
-            raise DataError(f"--set gives '{parameter}' twice; leave one of them out")
-        is_set.add(parameter)
-        if parameter in NOT_SETTABLE:
-            raise DataError(f"--set: the parameter '{parameter}' has no value that can be written; leave it out")
-        wanted[parameter] = _value(value)
-    estimator.set_params(**{parameter: value for parameter, value in wanted.items() if parameter in known})
+
+
+def _plain(name: str, database: Database | None) -> tuple[Any, dict[str, Any]]:
+    """The estimator with this name as it comes, and the parameters that make it learn rules."""
+    import hornboost
+
+    if name not in ESTIMATORS:
+        raise DataError(f"there is no estimator '{name}'{did_you_mean(name, ESTIMATORS)}")
+    class_name, fixed = _class_of(name, database)
     try:
-        estimator._validate_params()
-    except ValueError as error:
-        raise DataError(" ".join(str(error).split())) from None
-    idle: frozenset[str] = getattr(estimator, "_idle_parameters", frozenset)()
-    for parameter in (text.partition("=")[0] for text in learner.settings):
-        if parameter in idle:
-            raise DataError(
-                f"--set: '{parameter}' has no effect with the other parameters as they are; set what it goes with, or "
-                "leave it out"
-            )
-    return estimator
+        return getattr(hornboost, class_name)(), fixed
+    except AttributeError:
+        raise DataError(f"this version of HornBoost has no estimator '{name}'; choose another") from None
+
+
+def _unknown(name: str, parameter: str, database: Database | None, way_out: str) -> DataError:
+    """The error about a parameter that an estimator does not have."""
+    problem = f"the estimator '{name}' has no parameter '{parameter}'{way_out}"
+    return DataError(_of_the_other_task(name, parameter, database) or problem)
 
 
 def _class_of(name: str, database: Database | None) -> tuple[str, dict[str, Any]]:

@@ -146,7 +146,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         help="The memory to use, as in 4GB, instead of 80 % of what there is; joins that do not fit are left out. "
-        "Workers take as much each.",
+        "Each worker may use as much.",
     ),
 ]
 TimeLimit = Annotated[

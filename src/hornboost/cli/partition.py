@@ -12,6 +12,8 @@ from hornboost.cli.interrupt import tidy_on_sigterm
 from hornboost.cli.output import note
 from hornboost.cli.progress import stage_progress
 from hornboost.cli.source import TaskOptions
+from hornboost.data.bins import MAX_BINS
+from hornboost.data.partitions.writer import DEPTH, SMALL_TABLE
 from hornboost.errors import counted
 
 
@@ -25,14 +27,14 @@ def partition(
     depth: Annotated[
         int,
         typer.Option("--depth", min=1, help="How many joins away from an example the rows are that its part holds."),
-    ] = 2,
+    ] = DEPTH,
     small_table: Annotated[
         int, typer.Option("--small-table", min=0, help="Tables of at most so many rows are whole in every part.")
-    ] = 10_000,
+    ] = SMALL_TABLE,
     max_bins: Annotated[
         int,
         typer.Option("--max-bins", min=2, help="Distinct values of a numeric column up to which each is a threshold."),
-    ] = 65_536,
+    ] = MAX_BINS,
     memory: Annotated[
         str, typer.Option("--memory", help="The memory that may be used, such as 4GB; the source may be larger.")
     ] = "4GB",
@@ -55,8 +57,8 @@ def partition(
         if read is None:
             made = open_task(source, options).partition(output, overwrite=overwrite, **sizes)
         else:
-            with stage_progress() as told:
-                partition_streamed(read, output, limit, overwrite, told, **sizes)
+            with stage_progress() as progress:
+                partition_streamed(read, output, limit, overwrite, progress, **sizes)
             made = Database.from_partitions(output)
             say_what_was_read(made)
     assert made.stored is not None

@@ -18,6 +18,7 @@ from hornboost.cli.cluster import Cluster, working_on
 from hornboost.cli.output import check_output, note, say, show_json, write_text
 from hornboost.cli.source import TaskOptions
 from hornboost.errors import DataError, counted, did_you_mean
+from hornboost.memory import bytes_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,11 +55,13 @@ def predict(
     class, which their columns name. Of a number there is the prediction alone.
     """
     check_output(output, model, source)
-    if memory is not None and (cluster.address is not None or cluster.workers is not None):
-        raise DataError(
-            "--memory is for partitions that this process opens; workers keep theirs open, so leave it out, or leave "
-            "out --workers and --dask"
-        )
+    if memory is not None:
+        bytes_of(memory, "--memory")
+        if cluster.address is not None or cluster.workers is not None:
+            raise DataError(
+                "--memory is for partitions that this process opens; workers keep theirs open, so leave it out, or "
+                "leave out --workers and --dask"
+            )
     with ExitStack() as closing:
         options = replace(options, label=label, memory=memory)
         fitted, X, keys = load_with_examples(

@@ -93,6 +93,7 @@ def open_source(source: str, options: TaskOptions) -> Database:
     from hornboost.data.readers.folder import named
 
     if source.lower().startswith(POSTGRES):
+        _refuse_memory(options, shown(source))
         return Database.from_postgres(
             source, **options.inferring(), **({"schema": options.schema} if options.schema else {})
         )
@@ -112,6 +113,7 @@ def open_source(source: str, options: TaskOptions) -> Database:
             f"there is no file or folder '{shown(source)}'; give a folder, a database file, a CSV or ARFF "
             "file, or postgresql://…"
         )
+    _refuse_memory(options, path.name)
     return _open_file(path, options)
 
 
@@ -226,6 +228,7 @@ def _open_folder(path: Path, options: TaskOptions) -> Database:
     if is_partitioned(path):
         _refuse_options(options, path.name, (), "its manifest states the task")
         return Database.from_partitions(path, options.memory)
+    _refuse_memory(options, path.name)
     if (path / "schema.toml").exists():
         _check_links(path, options)
         return Database.from_folder(path, options.task, allow_outside=options.allow_outside, **options.reader())
@@ -304,6 +307,12 @@ def _refuse_options(
     given += [name for name, value in (("task", options.task), ("link", options.links)) if value]
     if given:
         raise DataError(f"{place}: {reason}, so --{OPTION_NAMES.get(given[0], given[0])} has no use here; leave it out")
+
+
+def _refuse_memory(options: TaskOptions, place: str) -> None:
+    """Refuse a limit for open partitions where there are none."""
+    if options.memory is not None:
+        raise DataError(f"{place}: --memory is for a folder of partitions, and this source is none; leave it out")
 
 
 def likely_label(database: Database, options: TaskOptions, source: str) -> tuple[str, str]:

@@ -76,8 +76,8 @@ class Database(Partitionable, Readable, Splittable):
     ) -> None:
         """Encode the tables of a reader; `frame` is the target as it came in, where it came in as a frame.
 
-        `doubts` are warnings about the rows of the source, which partitions of it do not repeat. `again` reads the same
-        tables with the types of a model's columns, where types are a matter of inference.
+        `doubts` are warnings about how its rows were read. `again` reads the same tables with the types of a model's
+        columns, where types are a matter of inference.
         """
         built = build(schema, task, sources)
         self._schema = schema

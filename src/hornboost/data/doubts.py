@@ -14,7 +14,8 @@ import numpy as np
 from hornboost.data.date_forms import ORDERS, UNKNOWN, in_iso, order_in
 from hornboost.data.table import Column, Table
 from hornboost.data.text_dates import MISSING_TOKENS
-from hornboost.data.text_numbers import among_numbers, is_number, words_of
+from hornboost.data.text_numbers import among_numbers, is_number, known_words
+from hornboost.data.value_counts import ValueCounts, count_values, first_values
 from hornboost.data.values import stored_type
 from hornboost.logic.moment import is_moment
 
@@ -70,14 +71,20 @@ def is_like_a_date(word: str) -> bool:
     return _LIKE_A_DATE.fullmatch(word.strip()) is not None
 
 
-def about_text(values: pa.ChunkedArray, place: str) -> str | None:
-    """What there is to say of a column that is compared as text: that nearly all of it is numbers, or all is dates."""
-    if stored_type(values.type) != "text":
+def about_text(batches: Callable[[], Iterable[pa.ChunkedArray]], place: str) -> str | None:
+    """What there is to say of a column that is compared as text: that nearly all of it is numbers, or all is dates.
+
+    `batches` gives its rows, from the first on, each time that it is called.
+    """
+    start = first_values(batches(), SAMPLE)
+    if stored_type(start.type) != "text":
         return None
-    return _about_numbers(values, place) if _begins(values, is_number) else _about_dates(values, place)
+    if _begins(start, is_number):
+        return _about_numbers(count_values(batches()), place)
+    return _about_dates(count_values(batches()), place) if _begins(start, is_like_a_date) else None
 
 
-def _about_numbers(values: pa.ChunkedArray, place: str) -> str | None:
+def _about_numbers(values: ValueCounts, place: str) -> str | None:
     found = among_numbers(values)
     if found is None or found.known - found.bad < max(FEWEST, NEARLY * found.known):
         return None
@@ -88,26 +95,24 @@ def _about_numbers(values: pa.ChunkedArray, place: str) -> str | None:
     )
 
 
-def _about_dates(values: pa.ChunkedArray, place: str) -> str | None:
-    if not _begins(values, is_like_a_date):
-        return None
-    codes, words = words_of(values)
-    known = codes[codes >= 0]
+def _about_dates(values: ValueCounts, place: str) -> str | None:
+    known = known_words(values)
+    words, enough = known.values.to_pylist(), NEARLY * known.counts.sum()
     are_dates = np.array([is_like_a_date(word) for word in words], bool)
-    if are_dates[known].sum() < NEARLY * known.size:
+    if known.counts[are_dates].sum() < enough:
         return None
-    looks = f"{place} looks like dates, such as '{words[int(known[are_dates[known]][0])]}', but is read as text"
-    if order_in({words[code] for code in known}) == UNKNOWN:
+    looks = f"{place} looks like dates, such as '{words[int(are_dates.argmax())]}', but is read as text"
+    if order_in(set(words)) == UNKNOWN:
         return (
             f"{looks}, because whether the day or the month comes first cannot be told: "
             f"--type {quote(place)}=day-first or --type {quote(place)}=month-first (types= in Python) says it"
         )
     of_orders = [np.array([is_moment(in_iso(word, order).strip()) for word in words], bool) for order in _ORDERS]
-    are_read = max(of_orders, key=lambda found: int(found[known].sum()))
-    good = are_read if are_read[known].sum() >= NEARLY * known.size else are_dates
-    if not good[known].all():
-        row = int(np.flatnonzero((codes >= 0) & ~np.append(good, True)[codes])[0])
-        return f"{looks}, because row {row + 1} holds '{words[codes[row]]}'; correct it"
+    are_read = max(of_orders, key=lambda found: int(known.counts[found].sum()))
+    good = are_read if known.counts[are_read].sum() >= enough else are_dates
+    if not good.all():
+        one = int(good.argmin())
+        return f"{looks}, because row {known.first[one] + 1} holds '{words[one]}'; correct it"
     return f"{looks}, because not all can be read; write them as 2025-12-31"
 
 
@@ -123,7 +128,7 @@ def looks_like_dates(categories: Iterable[str]) -> bool:
 
 def _begins(values: pa.ChunkedArray, test: Callable[[str], bool]) -> bool:
     """Whether most of the first values pass a test, which spares the others of most columns a look."""
-    first = [str(word) for word in values.slice(0, SAMPLE).to_pylist() if word]
+    first = [str(word) for word in values.to_pylist() if word]
     first = [word for word in first if word not in MISSING_TOKENS]
     return bool(first) and 2 * sum(map(test, first)) > len(first)
 

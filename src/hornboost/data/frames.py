@@ -19,6 +19,7 @@ from hornboost.data.table import Column, Table
 from hornboost.data.text_dates import TextDates, as_dates, check_order, known_text, plain_dates
 from hornboost.data.text_numbers import among_numbers, only_numbers
 from hornboost.data.times import encode_time, mixed_zones, one_time
+from hornboost.data.value_counts import count_values
 from hornboost.data.values import boolean_text, check_unicode, natural_type, stored_type, to_text, value_text
 from hornboost.errors import DataError, did_you_mean
 from hornboost.logic.duration import duration_text
@@ -280,7 +281,7 @@ def _encode_as(column: Column, values: pa.ChunkedArray, place: str) -> Column:
         dates = _dates_as(column, values, place) if column.is_date else None
         kept = values if dates is None else dates.values
         if column.stored == "text" and not column.is_date:  # what is no number was said when the database was read
-            found = among_numbers(values)
+            found = among_numbers(count_values([values]))
             kept = only_numbers(values) if found is not None and 2 * found.bad < found.known else known_text(values)
         return encode_attribute(column.name, "date" if column.is_date else "numeric", kept, place)
     assert column.categories is not None

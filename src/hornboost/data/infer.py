@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornboost.data.convert import factorize
+from hornboost.data.partitions.spool import batches_of
 from hornboost.data.schema import ColumnSchema, ForeignKey, Schema, TableSchema, stated_types
 from hornboost.data.source import Source
 from hornboost.data.text_numbers import whole_keys
 from hornboost.data.times import DATES, encode_time
+from hornboost.data.value_counts import ValueCounts, count_values
 from hornboost.data.values import EXACT, natural_type, stored_type, to_key_values, to_text
 from hornboost.errors import DataError, did_you_mean
 
@@ -45,17 +47,12 @@ ENDINGS = ("", "id", "key", "code", "nr", "no", "uid", "pk")
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What inference looks at in a column that could be a key.
-
-    Its distinct values as identifiers, whether it is unique, and in how many rows it is not: those without a value, and
-    values that stand in several, one of which is `example`.
+    """What inference looks at in a column that could be a key: its distinct values as identifiers, and whether each
+    row has another one.
     """
 
     values: pa.Array
     unique: bool
-    missing: int = 0
-    repeated: int = 0
-    example: str = ""
 
 
 @dataclass(eq=False)
@@ -166,13 +163,7 @@ class _Inference:
     def _profile(self, place: tuple[str, str], values: pa.ChunkedArray, n_rows: int) -> None:
         codes, distinct = factorize(values)
         unique = n_rows > 0 and len(distinct) == n_rows and bool((codes >= 0).all())
-        keys = to_key_values(distinct)
-        if unique or codes.size != n_rows or n_rows == 0:  # of rows that stay on disk each value is there once
-            self.profiles[place] = Profile(keys, unique)
-            return
-        counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
-        example = str(keys[int(np.argmax(counts > 1))].as_py()) if (counts > 1).any() else ""
-        self.profiles[place] = Profile(keys, unique, int((codes < 0).sum()), int((counts > 1).sum()), example)
+        self.profiles[place] = Profile(to_key_values(distinct), unique)
 
     @staticmethod
     def _could_be_key(values: pa.ChunkedArray) -> bool:
@@ -267,7 +258,9 @@ class _Inference:
                 if (name, column) in linked or profile is None or not self._free((name, column)):
                     continue
                 if 0 < source.n_rows - len(profile.values) <= SPOILT * source.n_rows and len(profile.values) > 1:
-                    found[name, column] = _spoilt((name, column), profile, source.n_rows)
+                    found[name, column] = _spoilt(
+                        (name, column), count_values(batches_of(source, column)), source.n_rows
+                    )
                     break
         return found
 
@@ -384,7 +377,8 @@ class _Inference:
             if name in GENERIC or not (keys or _is_id(places[0][1])):
                 continue
             if not keys and CALENDAR.fullmatch(name) and {self.types[place] for place in places} == {"numeric"}:
-                self.notes.append(f"{', '.join(map('.'.join, places))} tells a time by its name: numeric, and no key")
+                listed = ", ".join(map(".".join, places))
+                self.notes.append(f"{listed}: the name says that this is a time, so it is numeric and not a key")
                 continue
             alike = [place for place in places if place in keys or self._overlap(place, (keys or places)[0])]
             for place in alike:
@@ -436,13 +430,15 @@ def _decimal(place: tuple[str, str], parent: tuple[str, str], number: int, kind:
     )
 
 
-def _spoilt(place: tuple[str, str], profile: Profile, n_rows: int) -> str:
+def _spoilt(place: tuple[str, str], values: ValueCounts, n_rows: int) -> str:
     reasons = []
-    if profile.repeated:
-        several = f"{profile.repeated:,} of its values stand" if profile.repeated > 1 else "1 of its values stands"
-        reasons.append(f"{several} in several of {n_rows:,} rows, such as '{profile.example}'")
-    if profile.missing:
-        reasons.append(f"{profile.missing:,} of {n_rows:,} rows {'has' if profile.missing == 1 else 'have'} none")
+    repeated = np.flatnonzero(values.counts > 1)
+    if repeated.size:
+        several = f"{repeated.size:,} of its values stand" if repeated.size > 1 else "1 of its values stands"
+        one = to_key_values(values.values.take(repeated[:1]))[0]
+        reasons.append(f"{several} in several of {n_rows:,} rows, such as '{one.as_py()}'")
+    if values.missing:
+        reasons.append(f"{values.missing:,} of {n_rows:,} rows {'has' if values.missing == 1 else 'have'} none")
     column = ".".join(place)
     return (
         f"{column} would be the primary key, but {' and '.join(reasons)}: no other table is linked to it; remove those "

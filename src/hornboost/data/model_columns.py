@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hornboost.data.convert import remap
 from hornboost.data.date_forms import order_of
@@ -75,9 +76,23 @@ def with_booleans(
 def _as_booleans(column: Column) -> Column | None:
     if column.stored == "boolean" or column.categories is None:
         return None
-    words = [boolean_text(word) for word in column.categories]
-    if not words or None in words:
+    found = boolean_categories(column.categories)
+    if found is None:
         return None
-    categories = np.array(sorted(set(words), key=str), dtype=object)
-    codes = remap(column.codes, np.array([list(categories).index(word) for word in words], dtype=np.int32))
-    return replace(column, values=codes, categories=categories, stored="boolean")
+    categories, mapping = found
+    return replace(column, values=remap(column.codes, mapping), categories=categories, stored="boolean")
+
+
+def boolean_categories(words: Iterable[str]) -> tuple[NDArray[np.object_], NDArray[np.int32]] | None:
+    """The booleans that words spell, and the position of each word's among them; None if they spell anything else.
+
+    >>> categories, mapping = boolean_categories(["True", "false", "true"])
+    >>> categories.tolist(), mapping.tolist()
+    (['false', 'true'], [1, 0, 1])
+    """
+    spelled = [boolean_text(word) for word in words]
+    if not spelled or None in spelled:
+        return None
+    categories = sorted({word for word in spelled if word is not None})
+    mapping = np.array([categories.index(str(word)) for word in spelled], dtype=np.int32)
+    return np.array(categories, dtype=object), mapping

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hornboost.data.bins import MAX_BINS
 from hornboost.data.built import Built
+from hornboost.data.partitions.writer import DEPTH, SMALL_TABLE
 from hornboost.data.places import Places, SharedRows
 from hornboost.data.table import Table
 from hornboost.errors import DataError
@@ -95,9 +97,9 @@ class Partitionable:
         folder: str | Path,
         partitions: int,
         *,
-        depth: int = 2,
-        small_table: int = 10_000,
-        max_bins: int = 65_536,
+        depth: int = DEPTH,
+        small_table: int = SMALL_TABLE,
+        max_bins: int = MAX_BINS,
         overwrite: bool = False,
     ) -> Database:
         """Write the database in partitions: some of the examples each, with every row that they reach.
@@ -230,6 +232,11 @@ class Partitionable:
             raise DataError(
                 "the rows of this database are not in partitions, which workers could work on; write it with "
                 "db.partition(DIR, partitions=N) or 'hornboost partition', and read Database.from_partitions(DIR)"
+            )
+        if self._memory_limit is not None:
+            raise DataError(
+                "from_partitions: memory_limit is for partitions that this process opens; workers keep theirs open, so "
+                "leave it out, or work without them"
             )
         with self._lock:
             if self._on is None or self._on[0] is not client:

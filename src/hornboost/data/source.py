@@ -57,6 +57,7 @@ class DatedSource:
         self.columns = source.columns
         self.n_rows = source.n_rows
         self.stored: Mapping[str, str] = {**source.stored, **stored}
+        self.decimal_commas: bool = getattr(source, "decimal_commas", False)
         self._source = source
         self._dates = dict(dates)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hornboost.data.convert import factorize
 from hornboost.data.text_dates import MISSING_TOKENS, taken, without_tokens
+from hornboost.data.value_counts import ValueCounts, count_values
 from hornboost.data.values import EXACT, stored_type
 
 if TYPE_CHECKING:
@@ -45,18 +45,32 @@ class AmongNumbers:
     known: int
 
 
-def among_numbers(values: pa.ChunkedArray) -> AmongNumbers | None:
+def among_numbers(found: ValueCounts) -> AmongNumbers | None:
     """The values of a column that are no numbers; None if all are, or if it is no text, or holds codes."""
-    if stored_type(values.type) != "text":
+    if stored_type(found.values.type) != "text":
         return None
-    codes, words = words_of(values)
+    known = known_words(found)
+    words = known.values.to_pylist()
     if any(is_code(word) for word in words):
         return None
-    is_bad = np.append(np.array([not is_number(word) for word in words], bool), False)[codes]
-    if not is_bad.any():
+    bad = np.flatnonzero([not is_number(word) for word in words])
+    if not bad.size:
         return None
-    row = int(is_bad.argmax())
-    return AmongNumbers(row, words[codes[row]], int(is_bad.sum()), int((codes >= 0).sum()))
+    return AmongNumbers(int(known.first[bad[0]]), words[bad[0]], int(known.counts[bad].sum()), int(known.counts.sum()))
+
+
+def known_words(found: ValueCounts) -> ValueCounts:
+    """The texts of a column that do not stand for a missing value."""
+    import pyarrow as pa
+
+    is_known = np.array([not _is_missing(word) for word in found.values.to_pylist()], bool)
+    missing = int(found.missing + found.counts[~is_known].sum())
+    values = found.values.filter(pa.array(is_known, pa.bool_()))
+    return ValueCounts(values, found.counts[is_known], found.first[is_known], missing)
+
+
+def _is_missing(word: str) -> bool:
+    return word in MISSING_TOKENS or not word.strip()
 
 
 def only_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -73,14 +87,6 @@ def only_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
     return taken(codes, pa.array(words, pa.string()))
 
 
-def words_of(values: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
-    """Codes and distinct texts of a column; the code is -1 also for what stands for a missing value."""
-    codes, distinct = factorize(values)
-    words = [str(word) for word in distinct.to_pylist()]
-    missing = [word in MISSING_TOKENS or not word.strip() for word in words]
-    return np.where(np.append(np.array(missing, bool), True)[codes], -1, codes).astype(np.int32), words
-
-
 def uses_commas(values: pa.ChunkedArray, kind: str = "") -> bool:
     """Whether a column of text is of numbers with a decimal comma: all values tell together, or most if it is numeric.
 
@@ -91,8 +97,7 @@ def uses_commas(values: pa.ChunkedArray, kind: str = "") -> bool:
     """
     if stored_type(values.type) != "text":
         return False
-    codes, words = words_of(values)
-    used = [words[code] for code in np.unique(codes[codes >= 0])]
+    used = known_words(count_values([values])).values.to_pylist()
     numbers = [word for word in used if _WITH_COMMA.fullmatch(word.strip())]
     are_enough = 2 * len(numbers) > len(used) if kind == "numeric" else len(numbers) == len(used)
     return are_enough and any("," in word for word in numbers)

@@ -4,7 +4,6 @@ weighted and encoded, for every estimator.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,7 +31,7 @@ from hornboost.engine.sampling import (
     splitmix64,
     tell_apart,
 )
-from hornboost.errors import DataError, ReadingWarning
+from hornboost.errors import DataError, ReadingWarning, warn_caller
 from hornboost.estimators.classes import check_plain, checked_classes, class_codes, plain_labels
 from hornboost.estimators.weights import checked_weights, class_weighted
 from hornboost.learners.hypotheses import Codes, Floats, Rows
@@ -137,7 +136,7 @@ class RelationalExamples(BaseEstimator):  # type: ignore[misc]
         columns = None if isinstance(X, np.ndarray) else arrow_columns(X)  # once, for all that look at them
         self._database = Database.from_single(X) if self.database is None else self.database
         for sentence in self._database.reading_warnings:
-            warnings.warn(sentence, ReadingWarning, stacklevel=7)
+            warn_caller(sentence, ReadingWarning)
         examples = self._database.encode(X, columns)
         problem = Problem(
             self._database,

@@ -81,14 +81,14 @@ def is_missing_moment(place: ColumnPlace, dialect: Dialect) -> exp.Condition:
 
 
 def in_utc(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
-    """A column of moments as a timestamp without a zone."""
+    """A column of moments as a timestamp without a zone, to the microsecond."""
     from sqlglot import exp
 
     _check_order(place, dialect)
     if place.type.stored == "timestamptz" and dialect.name != "bigquery":
-        return exp.AtTimeZone(this=place.column, zone=text("UTC"))
+        return exp.AtTimeZone(this=_moment(place, dialect), zone=text("UTC"))
     if place.type.stored == "timestamp" and dialect.name == "duckdb":
-        return place.column  # whose nanoseconds a cast would round
+        return _cut_off(place)
     if place.type.stored == "text":
         return _text_in_utc(_filled(place), dialect)
     return _read(_filled(place), "timestamp", dialect)
@@ -108,18 +108,26 @@ def _text_in_utc(value: exp.Expr, dialect: Dialect) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=has_zone, true=zoned)], default=plain)
 
 
-def whole_microseconds(place: ColumnPlace, dialect: Dialect) -> exp.Expr:
-    """The same to the microsecond: DuckDB rounds the nanoseconds of a TIMESTAMP_NS, which count as cut off."""
+def _cut_off(place: ColumnPlace) -> exp.Expr:
+    """A column of DuckDB as a timestamp without its nanoseconds.
+
+    A cast would round those of a TIMESTAMP_NS, which Python cuts off. The column may be of another type, even text.
+    """
     from sqlglot import exp
 
-    if place.type.stored != "timestamp" or dialect.name != "duckdb":
-        return in_utc(place, dialect)
-    rounded = _cast(place.column, "timestamp")
+    rounded = exp.TryCast(this=place.column, to=exp.DataType.build("timestamp"))
     before = exp.Sub(
         this=rounded.copy(), expression=exp.Interval(this=exp.Literal.string("1"), unit=exp.var("MICROSECOND"))
     )
-    is_later = exp.GT(this=rounded.copy(), expression=place.column)
+    is_later = exp.GT(this=_finely(rounded.copy()), expression=_finely(place.column))
     return exp.Case(ifs=[exp.If(this=is_later, true=before)], default=rounded)
+
+
+def _finely(value: exp.Expr) -> exp.Expr:
+    """A time to the nanosecond in DuckDB; NULL in other centuries."""
+    from sqlglot import exp
+
+    return exp.TryCast(this=value, to=exp.DataType.build("timestamp_ns", dialect="duckdb"))
 
 
 def utc_constant(value: str) -> exp.Expr:
@@ -240,10 +248,7 @@ def _before_the_next(place: ColumnPlace, value: str) -> exp.Condition:
     )
     if not _FIRST_NS <= following <= _LAST_NS:
         return is_before
-    finely = exp.TryCast(
-        this=place.column.copy(), to=exp.DataType.build("timestamp_ns", dialect="duckdb")
-    )  # NULL in other centuries
-    return exp.Coalesce(this=exp.LT(this=finely, expression=end.copy()), expressions=[is_before])
+    return exp.Coalesce(this=exp.LT(this=_finely(place.column), expression=end.copy()), expressions=[is_before])
 
 
 def _in_sqlite(place: ColumnPlace) -> exp.Expr:

@@ -18,7 +18,7 @@ from hornboost.logic.moment import exact_moment
 from hornboost.sql.columns import ColumnPlace, ColumnType
 from hornboost.sql.dialects import Dialect
 from hornboost.sql.literals import double
-from hornboost.sql.moments import in_microseconds, in_utc, microseconds, utc_constant, whole_microseconds
+from hornboost.sql.moments import in_microseconds, in_utc, microseconds, utc_constant
 from hornboost.sql.numbers import as_double, without_nan
 
 if TYPE_CHECKING:
@@ -83,9 +83,7 @@ class Clock:
 
     def cutoff(self, place: ColumnPlace) -> exp.Expr:
         """The cutoff of an example, NULL if it has none."""
-        if self.form == "number":
-            return without_nan(place, self.dialect)
-        return whole_microseconds(place, self.dialect) if self.form == "moment" else self.time(place)
+        return without_nan(place, self.dialect) if self.form == "number" else self.time(place)
 
     def at(self, moment: AsOf) -> exp.Expr:
         """A cutoff that is the same for all examples."""
@@ -130,13 +128,8 @@ class Clock:
             return operator(this=age, expression=double(float(test.value), self.dialect))
         if test.duration is None:
             raise ClauseError(f"'{test}': an age is compared with a length of time such as 90d")
-        start = self._earlier(cutoff, round(test.duration))
-        if test.op == "<=":
-            return exp.GTE(this=self.time(place), expression=start)
-        if self.form == "moment" and self.dialect.name == "duckdb" and place.type.stored == "timestamp":
-            next_one = exp.Add(this=start, expression=_interval(1))  # the nanoseconds of a row count as cut off
-            return exp.LT(this=self.time(place), expression=next_one)
-        return exp.LTE(this=self.time(place), expression=start)
+        operator = exp.GTE if test.op == "<=" else exp.LTE
+        return operator(this=self.time(place), expression=self._earlier(cutoff, round(test.duration)))
 
     def _earlier(self, cutoff: exp.Expr, microseconds: int) -> exp.Expr:
         """A length of time before the cutoff."""

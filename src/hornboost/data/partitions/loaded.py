@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornboost.data.partitions.warehouse import loaded
-from hornboost.data.partitions.writer import MOST_PARTS, new_folder, unheard, write_partitions
+from hornboost.data.partitions.writer import MOST_PARTS, new_folder, no_progress, write_partitions
 from hornboost.errors import DataError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def partition_loaded(
         try:
             with duckdb.connect() as connection:
                 warehouse = loaded(connection, database.tables, database.domains)
-                write_partitions(database, warehouse, temporary, unheard, **sizes)
+                write_partitions(database, warehouse, temporary, no_progress, **sizes)
         except duckdb.Error as error:
             reason = str(error).strip().splitlines()[0]
             raise DataError(f"{folder}: the partitions cannot be made ({reason}); nothing was written") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,7 +64,17 @@ class StreamedSource:
         """The same table with the text of some columns in other types; `stored` says what they are stored as."""
         made = StreamedSource(self.name, TypedRows(self.rows, kinds), self.location, self.columns)
         made.stored, made.categories = {**self.stored, **(stored or {})}, self.categories
+        made.decimal_commas = self.decimal_commas
         return made
+
+
+def batches_of(source: Source, column: str) -> Iterator[pa.ChunkedArray]:
+    """The values of a column, one for each row: all at once, or as they come where the rows stay on disk."""
+    if not isinstance(source, StreamedSource):
+        yield source.read(column)
+        return
+    for (values,) in source.rows.batches([column]):
+        yield values
 
 
 class Spool:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hornboost.data.bins import Bins
 from hornboost.data.built import Built, Labelled, Target
-from hornboost.data.convert import factorize
+from hornboost.data.convert import factorize, remap
 from hornboost.data.describe import Link
 from hornboost.data.domain import Domain
-from hornboost.data.model_columns import ModelColumn
+from hornboost.data.model_columns import ModelColumn, boolean_categories
 from hornboost.data.partitions.examples import built_of
 from hornboost.data.partitions.manifest import (
     AGAIN,
@@ -33,8 +33,7 @@ from hornboost.data.partitions.manifest import (
 from hornboost.data.partitions.plain import schema_of, task_of
 from hornboost.data.places import SharedRows
 from hornboost.data.table import Column, Table
-from hornboost.data.values import boolean_text
-from hornboost.errors import DataError
+from hornboost.errors import DataError, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,7 +97,7 @@ class PartitionStore:
         if max_depth > self.depth:
             raise DataError(
                 f"{self.folder.name}: max_depth={max_depth} goes further than the partitions, which hold the rows "
-                f"within {self.depth} join{'s' * (self.depth > 1)}; set max_depth={self.depth}, or partition the "
+                f"within {counted(self.depth, 'join')}; set max_depth={self.depth}, or partition the "
                 f"source with depth={max_depth}"
             )
         if max_bins != self.max_bins and self._has_bins():
@@ -184,15 +183,7 @@ class PartitionStore:
         entry = next((column for column in entries if column.name == name), None)
         if entry is None or entry.kind != "nominal" or entry.stored == "boolean":
             return False
-        words = [boolean_text(word) for word in self._categories(str(entry.categories))]
-        if not words or None in words:
-            return False
-        if words not in (["false"], ["true"], ["false", "true"]):
-            raise DataError(
-                f"{self.folder.name}: the column '{name}' of table '{table}' writes a boolean in several ways; write "
-                f"it in one, and {AGAIN}"
-            )
-        return True
+        return boolean_categories(self._categories(str(entry.categories))) is not None
 
     def open(self, part: int) -> Database:
         """One part as an ordinary database, all of whose rows of the target may be examples."""
@@ -295,9 +286,11 @@ class PartitionStore:
             values = None if held is None else np.array(held.to_numpy(), np.float64)  # NaN for null
         elif entry.kind == "nominal":
             about["categories"] = self._categories(str(entry.categories))
-            if entry.stored == "boolean":
-                about["categories"] = np.array([boolean_text(word) for word in about["categories"]], object)
             values = None if held is None else np.array(held.fill_null(-1).to_numpy(), np.int32)
+            booleans = boolean_categories(about["categories"]) if entry.stored == "boolean" else None
+            if booleans is not None:
+                about["categories"], mapping = booleans
+                values = None if values is None else remap(values, mapping)
         if held is None:
             where = f"{self.folder.name}: the rows are in {self.n} partitions and not here"
             return AbsentColumn(entry.name, entry.kind, where, **about)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hornboost.data.partitions.encoding import Encoder, Outlined, stripped
 from hornboost.data.partitions.spool import Spool, StreamedSource
 from hornboost.data.partitions.warehouse import Warehouse, encoded_rows
-from hornboost.data.partitions.writer import Told, new_folder, unheard, write_partitions
+from hornboost.data.partitions.writer import Progress, new_folder, no_progress, write_partitions
 from hornboost.data.schema import Schema, TableSchema
 from hornboost.data.source import Source
 from hornboost.data.table import Table
@@ -38,7 +38,7 @@ def partition_streamed(
     folder: Path,
     memory: int,
     overwrite: bool = False,
-    told: Told = unheard,
+    progress: Progress = no_progress,
     **sizes: int,
 ) -> None:
     """Write a source in partitions; `read` gives the arguments of `Database`, tables on disk among its sources."""
@@ -46,14 +46,14 @@ def partition_streamed(
         raise DataError(f"--memory: {bytes_text(memory)} are too few; give at least {LEAST // 1_000_000} MB")
     with _without_rows(), new_folder(folder, overwrite) as temporary, _scratch(folder) as scratch:
         room = int((memory - PYTHON) * SHARE)
-        told("looking at the columns", 0, 1)
+        progress("looking at the columns", 0, 1)
         arguments = dict(read(Spool(scratch, room)))
         sources: Mapping[str, Source] = arguments["sources"]
         database = outline(arguments)
-        with _warehouse(database, sources, scratch, room, told) as warehouse:
+        with _warehouse(database, sources, scratch, room, progress) as warehouse:
             _check_keys(database.schema, sources, warehouse)
             _tell_times(database, warehouse)
-            write_partitions(database, warehouse, temporary, told, **sizes)
+            write_partitions(database, warehouse, temporary, progress, **sizes)
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def _times(table: TableSchema, time: str | None) -> set[str]:
 
 @contextmanager
 def _warehouse(
-    database: Database, sources: Mapping[str, Source], scratch: Path, memory: int, told: Told
+    database: Database, sources: Mapping[str, Source], scratch: Path, memory: int, progress: Progress
 ) -> Iterator[Warehouse]:
     import duckdb
     import pyarrow as pa
@@ -108,7 +108,7 @@ def _warehouse(
             connection.execute(statements.setting(name, value)).fetchall()
         connection.execute(statements.UNORDERED).fetchall()
         for number, (name, table) in enumerate(database.tables.items()):
-            told("reading tables", number, len(database.tables))
+            progress("reading tables", number, len(database.tables))
             _fill(connection, number, table, database, sources[name], types)
         yield Warehouse(connection, database.tables, types)
     except duckdb.OutOfMemoryException:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from hornboost.data.database import Database
 
 DEPTH = 2
+"""Joins from an example up to which its part holds the rows."""
+
 SMALL_TABLE = 10_000
 """Rows of a table up to which every part holds all of it."""
 
@@ -49,12 +51,12 @@ MANY_PARTS = 32
 """From more parts on it pays to sort the rows of a table by part, instead of looking through them for each part."""
 
 
-Told = Callable[[str, int, int], object]
-"""Who is told what is being done, how much of it is done, and of how much."""
+Progress = Callable[[str, int, int], object]
+"""Called with a stage, the steps done and their total."""
 
 
-def unheard(what: str, done: int, of: int) -> None:
-    """Nobody who is told."""
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Show nothing."""
 
 
 @contextmanager
@@ -94,7 +96,7 @@ def write_partitions(
     database: Database,
     warehouse: Warehouse,
     folder: Path,
-    told: Told,
+    progress: Progress,
     *,
     partitions: int,
     depth: int,
@@ -102,16 +104,18 @@ def write_partitions(
     max_bins: int,
 ) -> None:
     """Write the files and the manifest into a folder; of `database` only the target must have its rows."""
-    _Writer(database, warehouse, folder, max_bins, told).write(partitions, depth, small_table)
+    _Writer(database, warehouse, folder, max_bins, progress).write(partitions, depth, small_table)
 
 
 class _Writer:
-    def __init__(self, database: Database, warehouse: Warehouse, folder: Path, max_bins: int, told: Told) -> None:
+    def __init__(
+        self, database: Database, warehouse: Warehouse, folder: Path, max_bins: int, progress: Progress
+    ) -> None:
         self.database = database
         self.warehouse = warehouse
         self.folder = folder
         self.max_bins = max_bins
-        self.told = told
+        self.progress = progress
         self.files = _file_names(warehouse.tables)
         self.written: list[str] = []
 
@@ -123,7 +127,7 @@ class _Writer:
         part = parts_of(database.tables[target], database.domains, partitions)
         places = pa.table({"place": pa.array(np.arange(part.size)), "part": pa.array(part)})
         self.warehouse.connection.register("parts", places)
-        self.told("following keys", 0, 1)
+        self.progress("following keys", 0, 1)
         reach(self.warehouse, target, depth)
         rows = {name: self.warehouse.n_rows(name) for name in self.warehouse.tables}
         whole = {name for name, count in rows.items() if count <= small_table}
@@ -167,7 +171,7 @@ class _Writer:
             "said": {
                 "inferred": list(database.inferred),
                 "left_out": list(database.left_out),
-                "warnings": list(database._warnings),
+                "warnings": list(database.reading_warnings),
                 "time_warnings": list(database.time_warnings),
                 "first_time": str(database.first_time),
             },
@@ -208,7 +212,7 @@ class _Writer:
             self.warehouse.run(statements.by_part(number, n_columns))
         for part in range(partitions):
             check()
-            self.told("writing partitions", number * partitions + part, len(self.warehouse.tables) * partitions)
+            self.progress("writing partitions", number * partitions + part, len(self.warehouse.tables) * partitions)
             place = f"part-{part:05}/{self.files[name]}"
             (self.folder / place).parent.mkdir(exist_ok=True)
             path, chosen = str(self.folder / place), None if is_whole else part

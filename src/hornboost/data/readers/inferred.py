@@ -16,6 +16,7 @@ from hornboost.data.doubts import about_text
 from hornboost.data.infer import Hints, infer_schema
 from hornboost.data.labels import as_label_kind, column_kind
 from hornboost.data.model_columns import ModelColumn
+from hornboost.data.partitions.spool import batches_of
 from hornboost.data.readers.csv import table_name
 from hornboost.data.readers.options import (
     TASK_OPTIONS,
@@ -35,6 +36,8 @@ from hornboost.data.values import stored_type
 from hornboost.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hornboost.data.partitions.spool import Spool
 
 SCHEMA_OPTIONS = (*TASK_OPTIONS, "tables", "foreign_keys", "links", "keys", "types", "model")
@@ -122,12 +125,16 @@ def _about_text(schema: Schema, sources: Mapping[str, Source], stated: Collectio
     for table in schema.tables.values():
         for column in table.columns:
             if column.type == "nominal" and (table.name, column.name) not in stated:
-                source = sources[table.name]
-                values = source.read(column.name)
-                has_commas = getattr(source, "decimal_commas", False) and uses_commas(values, "numeric")
-                said = about_text(with_points(values) if has_commas else values, f"{table.name}.{column.name}")
+                said = about_text(partial(_texts, sources[table.name], column.name), f"{table.name}.{column.name}")
                 if said is not None:
                     yield said
+
+
+def _texts(source: Source, column: str) -> Iterator[pa.ChunkedArray]:
+    """The rows of a column of text, with points for the commas of decimal numbers."""
+    batches = batches_of(source, column)
+    has_commas = getattr(source, "decimal_commas", False) and uses_commas(source.read(column), "numeric")
+    return map(with_points, batches) if has_commas else batches
 
 
 def _about_whole_keys(tables: Iterable[TableSchema], sources: Mapping[str, Source]) -> Iterator[str]:

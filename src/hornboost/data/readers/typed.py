@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hornboost.data.convert import factorize
 from hornboost.data.date_forms import order_of, parse_dates, parse_moments, with_order
-from hornboost.data.partitions.spool import StreamedSource
+from hornboost.data.partitions.spool import StreamedSource, batches_of
 from hornboost.data.source import ArrowSource, DatedSource, Source
 from hornboost.data.text_dates import as_dates, check_order, known_text, taken, tokens_in, without_tokens
 from hornboost.data.text_numbers import (
@@ -25,6 +25,7 @@ from hornboost.data.text_numbers import (
     without_decimals,
 )
 from hornboost.data.times import check_zones
+from hornboost.data.value_counts import count_values
 from hornboost.data.values import as_integers, boolean_text, stored_type, to_text
 
 if TYPE_CHECKING:
@@ -109,16 +110,17 @@ def with_numbers(source: Source, column: str, warnings: list[str]) -> Source:
     Other text is left for the error that names it.
     """
     values = source.read(column)
-    found = among_numbers(values)
-    if found is None and stored_type(values.type) == "text" and tokens_in(factorize(values)[1]):
+    if stored_type(values.type) != "text":
+        return source
+    found = among_numbers(count_values(batches_of(source, column)))
+    if found is None and tokens_in(factorize(values)[1]):
         if isinstance(source, StreamedSource):
             return source.typed({column: TextType(None)}, source.stored)
         return DatedSource(source, {column: known_text(values)}, {})
     if found is None or 2 * found.bad >= found.known:
         return source
     are = "is no number and counts" if found.bad == 1 else "are no numbers and count"
-    where = f" in row {found.row + 1}" if source.whole else ""
-    which = f"{found.bad:,} of {found.known:,} values {are} as missing, such as '{found.value}'{where}"
+    which = f"{found.bad:,} of {found.known:,} values {are} as missing, such as '{found.value}' in row {found.row + 1}"
     warnings.append(f"{source.name}.{column}: {which}")
     if isinstance(source, StreamedSource):
         return source.typed({column: OnlyNumbers()}, source.stored)
