@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from hornboost.data.schema import Schema, Task
 from hornboost.data.table import Column, Table
 from hornboost.data.text_dates import text_order
 from hornboost.data.values import is_text, stored_type
-from hornboost.errors import DataError
+from hornboost.errors import DataError, warn_caller
 from hornboost.logic.moment import moment_text
 
 if TYPE_CHECKING:
@@ -220,8 +219,8 @@ def warn_of_blindness(cutoffs: Column, first: float) -> None:
     last = float(cutoffs.numbers.max())
     if last <= first < np.inf:
         shown = [time_text(moment, cutoffs.is_date) for moment in (last, first)]
-        warnings.warn(
+        warn_caller(
             f"the examples see no row that has a time: the last cutoff is {shown[0]}, and the first row is of "
             f"{shown[1]}; check the column '{cutoffs.name}'",
-            stacklevel=4,
+            UserWarning,
         )

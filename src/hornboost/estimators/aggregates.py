@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,7 +22,7 @@ from hornboost.aggregates.windows import windows
 from hornboost.data.dated import dated
 from hornboost.data.frames import eager, known_frame
 from hornboost.data.table import Table
-from hornboost.errors import DataError, did_you_mean
+from hornboost.errors import DataError, did_you_mean, warn_caller
 from hornboost.estimators.examples import check_database
 from hornboost.logic.duration import microseconds_of
 from hornboost.logic.text import print_number
@@ -184,10 +183,10 @@ class RelationalAggregates(TransformerMixin, BaseEstimator):  # type: ignore[mis
         self.refused_ = {path: count for path, count in reached.items() if count > self.max_entries}
         if self.refused_:
             named = [f"'{path.label}' ({count:,} rows)" for path, count in self.refused_.items()]
-            warnings.warn(
+            warn_caller(
                 f"{len(named)} paths reach more than max_entries={self.max_entries:,} rows and are left out "
                 "(see refused_): " + ", ".join(named[:5]) + (", …" if len(named) > 5 else ""),
-                stacklevel=4,
+                UserWarning,
             )
         return [path for path in paths if path not in self.refused_]
 

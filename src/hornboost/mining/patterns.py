@@ -5,7 +5,6 @@ Frequent queries as clauses, columns that are equal on the training examples mer
 
 from __future__ import annotations
 
-import warnings as messages
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hornboost.data.table import Table
+from hornboost.errors import warn_caller
 from hornboost.logic.clause import Clause, Head
 from hornboost.mining.bayes import weight_by_class
 from hornboost.mining.informative import within_columns
@@ -35,7 +35,7 @@ class LeftOutWarning(UserWarning):
 def warn_of(left_out: Sequence[str]) -> None:
     """One warning for all that a fit left out."""
     if left_out:
-        messages.warn("; ".join(left_out), LeftOutWarning, stacklevel=4)
+        warn_caller("; ".join(left_out), LeftOutWarning)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Iterable
 from hashlib import sha256
 from numbers import Real
@@ -21,7 +20,7 @@ import numpy as np
 from hornboost import __version__
 from hornboost.engine.fit_check import check_specs
 from hornboost.engine.tree import Join, Ref, Spec
-from hornboost.errors import HornBoostError, ModelError
+from hornboost.errors import HornBoostError, ModelError, warn_caller
 from hornboost.learners.memory import Memory, Outcome
 from hornboost.logic.aggregate import Operand
 from hornboost.logic.clause import Op, Test
@@ -87,7 +86,7 @@ class Checkpoint:
         try:
             self._write()
         except ModelError as error:
-            warnings.warn(f"the checkpoint could not be written, and the fit goes on: {error}", stacklevel=2)
+            warn_caller(f"the checkpoint could not be written, and the fit goes on: {error}", UserWarning)
         ended = time.monotonic()
         self._due = ended + max(SECONDS, (ended - started) / SHARE)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from hornboost.data.table import Column
 from hornboost.engine import Engine
 from hornboost.engine.needs import EVERY_WAY
 from hornboost.engine.paths import left_out
-from hornboost.errors import counted
+from hornboost.errors import counted, warn_caller
 from hornboost.learners.problem import Problem
 from hornboost.model.ensemble import Ensemble
 
@@ -54,7 +53,7 @@ def warn_if_empty(ensemble: Ensemble, problem: Problem, limit: str | None = None
         known = [] if why is None else [why, *_about_limits(problem)]
         found = [f"the search reached its {limit}; allow more"] if limit is not None else known or diagnose(problem)
         reason = "; ".join(found)
-        warnings.warn(f"no rule was learned: {reason}", NothingLearnedWarning, stacklevel=5)
+        warn_caller(f"no rule was learned: {reason}", NothingLearnedWarning)
 
 
 def diagnose(problem: Problem) -> list[str]:
@@ -145,7 +144,7 @@ def about_refused(engine: Engine) -> str:
 def warn_if_refused(engine: Engine) -> None:
     """Say once in a fit that the model was learned without some joins."""
     if engine.refused:
-        warnings.warn(f"{about_refused(engine)} (see refused_)", JoinsLeftOutWarning, stacklevel=5)
+        warn_caller(f"{about_refused(engine)} (see refused_)", JoinsLeftOutWarning)
 
 
 def warn_if_wide(found: Mapping[str, int], max_depth: int) -> None:
@@ -153,18 +152,17 @@ def warn_if_wide(found: Mapping[str, int], max_depth: int) -> None:
     if found:
         where, count = max(found.items(), key=lambda item: item[1])
         others = f" (and {counted(len(found) - 1, 'other join')})" if len(found) > 1 else ""
-        warnings.warn(
+        warn_caller(
             f"max_depth={max_depth} has every round look at {count:,} rows of {where}{others}, which takes long; leave "
             "it out, and such joins are not followed, or declare the column nominal",
             WideJoinsWarning,
-            stacklevel=5,
         )
 
 
 def warn_if_unreached(missed: Mapping[str, str], target: str, max_depth: int) -> None:
     """Say once in a fit which tables no rule could look at; that it should look at none is said by whoever says 0."""
     if missed and max_depth > 0:
-        warnings.warn("; ".join(about_unreached(missed, target, max_depth)), UnreachedWarning, stacklevel=5)
+        warn_caller("; ".join(about_unreached(missed, target, max_depth)), UnreachedWarning)
 
 
 def _joined_tables(problem: Problem) -> list[str]:
