@@ -264,6 +264,8 @@ def test_the_command_tells_what_is_doubtful_where_it_partitions_and_where_it_lea
     for done in (made, learned):
         assert done.code == 0
         assert done.err.count("visit.cost is read as text, because row 151 holds '-'") == 1
+    assert "give such options to 'hornboost partition'" in learned.err
+    assert "read as text" not in run("predict", tmp_path / "model.json", folder, "-o", tmp_path / "scores.csv").err
 
 
 def test_nothing_of_a_parquet_file_stays_in_memory_when_its_rows_went_by(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def tried(
     most: int = 60,
     others: Sequence[Trial] = (),
     onwards: Callable[[Setting], Callable[[int], float]] = lambda _: falling(1.0),
+    least_rounds: int = 0,
 ) -> tuple[Trial, list[int]]:
     """The trial of a setting by the curve of each fold, and how many rounds each fold was boosted.
 
@@ -54,7 +55,7 @@ def tried(
     def descend(setting: Setting, _: object, fold: int | None) -> Any:
         return Scripted(onwards(setting)) if fold is None else runs[fold]
 
-    trial = tuning.tried(training, setting, descend, held_outs, most, best, others)  # type: ignore[arg-type,return-value]
+    trial = tuning.tried(training, setting, descend, held_outs, most, best, others, least_rounds)  # type: ignore[arg-type,return-value]
     assert trial is not None
     return trial, [run.round for run in runs]
 
@@ -184,6 +185,15 @@ def test_boosting_waits_ten_rounds_and_a_quarter_of_those_before(still: int, rou
         return 0.7 - 0.01 * min(n, 40) - (0.1 if n >= 40 + still else 0.0)
 
     assert tried([curve], most=100)[0].rounds == rounds
+
+
+def test_boosting_does_not_end_before_the_rounds_that_a_sample_was_worth() -> None:
+    def curve(n: int) -> float:
+        return 0.7 - 0.01 * min(n, 20) - (0.1 if n >= 90 else 0.0)
+
+    assert tried([curve], most=200)[0].rounds == 20
+    assert tried([curve], most=200, least_rounds=80)[0].rounds == 20
+    assert tried([curve], most=200, least_rounds=90)[0].rounds == 90
 
 
 def test_boosting_goes_on_while_the_loss_falls_slowly() -> None:

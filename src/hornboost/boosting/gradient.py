@@ -280,10 +280,13 @@ class GradientBooster(Booster):
             trials, best = search(choices, self._attempt(part, most_rounds, seed, checkpoint))
             if best is None or not isinstance(self.rounds, str):
                 return trials, best
-            on_all = self._attempt(training, most_rounds, seed, checkpoint)(best.setting, None, ())
+            # what is worth a round with some of the examples is worth one with all
+            on_all = self._attempt(training, most_rounds, seed, checkpoint, best.rounds)(best.setting, None, ())
             return (trials, best) if on_all is None else ([*trials, on_all], on_all)
 
-    def _attempt(self, training: Training, most_rounds: int, seed: int, checkpoint: Checkpoint | None) -> Attempt:
+    def _attempt(
+        self, training: Training, most_rounds: int, seed: int, checkpoint: Checkpoint | None, least_rounds: int = 0
+    ) -> Attempt:
         """How a setting is tried on some examples."""
         problem = training.problem
         assert problem is not None
@@ -303,7 +306,7 @@ class GradientBooster(Booster):
                     memory = None if fold is None else memories[fold]
                     return self._descent(problem, training.y, weights, setting, seed, memory)
 
-                return tried(training, setting, descend, held_outs, most_rounds, best, others)
+                return tried(training, setting, descend, held_outs, most_rounds, best, others, least_rounds)
 
             trial = kept.trial(setting, len(held_outs), of_folds) if held_outs else None
             if held_outs and (trial is None or not trial.is_whole):

@@ -296,11 +296,13 @@ def tried(
     most_rounds: int,
     best: Trial | None = None,
     others: Sequence[Trial] = (),
+    least_rounds: int = 0,
 ) -> Trial | None:
     """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
 
-    Or until it is not clearly smaller than that of the best setting so far, or is that of another one to the last
-    bit; one fold tells after the first rounds, or after further ones from where the best setting ended.
+    That is not asked before `least_rounds`. Or until it is not clearly smaller than that of the best setting so far, or
+    is that of another one to the last bit; one fold tells after the first rounds, or after further ones from where the
+    best setting ended.
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
@@ -329,7 +331,8 @@ def tried(
             if is_raced and best is not None and number > EARLY and _is_behind(losses, setting, best):
                 rounds, beside, is_given_up = number, best.loss_at(number), True
                 break
-            if number - lowest >= PATIENCE + (0.0 if setting.corrective else 0.25 * lowest):
+            patience = PATIENCE + (0.0 if setting.corrective else 0.25 * lowest)
+            if number >= least_rounds and number - lowest >= patience:
                 break
             if losses[-1] <= DONE * start or all(fold.is_over for fold in folds):
                 break

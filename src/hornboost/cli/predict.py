@@ -171,7 +171,7 @@ def load_with_examples(
             f"{model}: the model does not know the name of its label; "
             "name it with --label, so that rows without one are known"
         )
-    for sentence in database.reading_warnings:
+    for sentence in database.reading_warnings if database.stored is None else ():  # partitions have the types they have
         note(sentence)
     say_what_is_undated(database)
     X, _ = database.examples(labelled=False if unlabelled else None, as_of=as_of)

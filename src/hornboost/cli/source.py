@@ -166,6 +166,10 @@ def say_what_was_read(database: Database) -> None:
     say_which_tables(database)
     for sentence in (*database.reading_warnings, *database.time_warnings):
         note(sentence)
+    if database.stored is not None and database.reading_warnings:
+        note(
+            "this was so when the partitions were made: give such options to 'hornboost partition', and make them again"
+        )
     if database.unlabelled_rows.size:
         n, rows = database.unlabelled_rows.size, database.n_asked
         note(f"left out {n:,} of {rows:,} rows of '{database.target.table}' whose '{database.target.label}' is missing")
