@@ -327,7 +327,9 @@ def tried(
                 fold.boost(number)
             losses.append(_mean([fold.losses[number - 1] for fold in folds], folds))
             rounds = _best(losses, start, worth, vanishes=folds[0].descent.loss.curvature_vanishes)
-            lowest = int(np.argmin(losses)) + 1
+            # beyond the rounds that a sample was worth, they must be worth theirs: of a million examples the loss falls
+            # a little for ever
+            lowest = rounds if least_rounds else int(np.argmin(losses)) + 1
             if is_raced and best is not None and number > EARLY and _is_behind(losses, setting, best):
                 rounds, beside, is_given_up = number, best.loss_at(number), True
                 break
