@@ -42,7 +42,7 @@ def tried(
     most: int = 60,
     others: Sequence[Trial] = (),
     onwards: Callable[[Setting], Callable[[int], float]] = lambda _: falling(1.0),
-    least_rounds: int = 0,
+    least_rounds: int | None = None,
 ) -> tuple[Trial, list[int]]:
     """The trial of a setting by the curve of each fold, and how many rounds each fold was boosted.
 
@@ -205,6 +205,8 @@ def test_boosting_goes_on_while_the_loss_falls_slowly() -> None:
     trial, _ = tried([curve], most=200)
     assert len(trial.losses) == 200
     assert trial.rounds > 100
+    on_all, _ = tried([curve], most=200, least_rounds=0)  # of a million examples it would fall a little for ever
+    assert len(on_all.losses) < 100
 
 
 def test_a_fold_in_which_no_clause_gains_is_left_as_it_is() -> None:

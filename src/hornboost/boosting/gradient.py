@@ -66,6 +66,9 @@ USUAL_ROUNDS = 100
 TRIALS = 0.5
 """The share of a time limit that tuning may take."""
 
+FAR_MORE = 10
+"""In times of a sample: where there are so many more examples, each round takes long, and they tell best themselves."""
+
 ENOUGH = 50
 """Examples from which on no rule is learned where none was better on held-out ones; of fewer, too few were held out."""
 
@@ -280,12 +283,18 @@ class GradientBooster(Booster):
             trials, best = search(choices, self._attempt(part, most_rounds, seed, checkpoint))
             if best is None or not isinstance(self.rounds, str):
                 return trials, best
-            # what is worth a round with some of the examples is worth one with all
-            on_all = self._attempt(training, most_rounds, seed, checkpoint, best.rounds)(best.setting, None, ())
+            # a round that some examples are worth is one that all are, where these are not far more
+            least = best.rounds if len(training.y) <= FAR_MORE * len(some) else 0
+            on_all = self._attempt(training, most_rounds, seed, checkpoint, least)(best.setting, None, ())
             return (trials, best) if on_all is None else ([*trials, on_all], on_all)
 
     def _attempt(
-        self, training: Training, most_rounds: int, seed: int, checkpoint: Checkpoint | None, least_rounds: int = 0
+        self,
+        training: Training,
+        most_rounds: int,
+        seed: int,
+        checkpoint: Checkpoint | None,
+        least_rounds: int | None = None,
     ) -> Attempt:
         """How a setting is tried on some examples."""
         problem = training.problem

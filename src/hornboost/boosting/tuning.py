@@ -296,13 +296,13 @@ def tried(
     most_rounds: int,
     best: Trial | None = None,
     others: Sequence[Trial] = (),
-    least_rounds: int = 0,
+    least_rounds: int | None = None,
 ) -> Trial | None:
     """Boost on what each fold leaves, all folds in turn, until the held-out loss has not fallen for a while.
 
-    That is not asked before `least_rounds`. Or until it is not clearly smaller than that of the best setting so far, or
-    is that of another one to the last bit; one fold tells after the first rounds, or after further ones from where the
-    best setting ended.
+    With `least_rounds` that is not asked before so many, and further ones must be worth a rule. Or until the loss is
+    not clearly smaller than that of the best setting so far, or is that of another one to the last bit; one fold tells
+    after the first rounds, or after further ones from where the best setting ended.
 
     None where Ctrl-C or the end of the time for such trials came before the first round.
     """
@@ -327,14 +327,12 @@ def tried(
                 fold.boost(number)
             losses.append(_mean([fold.losses[number - 1] for fold in folds], folds))
             rounds = _best(losses, start, worth, vanishes=folds[0].descent.loss.curvature_vanishes)
-            # beyond the rounds that a sample was worth, they must be worth theirs: of a million examples the loss falls
-            # a little for ever
-            lowest = rounds if least_rounds else int(np.argmin(losses)) + 1
+            lowest = int(np.argmin(losses)) + 1 if least_rounds is None else rounds
             if is_raced and best is not None and number > EARLY and _is_behind(losses, setting, best):
                 rounds, beside, is_given_up = number, best.loss_at(number), True
                 break
             patience = PATIENCE + (0.0 if setting.corrective else 0.25 * lowest)
-            if number >= least_rounds and number - lowest >= patience:
+            if number >= (least_rounds or 0) and number - lowest >= patience:
                 break
             if losses[-1] <= DONE * start or all(fold.is_over for fold in folds):
                 break
