@@ -200,7 +200,7 @@ def test_boosting_goes_on_while_the_loss_falls_slowly() -> None:
     """After the first rounds each takes off less than is worth a rule, but many of them are."""
 
     def curve(n: int) -> float:
-        return 0.7 - 0.02 * min(n, 10) - 0.00002 * n
+        return 0.7 - 0.02 * min(n, 10) - 0.000002 * n
 
     trial, _ = tried([curve], most=200)
     assert len(trial.losses) == 200
