@@ -67,7 +67,7 @@ TRIALS = 0.5
 """The share of a time limit that tuning may take."""
 
 FAR_MORE = 10
-"""In times of a sample: where there are so many more examples, each round takes long, and they tell best themselves."""
+"""If there are more than so many times as many examples as in a sample, its rounds are not asked of all of them."""
 
 ENOUGH = 50
 """Examples from which on no rule is learned where none was better on held-out ones; of fewer, too few were held out."""
